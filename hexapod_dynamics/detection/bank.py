@@ -23,10 +23,11 @@ Simulated = tuple[np.ndarray, np.ndarray]
 def has_diverged(
     places: np.ndarray, rotations: np.ndarray, joints: np.ndarray, diverged: float = LIMITS.diverged
 ) -> bool:
-    """Return True if a simulation has diverged: its hypothesis has likelihood zero, and nothing is computed from it.
+    """Return True if a simulation has diverged; then its hypothesis has likelihood zero, and its result is not
+    used.
 
-    places (T, 3) [m], rotations (T, 3, 3), joints (T, n) [rad]: after each tick. diverged: joint angle
-    [rad] or displacement [m] from which it has.
+    places (T, 3) [m], rotations (T, 3, 3), joints (T, n) [rad]: after each tick. diverged: joint angle [rad] or
+    displacement [m] above which it has.
     """
     if not all(np.isfinite(one).all() for one in (places, rotations, joints)):
         return True
@@ -36,7 +37,7 @@ def has_diverged(
 class HypothesisBank:
     """Runs many Predictors over the same ticks; horizon: largest number of ticks of a run.
 
-    A result is joint angles (T, n) [rad] and roll, pitch, yaw (T, 3) [rad] after each tick; None where the simulation
+    A result is joint angles (T, n) [rad] and roll, pitch, yaw (T, 3) [rad] after each tick; None if the simulation
     has diverged.
     """
 
@@ -98,7 +99,7 @@ class HypothesisBank:
         """Return callables without arguments, one for each simulation: the declared robot, the hypotheses, the
         ensemble. Each may run in any thread.
 
-        snapshot: state at the start; targets (T, n) [rad], a row a tick.
+        snapshot: state at the start; targets (T, n) [rad], one row for each tick.
         """
         found = [self._simulation(snapshot, morphology, targets)]
         found += self.damaged(snapshot, morphology, targets, hypotheses)
@@ -109,7 +110,7 @@ class HypothesisBank:
     def damaged(
         self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypotheses: Any
     ) -> list[Callable[[], Simulated | None]]:
-        """Return `tasks` of hypotheses alone."""
+        """Return the part of `tasks` for the hypotheses."""
         return [self._simulation(snapshot, morphology, targets, one) for one in hypotheses]
 
     def _simulation(self, snapshot: Any, morphology: Morphology, targets: np.ndarray, hypothesis: Any = None) -> Any:
@@ -140,7 +141,7 @@ class HypothesisBank:
         zone = self.zone
 
         def run() -> Any:
-            with lock:  # a bank that was cancelled may still be in it
+            with lock:  # a cancelled bank may still be using it
                 predictor.set_dead_band(zone)
                 predictor.set_morphology(Morphology.from_parameters(predictor.robot, morphology.parameters()))
                 predictor.restore(snapshot)

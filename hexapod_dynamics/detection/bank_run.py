@@ -23,7 +23,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 @dataclass(frozen=True)
 class BankResult:
-    """What a hypothesis bank has found.
+    """The result of a hypothesis bank.
 
     first: number of the first slice that was compared; suspicion: the detector's suspicion when the bank was started.
     """
@@ -36,10 +36,10 @@ class BankResult:
 
 @dataclass(frozen=True)
 class _Job:
-    """A bank that is being simulated; results: of the tasks, or their futures where there is an executor.
+    """A bank that is being simulated; results: of the tasks, or their futures if there is an executor.
 
     moved: see `BankRun.start`. singles, pairs: hypotheses of one damage and of two; pair_tasks: simulations of the
-    pairs, made where a single damage is more probable than none.
+    pairs, made if a single damage is more probable than none.
     """
 
     view: SliceFeatures
@@ -54,10 +54,11 @@ class _Job:
 
 
 class BankRun:
-    """One simulation of a HypothesisBank at a time; count: of those that are done, duration: of the last one [s].
+    """Runs one simulation of a HypothesisBank at a time; count: number of completed ones, duration: of the last
+    one [s].
 
-    executor: of concurrent.futures; None: the simulations run within `start`. diverged: how often the simulation of
-    each hypothesis has diverged, by its name, and was left out.
+    executor: of concurrent.futures; None: the simulations run within `start`. diverged: number of times that the
+    simulation of each hypothesis (by name) has diverged and was left out.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings, executor: Any, model: RunningModel) -> None:
@@ -105,7 +106,7 @@ class BankRun:
         """Simulate the hypotheses from the start of the first of `slices` to the end of the slice after them, under the
         set-points that were sent, and compare all but the first.
 
-        moved (K, f): how far a damage that was found has moved the model in the K slices that are compared.
+        moved (K, f): change of the model, by a damage that was found, in the K slices that are compared.
         """
         s, begin = self._settings, slices.start
         rows = self._model.row(np.arange(begin * s.slice_ticks, (slices.stop + 1) * s.slice_ticks))
@@ -147,7 +148,7 @@ class BankRun:
 
     @staticmethod
     def _measured(view: SliceFeatures, baseline: Baseline) -> tuple[np.ndarray, np.ndarray, Scatter]:
-        """Return the features (K, f) less the baseline, what it has left unknown of them (K, f), and their scatter."""
+        """Return the features (K, f) less the baseline, the uncertainty (K, f) of the baseline, and their scatter."""
         x = np.nan_to_num(view.residual - baseline.predict(view.load, view.yaw, view.motion))
         return x, baseline.unknown(view.load, view.yaw, view.motion), baseline.scatter
 
@@ -155,8 +156,8 @@ class BankRun:
         self, job: _Job, results: list[Any], x: np.ndarray, unknown: np.ndarray, scatter: Scatter
     ) -> tuple[list[Hypothesis], Posterior] | None:
         """Return hypotheses and their Posterior, from the simulated and the measured features; two damages at once
-        are among them where one is more probable than none. A simulation that diverged is left out and counted; None:
-        too many did, or the job was cancelled.
+        are included if one is more probable than none. A simulation that diverged is left out and counted. Returns
+        None if too many diverged, or if the job was cancelled.
         """
         view, ticks = job.view, self._settings.slice_ticks
         declared, *results = results
@@ -195,7 +196,9 @@ class BankRun:
         return singles + pairs, posterior_of(x, view.noise, cov, deviations, np.full(len(deviations), prior), limits)
 
     def _kept(self, named: list[Any], simulated: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Return those of `named` whose simulation has not diverged, and their results; count the others."""
+        """Return the hypotheses of `named` whose simulations have not diverged, and their results; count the
+        others.
+        """
         kept = []
         for one, result in zip(named, simulated, strict=True):
             if result is None:

@@ -8,13 +8,14 @@ The residual of a joint (measured less modelled, mean of a slice) and those of r
     yaw rate = d + noise
 
     e: set-point less modelled angle [rad], the modelled load over the stiffness; w: modelled rate [rad/s]; s: sign of
-       the load (servo_identification); t, z: what the identification has left of the joint's lag and dead zone
+       the load (servo_identification); t, z: remaining errors of the joint's lag and dead zone after their
+       identification
     g: slope of the ground [rad] in a frame that does not turn with the robot; c: tilt of the body by payload and trims
 
 so that softer servos and payloads (a), wrong trims (b, c) and a slope (g) are identified for every gait, command and
 heading. Least squares with forgetting; slices are used with a delay, so that new damage is not taken for a
-property of the healthy robot. What remains, without the noise of the readings, is the Scatter: how rough the ground is
-on which this robot walks, and how far its joints deviate from the model for reasons that are not modelled.
+property of the healthy robot. The remaining residuals, without the noise of the readings, yield the Scatter: it
+depends on the roughness of the ground and on deviations of the joints that are not modelled.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from hexapod_dynamics.detection.scatter import Scatter
 
 
 class Regression:
-    """m least squares of p coefficients each: y = x c + noise, whose slices count the less the older they are.
+    """m least-squares fits of p coefficients each: y = x c + noise; older slices have smaller weights.
 
     Information form: with the prior's information A_0, A = sum f^age x x' / noise^2 + A_0, b = sum f^age x y / noise^2,
-    c = inv(A) b. A is symmetric and at least A_0 for ever; the recursion of its inverse loses both after minutes.
+    c = inv(A) b. A always stays symmetric and >= A_0; a recursion of its inverse would lose both properties after
+    minutes.
 
-    prior (p,): standard deviations of c before anything was seen; noise: that of y; forget: f; clip: limit of the
-    influence of one error. coefficients (m, p).
+    prior (p,): standard deviations of c before any data; noise: standard deviation of y; forget: f; clip: limit of
+    the influence of one error. coefficients (m, p).
     """
 
     def __init__(self, count: int, prior: np.ndarray, noise: float, forget: float, clip: float) -> None:
@@ -62,13 +64,15 @@ class Regression:
         return np.einsum("...mk,mk->...m", x, self.coefficients)
 
     def unknown(self, x: np.ndarray) -> np.ndarray:
-        """Standard deviation of the expected y (..., m) at x (..., m, p) as a share 0..1 of that before any data."""
+        """Return the standard deviation of the expected y (..., m) at x (..., m, p), as a share 0..1 of its value
+        before any data.
+        """
         now = np.einsum("...mk,mkl,...ml->...m", x, self._covariance, x)
         return np.sqrt(now / np.einsum("...mk,kl,...ml->...m", x, self._prior, x))
 
 
 class _Slope(Regression):
-    """One Regression of roll and pitch, which have the slope in common: two rows for each slice."""
+    """A common Regression of roll and pitch, because both depend on the slope: two rows for each slice."""
 
     def __init__(self, limits: DetectorLimits) -> None:
         prior = np.array([limits.prior_slope, limits.prior_slope, limits.prior_tilt, limits.prior_tilt])  # of g and c
@@ -81,14 +85,16 @@ class _Slope(Regression):
             self.learn(np.array([value]), row[None])
 
     def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Expected roll and pitch (..., 2) [rad] and what is unknown of them (..., 2) at regressors (..., 2, 4)."""
+        """Return the expected roll and pitch (..., 2) [rad] and their uncertainty (..., 2) at regressors (..., 2,
+        4).
+        """
         return self.predict(rows[..., None, :])[..., 0], self.unknown(rows[..., None, :])[..., 0]
 
 
 class Baseline:
     """Expected residuals of n joints, roll, pitch and yaw rate: f = n + 3 features of a slice.
 
-    kinds (f,): features of one number have one scatter.
+    kinds (f,): features of the same kind have the same scatter.
     """
 
     def __init__(self, kinds: np.ndarray, limits: DetectorLimits = LIMITS) -> None:
@@ -103,14 +109,14 @@ class Baseline:
         turn = np.array([limits.prior_turn])
         self._turn = Regression(1, turn, limits.yaw_noise, limits.body_forget, limits.turn_clip)
         self._waiting: deque[tuple] = deque()
-        self._novelty = 0.0  # what is unknown at least, as a share
+        self._novelty = 0.0  # least uncertainty, as a share
         self.scatter = Scatter(kinds, np.zeros(len(kinds)), 0.0, limits.scatter_windows)
 
     def change_robot(self, unknown: bool) -> None:
         """Note that the morphology has changed.
 
-        unknown: payload and stiffness act otherwise on what is left of the robot, so that the learnt residuals are as
-        uncertain as those of an unknown robot until it has walked for a while.
+        unknown: whether the learnt residuals are as uncertain as those of an unknown robot until it has walked for
+        some time, because payload and stiffness act differently on the remaining legs.
         """
         self.forget_waiting()
         self._novelty = 1.0 if unknown else 0.0
@@ -120,7 +126,7 @@ class Baseline:
         self._waiting.clear()
 
     def change_servos(self) -> None:
-        """Note that the model has other servos: what was learnt of the joints is no longer valid."""
+        """Note that the model's servos have changed: what was learnt about the joints is no longer valid."""
         self.forget_waiting()
         self._joints = self._make_joints()
         self.scatter = replace(self.scatter, squares=np.zeros_like(self.scatter.squares), weight=0.0)
@@ -136,7 +142,9 @@ class Baseline:
         return np.concatenate([joints, tilt, turn], axis=-1)
 
     def unknown(self, load: np.ndarray, yaw: np.ndarray, motion: np.ndarray | None = None) -> np.ndarray:
-        """Uncertainty of `predict` (..., f) as a share 0..1 of that before anything was seen; 1 where load is NaN."""
+        """Return the uncertainty of `predict` (..., f) as a share 0..1 of its value before any data; 1 if load is
+        NaN.
+        """
         known = None if motion is None else np.nan_to_num(motion)
         joints = self._joints.unknown(_of_load(np.nan_to_num(load), known))
         tilt = self._slope.of(_of_yaw(yaw))[1]
@@ -151,8 +159,8 @@ class Baseline:
         noise: np.ndarray,
         motion: np.ndarray | None = None,
     ) -> None:
-        """Queue a slice without damage: residual (f,), NaN where nothing was measured; load (n,); noise (f,): standard
-        deviations of the readings' means; motion (n, 2): see `predict`.
+        """Queue a slice without damage: residual (f,), NaN if nothing was measured; load (n,); noise (f,):
+        standard deviations of the readings' means; motion (n, 2): see `predict`.
         """
         self._waiting.append((residual, load, yaw, noise, motion))
         if len(self._waiting) > self._limits.learning_delay:

@@ -28,20 +28,21 @@ class SilentChain:
 class BusEvidence:
     """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus.
 
-    Silence is measured by a clock that runs while readings come: of a pause in which nobody is read it counts the first
-    `longest_gap` seconds. What a computer that stands still has not read is not silent.
+    Silence is measured by a clock that runs while readings arrive; of a pause without any readings it counts only
+    the first `longest_gap` seconds, so that servos are not silent because the computer stands still.
     """
 
     def __init__(self, robot: Robot, silent_after: Any, limits: DetectorLimits = LIMITS) -> None:
         n = robot.joint_count
         self.robot, self._after, self._limits = robot, silent_after, limits
         self.heard = np.full(n, -np.inf)  # time of the last reading
-        self._first = np.inf  # time of the first reading of any
-        self._latest, self._clock = -np.inf, 0.0  # time of the latest one; the clock of readings then [s]
-        self._clock_heard = np.full(n, limits.first_round)  # that clock at the last reading of each
-        self._readings = 0  # of all servos so far
+        self._first = np.inf  # time of the first reading of any servo
+        # time of the latest reading; value of the clock of readings at that time [s]
+        self._latest, self._clock = -np.inf, 0.0
+        self._clock_heard = np.full(n, limits.first_round)  # value of that clock at the last reading of each servo
+        self._readings = 0  # number of readings of all servos so far
         self._reading = np.zeros(n, np.int64)  # number of the last reading of each servo
-        self._told = np.zeros(n, bool)  # the driver reports it as silent
+        self._told = np.zeros(n, bool)  # whether the driver reports the servo as silent
         self._let_go = np.zeros(n, bool)
         self._let_go_since = np.full(n, np.inf)
         self._back = np.zeros(n, np.int64)  # answers of servos that are declared missing
@@ -66,7 +67,7 @@ class BusEvidence:
         self._back[joints] = 0
 
     def _clock_at(self, time: float) -> float:
-        """Return what the clock of readings shows [s] at a time."""
+        """Return the value [s] of the clock of readings at a time."""
         if self._latest == -np.inf:
             return self._clock
         return self._clock + min(max(time - self._latest, 0.0), self._limits.longest_gap)
@@ -96,7 +97,8 @@ class BusEvidence:
     def pace(self, time: float, expected: np.ndarray) -> float:
         """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was.
 
-        Where nearly half of them are reported as silent, as with three legs torn off, it is that of the others.
+        If nearly half of them are reported as silent, as after the loss of three legs, only the others are
+        counted.
         """
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
@@ -114,8 +116,9 @@ class BusEvidence:
         """Servos (n,) bool that were left out of the last one and a half polling rounds.
 
         Since the last reading of such a servo at least a third of the expected ones were read, 1.5 times on average.
-        Time alone proves nothing: while six torn-off servos are asked in vain, or the machine stands still, nobody is
-        read for half a second; and afterwards those that are read last look silent beside the first.
+        Time alone is no proof: while six torn-off servos are read in vain, or the machine stands still, no servo
+        is read for half a second; after that, the servos that are read last would look silent in comparison with
+        the first.
         """
         limits = self._limits
         others = (self._reading[expected] > self._reading[:, None]).sum(axis=1)
@@ -131,9 +134,9 @@ class BusEvidence:
         age = self._clock_at(time) - self._clock_heard
         pace = self.pace(time, expected)
         over = expected & self.passed_over(expected)
-        # 0.585 s from its last answer: one servo that is torn off has to be named within 0.6 s.
+        # 0.585 s after its last answer, because a single torn-off servo must be reported within 0.6 s.
         told = over & self._told & (age > max(limits.told_silences * after, limits.told_rounds * pace))
-        # Where readings are late or lost by chance, a servo has to fail more often than others: the driver reports so.
+        # If readings are late or lost by chance, a servo must fail more often than others, as reported by the driver.
         timely = pace <= limits.late_round
         silent = told | (timely & over & (age > limits.silent_silences * after))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.

@@ -18,9 +18,9 @@ class CommandedModel:
     """Advances a RunningModel by one tick for each command; all times are seconds on one clock.
 
     last_command: time of the last command. late_at: time of the last `advance` in which a command came too late.
-    in_step_from: tick of the model from which on its set-points are those that the servos have: after a start, or a
-    pause of the commands, each of the two approaches the commands from where it believes the joints to be. Infinite
-    until then.
+    in_step_from: tick of the model from which on it has the same set-points as the servos. After a start, or a
+    pause of the commands, model and servos approach the commands from different assumed joint angles; until they
+    agree, in_step_from is infinite.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
@@ -47,7 +47,7 @@ class CommandedModel:
         self.last_command = time
 
     def clear(self) -> None:
-        """Drop the commands that have not been executed, and the model's state."""
+        """Discard the commands that have not been executed, and the model's state."""
         self.model.started = False
         self._commands.clear()
 
@@ -73,7 +73,9 @@ class CommandedModel:
         self.in_step_from, self._starts_at = math.inf, self.model.tick + settles
 
     def advance(self, time: float) -> None:
-        """Execute the commands that servos have executed at `time`; HexapodError when the model is not finite."""
+        """Execute the commands that the servos have executed until `time`; HexapodError if the model is not
+        finite.
+        """
         s = self._settings
         while self._commands and self._commands[0][0] <= time - self.delay:
             at, positions = self._commands.popleft()
@@ -94,8 +96,8 @@ class CommandedModel:
             self._hold(self._tick_time + s.command_period)
 
     def set_servos(self, delay: float, zone: float) -> None:
-        """Let the servos start `delay` [s] after a command, with a dead zone of +-`zone` [rad]; states of the past get
-        their times.
+        """Let the servos start `delay` [s] after a command, with a dead zone of +-`zone` [rad]; the times of past
+        states are corrected.
         """
         self.model.time += delay - self.delay
         self.delay = delay

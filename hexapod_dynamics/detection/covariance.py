@@ -2,13 +2,13 @@
 
     S = s (U C_static U + R C_rough R + diagonal) + M
 
-C_static, C_rough: sample covariances of the two halves of an ensemble of healthy robots; U: what the Baseline has left
-unknown of each feature, 0..1; R^2: the variance of this robot's own healthy residuals on its own ground as a share of
-C_rough's, so that a foot that is lost on smooth ground is not compared with 8 mm of roughness. The diagonal has the
-noise of the readings, a floor for what the simulator does not model, and a share of the ensemble's variances, because
-the ensemble is small. M: how far a damage that was found has moved the declared robot's model is as uncertain as it was
-when the damage was a hypothesis (posterior.py). s: healthy robots on 8 mm of roughness leave a chi-square per feature
-of 0.4 to 0.5 of the sum, pushes included, so that it is made smaller.
+C_static, C_rough: sample covariances of the two halves of an ensemble of healthy robots; U: uncertainty of the
+Baseline for each feature, 0..1; R^2: the variance of this robot's own healthy residuals on its own ground as a
+share of that in C_rough, so that a lost foot on smooth ground is not compared with 8 mm of roughness. The diagonal
+contains the noise of the readings, a least value for effects that are not simulated, and a share of the ensemble's
+variances, because the ensemble is small. M: uncertainty of the change of the declared robot's model by a damage
+that was found; it is the same as when this damage was a hypothesis (posterior.py). s: scale below 1, because with
+s = 1 healthy robots on 8 mm of roughness, with pushes, have a chi-square per feature of only 0.4 to 0.5.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def covariance(
     limits: DetectorLimits = LIMITS,
 ) -> np.ndarray:
     """Covariance (K f, K f) of features (K, f), flat: static, rough (N, K, f); noise (K, f): standard deviations;
-    unknown (K, f): U; scatter: of the healthy robot; moved (K, f): how far a damage that was found has moved the model.
+    unknown (K, f): U; scatter: of the healthy robot; moved (K, f): change of the model by a damage that was found.
     """
     slices, size = noise.shape[0], noise.size
     ground = np.sqrt(np.clip(scatter.share((rough**2).mean(axis=(0, 1))), limits.smoothest, limits.roughest))

@@ -46,7 +46,7 @@ class Decision:
 class Finding:
     """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared.
 
-    lasting: whether several banks in a row were so sure of it that it is worth a warning.
+    lasting: whether enough consecutive banks were sure of it to justify a warning.
     """
 
     name: str
@@ -64,16 +64,17 @@ class DecisionMaker:
         self.robot, self.settings = robot, settings
         self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
         self._limits = settings.limits
-        self._asked: dict[tuple, float] = {}  # values of decisions that are not executed yet: time
-        self._found: dict[tuple, Decision] = {}  # values of decisions: the Decision, until it is undone
+        self._asked: dict[tuple, float] = {}  # {values of a decision that is not executed yet: time}
+        self._found: dict[tuple, Decision] = {}  # {values of a decision: the Decision}, until it is undone
         self._lasting = LastingEvidence(settings)
-        # [s] for which joints and banks have to find the same damage: 0 unless the computer is often late.
+        # [s] for which joints and banks must find the same damage; 0 unless the computer is often late.
         self.patience = 0.0
-        self._said: dict[str, tuple[float, float]] = {}  # what they find: since when, and when last
+        self._said: dict[str, tuple[float, float]] = {}  # their findings: first time, and last time
         self.zone = 0.0  # [rad] dead zone of the servos, as identified
         self.suspect: tuple[str, float, float] | None = None  # (name, probability, since)
-        self._named: tuple[str, int, float] = ("", 0, -math.inf)  # group of which banks in a row are sure, count, since
-        self._lasts = False  # for so long that it is worth a warning
+        # group of which consecutive banks are sure, their number, time of the first
+        self._named: tuple[str, int, float] = ("", 0, -math.inf)
+        self._lasts = False  # whether they last long enough for a warning
 
     def follow(self, old: Morphology, new: Morphology) -> None:
         """Update `own` after a change of the declared Morphology: add executed decisions, remove those that were
@@ -112,8 +113,8 @@ class DecisionMaker:
         return time - since >= self.patience
 
     def findings(self, hypotheses: list[Hypothesis], posterior: Posterior | None) -> list[Finding]:
-        """Return the Findings: those decided, then those that the last bank (hypotheses and Posterior, or None)
-        suspects.
+        """Return the Findings: first the decided ones, then those that are suspected by the last bank (hypotheses
+        and Posterior, or None).
         """
         found = [
             Finding(one.name, one.probability, one.text, one.since, all(self.own.get(n) == v for n, v in key))
@@ -155,7 +156,7 @@ class DecisionMaker:
             silences = chains if are_gone is not None and are_gone(chains) else []
         if silences:
             for silence in silences:
-                # Servos of one leg fall silent one after another, in the order in which they were read last.
+                # The servos of one leg become silent one after another, in the order of their last readings.
                 if late[list(self.robot.leg_joints(silence.leg))[: silence.link]].any():
                     continue
                 if timely or len(silence.joints) > 1 and not silence.alone:
@@ -271,7 +272,7 @@ class DecisionMaker:
         return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
     def _note_suspected(self, time: float) -> None:
-        """Count the banks in a row that are sure of the same leg or joint."""
+        """Count the consecutive banks that are sure of the same leg or joint."""
         group, probability = self._lasting.suspected or ("", 0.0)
         limits = self._limits
         if probability < limits.warned:
@@ -290,7 +291,7 @@ class DecisionMaker:
 
     @property
     def undecided(self) -> str:
-        """Group that the last banks are sure of but that roll and pitch do not confirm; empty: none."""
+        """Group of which the last banks are sure, but which roll and pitch do not confirm; empty if none."""
         return self._lasting.undecided
 
     def cannot_tell(self, time: float) -> tuple[str, str] | None:
@@ -314,12 +315,12 @@ class DecisionMaker:
         self._lasting.pressed(time, foot_group(leg))
 
     def _kind_of(self, hypothesis: Any, news: Any, explains: bool) -> Hypothesis | None:
-        """Kind of damage of a joint that deviates from its model: limp if its readings move, locked if not; None: not
-        known yet.
+        """Return the kind of damage of a joint that deviates from its model: limp if its readings move, else
+        locked; None if it is not known yet.
 
-        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves. A leg in which two joints
-        do not follow is held from outside, as after a fall: neither is declared, unless the simulation of the one
-        `explains` the other, as a limp femur moves its tibia.
+        Sag and tilt cannot distinguish the two: a limp joint under little load hardly moves. If two joints of a
+        leg do not follow, the leg is held from outside, as after a fall: neither is declared, unless the
+        simulation of one `explains` the other, as a limp femur moves its tibia.
         """
         joint = hypothesis.joints[0]
         one = news.get(joint)
@@ -335,6 +336,6 @@ class DecisionMaker:
 
 
 def _sentence(hypothesis: Any, probability: float) -> str:
-    kind = KINDS.find(hypothesis.kind)  # None: several
+    kind = KINDS.find(hypothesis.kind)  # None if there are several
     reason = kind.reason if kind is not None else "sag and tilt"
     return f"{hypothesis.name}: {reason} (p = {min(probability, 0.9999):.3f})"

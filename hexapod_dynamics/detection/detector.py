@@ -76,13 +76,13 @@ class DamageDetector:
         self._mended = MendedJoints(s.limits)
         self._asked = np.full(n, np.nan)  # last command of each joint [rad]
         self._angle = np.full(n, np.nan)
-        # A limp joint is moved by whatever touches its leg: its angle says nothing of the rest of the robot.
+        # Any contact moves a limp joint: its angle contains no information about the rest of the robot.
         self._limp = np.zeros(n, bool)
         self._readings: deque[tuple] = deque()
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self._leaning = Leaning(s.limits)
         self._torn = TornLegs(self.model, s)
-        self._lean = 0.0  # larger one of |roll| and |pitch| [rad] in the last attitude
+        self._lean = 0.0  # larger of |roll| and |pitch| [rad] in the last attitude
         self._usual_misfit = s.limits.as_usual  # chi-square per feature of banks that have found nothing
         self._timing = Disturbance(s.limits)
         self._braced = self._brace_began = -math.inf  # time of the last tick of a brace, and of its first
@@ -111,8 +111,9 @@ class DamageDetector:
             self._commanded.command(time, positions, torques)
 
     def follow(self, following: bool) -> None:
-        """Note whether the servos execute the commands: not after an emergency stop, while torque is off, while they
-        sit down. Meanwhile only the bus is evaluated; then the model starts again from the measured pose.
+        """Note whether the servos execute the commands: False after an emergency stop, while torque is off, and
+        while the robot sits down. Meanwhile only the bus is evaluated; then the model starts again from the
+        measured pose.
         """
         if following != self.following:
             self.following = following
@@ -150,8 +151,8 @@ class DamageDetector:
             self.bus_evidence.answered(np.asarray(answering, bool))
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt the declared morphology; values that this detector declared and that were changed are no longer its
-        own.
+        """Adopt the declared morphology; values that this detector declared, but that were changed since, are no
+        longer its own.
         """
         if morphology == self.morphology:
             return
@@ -194,13 +195,15 @@ class DamageDetector:
 
     def off_its_feet(self, time: float) -> None:
         """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
-        self._leaning.clear()  # how far it leant then says nothing of the ground
+        self._leaning.clear()  # its lean then tells nothing about the ground
         self._ignore_late(time)
 
     def braces(self, time: float) -> None:
-        """Note that the robot braces against a push: as long as the body moves by it, joints and tilt are no evidence.
+        """Note that the robot braces against a push: while the push moves the body, joints and tilt are no
+        evidence.
 
-        The brace's set-points are commands as all others, so the model goes on, and what was lost shows right after it.
+        The brace's set-points are commands like all others, so the model continues, and a loss is detected right
+        after the brace.
         """
         limits = self.settings.limits
         if time - self._braced > limits.push_for:
@@ -210,7 +213,9 @@ class DamageDetector:
             self._slices.disregard(limits.push_before)
 
     def thrown_back(self, time: float) -> None:
-        """Note that an obstacle throws the body back: the ground is uneven, and the feet stay where they are."""
+        """Note that an obstacle throws the body back: the ground is uneven, and the feet do not move to other
+        places.
+        """
         self._leaning.note_obstacle(time)
 
     # ---- what follows ------------------------------------------------------------------------------------------------
@@ -224,7 +229,7 @@ class DamageDetector:
         self.window.timing = limits.busy_timing if busy else limits.window_timing
         if self._timing.lateness.look(time):
             self._ignore_late(time)
-        if self._timing.lateness.recent(time):  # the model does not start yet: what comes may be late, too
+        if self._timing.lateness.recent(time):  # the model does not start yet, because further data may be late, too
             self._commanded.clear()
             self._readings.clear()
             self._attitudes.clear()
@@ -264,7 +269,7 @@ class DamageDetector:
         return found
 
     def press(self, time: float) -> str | None:
-        """Return the leg for a contact probe now (`Gait.press`), once for each probe; None: no leg."""
+        """Return the leg for a contact probe now (`Gait.press`), once for each probe; None if there is none."""
         return None if self.disturbed or not self.following else self._ask_probe(time)
 
     def _ask_probe(self, time: float) -> str | None:
@@ -273,11 +278,13 @@ class DamageDetector:
 
     @property
     def undecided(self) -> str | None:
-        """Leg of which the last banks cannot tell whether it has lost its foot; None: no leg."""
+        """Leg for which the last banks cannot decide whether it has lost its foot; None if there is none."""
         return leg_of_group(self.decisions.undecided)
 
     def cannot_tell(self, time: float) -> tuple[str, str] | None:
-        """Return the leg that may have lost its foot at `time` [s], and why the banks cannot tell; None: none."""
+        """Return the leg that may have lost its foot at `time` [s], and why the banks cannot decide; None if there
+        is none.
+        """
         found = self.decisions.cannot_tell(time)
         leg = None if found is None else leg_of_group(found[0])
         return None if found is None or leg is None else (leg, found[1])
@@ -300,7 +307,7 @@ class DamageDetector:
         return self.decisions.findings(*(self.posterior or ([], None)))
 
     def cannot_know(self, time: float) -> list[str]:
-        """Description of the measurements that are missing at `time`, as text; empty if none is missing."""
+        """Return a description of the measurements that are missing at `time`; empty if none is missing."""
         lacking = []
         if self.bus_evidence.dead(time):
             lacking.append("no joint is measured: damage cannot be detected")
@@ -361,7 +368,7 @@ class DamageDetector:
 
     @property
     def disturbed(self) -> bool:
-        """Commands or readings come too late to compare them with the model."""
+        """Whether commands or readings come too late to be compared with the model."""
         return self._timing.disturbed
 
     @property
@@ -404,7 +411,7 @@ class DamageDetector:
         return found
 
     def _found_nothing(self, time: float, result: BankResult) -> None:
-        """Note that a bank has found nothing, if what it leaves is usual for this robot."""
+        """Note that a bank has found nothing, if its chi-square is usual for this robot."""
         misfit, limits = result.posterior.misfit_declared, self.settings.limits
         if misfit < max(limits.as_usual, limits.usual_misfit * self._usual_misfit):
             self._slices.suspicion.found_nothing(time, result.suspicion)

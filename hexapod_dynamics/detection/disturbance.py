@@ -1,4 +1,6 @@
-"""Whether commands and readings arrive in time to be compared with the model: those of a loaded computer do not."""
+"""Determines whether commands and readings arrive in time to be compared with the model; on a loaded computer they
+do not.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from hexapod_dynamics.detection.limits import DetectorLimits
 
 
 class Disturbance:
-    """disturbed: data are late now, so that sag, tilt and single servos are not judged. All times are seconds on one
-    clock.
+    """disturbed: whether data are late now, so that sag, tilt and single servos are not evaluated. All times are
+    seconds on one clock.
     """
 
     def __init__(self, limits: DetectorLimits) -> None:
@@ -20,11 +22,11 @@ class Disturbance:
         self._seldom_read = -math.inf  # time at which a polling round took long
 
     def ignore(self, time: float) -> None:
-        """Judge only silent servos for some seconds from the next `check` on."""
+        """Evaluate only silent servos for some seconds from the next `check` on."""
         self._until = time + self._limits.disturbed_for
 
     def begin(self, time: float) -> None:
-        """Judge only silent servos for some seconds from now on."""
+        """Evaluate only silent servos for some seconds from now on."""
         self.ignore(time)
         self.disturbed = True
 
@@ -33,13 +35,13 @@ class Disturbance:
         return self.lateness.often(time) or time - self._seldom_read < self._limits.seldom_for
 
     def check(self, time: float, pace: float, late_at: float) -> bool:
-        """Find out whether data are late now; return whether the bus is too slow to judge silent servos.
+        """Determine whether data are late now; return whether the bus is too slow to evaluate silent servos.
 
         pace [s]: of a polling round; late_at [s]: time at which a command came too late.
         """
         limits = self._limits
         slow = pace > limits.slow_bus
-        if pace > limits.late_round:  # a few late readings of one joint would be all that there is of it
+        if pace > limits.late_round:  # a joint would have only a few, late readings
             self._seldom_read = time
         if slow:
             self.ignore(time)

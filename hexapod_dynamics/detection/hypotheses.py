@@ -55,7 +55,7 @@ def leg_of_group(group: str) -> str | None:
 
 
 def joint_of_group(group: str) -> int | None:
-    """The joint of the hypotheses that a joint is limp or locked, None for another group."""
+    """The joint of a group of hypotheses that a joint is limp or locked; None for another group."""
     return int(group.removeprefix(_JOINT)) if group.startswith(_JOINT) else None
 
 
@@ -69,7 +69,7 @@ def groups_of(hypothesis: Hypothesis) -> list[str]:
 
 
 def of_foot(hypothesis: Hypothesis) -> bool:
-    """True if only the bank can show the hypothesis, not the readings of a joint."""
+    """True if only the bank can confirm the hypothesis, not the readings of a joint."""
     return hypothesis.kind not in KINDS.joint_names
 
 
@@ -112,8 +112,8 @@ def pairs(candidates: Any, with_one_of: Any = None) -> list[Any]:
 
 
 def of_answering_servos(robot: Robot, morphology: Morphology) -> list[Hypothesis]:
-    """Damages that sag and tilt have to show, because all servos may answer: limp joints, broken last links, and pairs
-    of these at their joints. 51 for a whole JetHexa.
+    """Damages that only sag and tilt can show, because all servos may answer: limp joints, broken last links, and
+    pairs of links broken at their joints; 51 for an intact JetHexa.
 
     A missing link whose servo answers is left out: it moves and stands as a link that is broken off at its joint.
     """

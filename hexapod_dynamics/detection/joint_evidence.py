@@ -1,8 +1,8 @@
 """Finds joints that do not follow: locked (constant reading under a changing command) or deviating (limp).
 
 A joint is locked if its readings stay within a count and a half of each other for longer than a stance phase, while the
-modelled joint moves away from them for longer than any lag explains: of each reading only the distance counts from the
-angles that the model has within `lock_lag` before and after it.
+modelled joint moves away from them for longer than any lag explains: for each reading, only its distance from the
+model's angles within `lock_lag` before and after it counts.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 
 from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
-TICK = 0.02  # [s] of a place
+TICK = 0.02  # [s] duration of a tick
 
 
 @dataclass(frozen=True)
 class JointCondition:
-    """State of one joint: "follows", "locked" or "astray"; angle [rad] where it is; log likelihood of being locked.
+    """State of one joint: "follows", "locked" or "astray"; its angle [rad]; log likelihood of being locked.
 
-    spread: of its readings since it was first found astray [rad], infinite where they are too few; count: of them;
-    lasts [s]: from the first to the last of them.
+    spread: of its readings since it was first found astray [rad], infinite if there are too few; count: their
+    number; lasts [s]: time from the first to the last of them.
     """
 
     state: str
@@ -45,8 +45,8 @@ def look(
     """Classify a joint by its last readings: ticks, angles, residuals [rad], oldest first.
 
     reach: least and largest modelled angle [rad] within `lock_lag` of each reading; expected [rad]: its usual residual;
-    since: fractional tick at which it was first found astray, infinite where it was not; valid: tick from which on the
-    model has the set-points that the servos have.
+    since: fractional tick at which it was first found astray, infinite if it was not; valid: tick from which on
+    the model has the same set-points as the servos.
     """
     n = len(angles)
     if n < 3:

@@ -1,4 +1,4 @@
-"""Looks at each driven joint with every slice: which do not follow, and since when."""
+"""Evaluates each driven joint with every slice: which joints do not follow, and since when."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class JointWatch:
         self.news: dict[int, JointCondition] = {}
 
     def forget(self) -> None:
-        """Forget since when joints do not follow: the readings before are no longer valid."""
+        """Discard since when joints do not follow, because the earlier readings are no longer valid."""
         self._since[:] = np.inf
 
     def clear(self) -> None:
-        """Forget everything that is suspected."""
+        """Discard all suspicions."""
         self.forget()
         self.news = {}
 
     def suspect(self, joint: int, tick: int) -> None:
-        """Note that a bank blames a joint at this tick: the readings from now on say how it is damaged."""
+        """Note that a bank blames a joint at this tick: the kind of its damage follows from later readings."""
         self._since[joint], self._last[joint] = min(self._since[joint], tick), tick
 
     def look(
@@ -39,7 +39,8 @@ class JointWatch:
         """Find the joints that do not follow; without commands no joint counts as stuck.
 
         driven: indices of the joints to look at; expected (n,) [rad]: usual residuals; tick: the model's present one;
-        valid: tick from which on the model has the servos' set-points: no joint is locked by what was read before.
+        valid: tick from which on the model has the servos' set-points; earlier readings do not make a joint
+        locked.
         """
         self.news = {}
         moved, limits = 0, self._limits
@@ -54,7 +55,7 @@ class JointWatch:
             if news.state != "follows":
                 self.news[int(joint)] = news
                 self._last[joint] = tick
-                # Only the last reading surely belongs to the present state of the joint.
+                # Only the last reading certainly belongs to the present state of the joint.
                 self._since[joint] = min(self._since[joint], places[-1])
             elif np.isfinite(self._since[joint]):
                 self.news[int(joint)] = news

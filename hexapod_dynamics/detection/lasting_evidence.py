@@ -1,7 +1,8 @@
-"""Which leg or joint the banks agree on: evidence of banks in a row, summed for each leg and each joint.
+"""Determines the leg or joint on which the banks agree: evidence of consecutive banks, summed for each leg and
+each joint.
 
-A leg has lost its foot with the probability of all hypotheses in which it has, alone or with another leg, because the
-stump's length and a second damage are less certain than the leg.
+The probability that a leg has lost its foot is the sum over all hypotheses in which it has, alone or with another
+leg, because the stump's length and a second damage are less certain than the leg.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from hexapod_dynamics.detection.suspected_feet import SuspectedFeet
 @dataclass(frozen=True, eq=False)
 class _Bank:
     """A bank at a time [s]; groups: indices of the hypotheses of each group, and their probability; aftermath: whether
-    a loss was declared just before; probed: group of the foot that is pressed down, or was a moment ago, "": none.
+    a loss was declared just before; probed: group of the foot that is pressed down, or was a moment ago; empty if
+    none.
     """
 
     time: float
@@ -56,17 +58,17 @@ class _Bank:
 
 
 class LastingEvidence:
-    """Remembers of which legs and joints the last banks were sure.
+    """Stores of which legs and joints the last banks were sure.
 
-    suspected: (group, probability) of the most probable leg or joint of the last bank, None where none is probable.
-    undecided: group that the last two banks are sure of but roll and pitch do not confirm enough to declare it; why: in
-    words.
-    doubted: the leg that may have lost its foot together with the one that the last bank declared, None: no leg.
+    suspected: (group, probability) of the most probable leg or joint of the last bank, None if none is probable.
+    undecided: group of which the last two banks are sure, but which roll and pitch do not confirm enough for a
+    declaration; why: the reason in words. doubted: the leg that may have lost its foot together with the one that
+    the last bank declared, None: no leg.
     """
 
     def __init__(self, settings: DetectorSettings) -> None:
         self._settings, self._limits = settings, settings.limits
-        self._declared_at, self._second = -math.inf, ""  # the group that was doubted then
+        self._declared_at, self._second = -math.inf, ""  # the group that was suspected as second at that time
         self._pressed = "", -math.inf
         self._pair = PairEvidence(settings.limits)
         self._feet = SuspectedFeet(settings.limits)
@@ -89,7 +91,7 @@ class LastingEvidence:
         self.doubted: str | None = None
 
     def pressed(self, time: float, group: str) -> None:
-        """Note that the foot of a leg is pressed down from `time` [s] on: what the banks said before does not count."""
+        """Note that the foot of a leg is pressed down from `time` [s] on; earlier banks are not counted for it."""
         self._pressed = group, time
         self._sure.pop(group, None)
 
@@ -116,7 +118,7 @@ class LastingEvidence:
             return None
         self.suspected = top, probability[top]
         self._since = {g: self._since.get(g, time) for g, p in probability.items() if p >= self._settings.suspect}
-        # A bank in between that suspects the leg, and is not sure of it, does not count, and ends nothing.
+        # A bank in between that suspects the leg without being sure is not counted, but does not end the row either.
         row = {
             group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
         }
@@ -196,7 +198,7 @@ class LastingEvidence:
         """Return the lost foot or the lost feet to declare, of groups that are `ready` for it, and the probability."""
         hypotheses, posterior, probed, limits = bank.hypotheses, bank.posterior, bank.probed, self._limits
         alone = [k for group in ready for k in bank.groups[group] if len(groups_of(hypotheses[k])) == 1]
-        if bank.aftermath and ready == [probed] and alone:  # the press has tested no other leg
+        if bank.aftermath and ready == [probed] and alone:  # the contact probe has tested no other leg
             best = max(alone, key=lambda k: posterior.log_odds[k])
             return self._declare(bank.time, hypotheses[best], bank.probability[probed])
         good = {
@@ -208,7 +210,7 @@ class LastingEvidence:
         pair = self._pair
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, pair.clear_of_others, pair.tilt)
         if chosen is not None and self._may_be_uneven(bank.time, hypotheses[chosen], bank.leaning, probed):
-            # A second foot stands deeper for some steps; the one that is lost lasts.
+            # A second foot may stand lower for some steps; the evidence of a lost foot lasts.
             alone = [k for k in alone if self._feet.lasts(bank.time, groups_of(hypotheses[k])[0])]
             chosen = max(alone, key=lambda k: posterior.log_odds[k], default=None)
         if chosen is None:
@@ -218,7 +220,7 @@ class LastingEvidence:
         return self._declare(bank.time, hypotheses[chosen], bank.probability[ready[0]])
 
     def _note_suspected(self, time: float, probability: dict[str, float]) -> None:
-        """Note which groups a bank suspects; one that is not suspected for a moment was suspected before it, too."""
+        """Note which groups a bank suspects; a short gap does not end a suspicion."""
         for group, p in probability.items():
             if p >= self._settings.suspect:
                 first, last = self._first_suspected.get(group, (time, time))
@@ -241,8 +243,8 @@ class LastingEvidence:
         return "" if bank.aftermath and not alternate else leaning.why_not(since, alternate)
 
     def _may_be_uneven(self, time: float, found: Hypothesis, leaning: Leaning | None, probed: str) -> bool:
-        """Whether uneven ground explains a pair of feet, or a stump of nearly the tibia's length, as well: both are
-        told from it only by several steps at several places.
+        """Whether uneven ground explains a pair of feet, or a stump of nearly the tibia's length, equally well;
+        both are distinguished from it only by several steps at several places.
         """
         groups = groups_of(found)
         since = min(self._first_suspected.get(group, (time, time))[0] for group in groups)
@@ -255,10 +257,12 @@ class LastingEvidence:
         return True
 
     def _fits_relatively(self, hypothesis: Hypothesis, posterior: Posterior, k: Any, second: bool = False) -> bool:
-        """Whether a foot leaves clearly less than the declared robot, and tilts the body as it is tilted.
+        """Whether a lost foot leaves a clearly smaller chi-square than the declared robot, and predicts the
+        measured tilt.
 
-        A healthy robot whose servos are not those of the model leaves more than any absolute limit. second: the foot is
-        pressed down because it may have been lost together with the one that was declared last; it need not tilt.
+        A healthy robot whose servos differ from the model exceeds any absolute limit of chi-square. second: the
+        foot is pressed down because it may have been lost together with the one that was declared last; it need
+        not tilt.
         """
         limits = self._limits
         if second and of_foot(hypothesis):
@@ -280,9 +284,9 @@ def _left(hypothesis: Hypothesis) -> float:
 def _weight(
     hypothesis: Hypothesis, posterior: Posterior, k: Any, limits: DetectorLimits, probed: bool = False
 ) -> float:
-    """How much a bank counts for its hypothesis `k`: 1 if it fits, a half if it fits poorly, 0 if it does not.
+    """Return the weight of a bank for its hypothesis `k`: 1 if it fits, a half if it fits poorly, else 0.
 
-    probed: its foot is pressed down, or was a moment ago, so that more may be left.
+    probed: its foot is pressed down, or was a moment ago; then a larger chi-square is allowed.
     """
     left, whole = float(posterior.misfit[k]), float(posterior.misfit_declared)
     foot = of_foot(hypothesis)

@@ -1,7 +1,7 @@
 """Detects late commands and readings: on a loaded computer they are no evidence.
 
-What is measured late is compared with the wrong state of the model, and joints that stand still for a moment because
-their commands wait look locked. Three signs, each enough:
+Late measurements would be compared with the wrong state of the model, and joints that stand still because their
+commands are delayed would look locked. There are three signs, and each of them is sufficient:
 
 - a message is processed long after its stamp, or the caller was not called for long;
 - readings stop for a while, all of them;
@@ -21,9 +21,10 @@ from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 
 class Lateness:
-    """Remembers when commands or readings were late; all times are seconds on one clock. why: the last sign, in words.
+    """Stores when commands or readings were late; all times are seconds on one clock. why: the last sign, in
+    words.
 
-    Call `command` and `readings` with what arrives, then `look` once in each update.
+    Call `command` and `readings` for arriving data, then `look` once in each update.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
@@ -33,7 +34,8 @@ class Lateness:
         self._command, self._reading = math.inf, math.inf  # oldest stamps since the last update
         self._gap = 0.0
         self._usual = 0.0  # lag [s] of these servos
-        self._signs: deque[float] = deque(maxlen=limits.busy_signs)  # times of the last ones, `busy_apart`
+        # times of the last signs, at least `busy_apart` apart
+        self._signs: deque[float] = deque(maxlen=limits.busy_signs)
 
     def command(self, time: float) -> None:
         """Note a command with its time."""
@@ -95,7 +97,7 @@ class Lateness:
 
 
 def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray, limits: DetectorLimits = LIMITS) -> float:
-    """Return by how much [s] all joints are behind the model, NaN where too few move: joints (m,), their residuals
+    """Return by how much [s] all joints are behind the model, NaN if too few move: joints (m,), their residuals
     [rad] and modelled rates [rad/s] at the times of m readings.
     """
     moving = np.abs(rates) > limits.lag_rate

@@ -1,7 +1,8 @@
-"""How uneven the ground is, by how far the body leans otherwise than its model, and by obstacles.
+"""Estimates how uneven the ground is, from the difference between the lean of the body and that of its model, and
+from obstacles.
 
-A foot that stands 20 mm lower than the others leaves the same joints unloaded as one that is lost. On level ground a
-lost foot leans the body by 2 to 12 degrees; where the ground has leant it before, a lost foot has to lean it further.
+A foot that stands 20 mm lower than the others unloads the same joints as a lost foot. On level ground a lost foot
+leans the body by 2 to 12 degrees; if the ground has leant the body before, a lost foot must lean it further.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Leaning:
         self._obstacles: deque[float] = deque()  # beginnings [s] of parts in which an obstacle threw the body back
 
     def note(self, time: float, lean: float) -> None:
-        """Take a lean [rad] at a time [s] that grows."""
+        """Process a lean [rad] at a time [s] later than the previous one."""
         limits, peaks = self._limits, self._peaks
         if not peaks or time - peaks[-1][0] >= limits.lean_part:
             peaks.append((time, lean))
@@ -31,7 +32,7 @@ class Leaning:
             peaks[-1] = peaks[-1][0], lean
 
     def note_obstacle(self, time: float) -> None:
-        """Note that an obstacle throws the body back at a time [s] that grows."""
+        """Note that an obstacle throws the body back at a time [s] later than the previous one."""
         limits, obstacles = self._limits, self._obstacles
         if not obstacles or time - obstacles[-1] >= limits.lean_part:
             obstacles.append(time)
@@ -39,11 +40,11 @@ class Leaning:
                 obstacles.popleft()
 
     def clear(self) -> None:
-        """Forget all leans: the robot has changed."""
+        """Discard all leans, because the robot has changed."""
         self._peaks.clear()
 
     def is_held(self, time: float) -> bool:
-        """Whether an obstacle holds the robot where it is at a time [s]."""
+        """Whether an obstacle holds the robot back at a time [s]."""
         return bool(self._obstacles) and time - self._obstacles[-1] < self._limits.held_for
 
     def _met_obstacle(self, before: float) -> bool:
@@ -58,8 +59,8 @@ class Leaning:
     def why_not(self, since: float, alternate: bool = False) -> str:
         """Return in words why the lean does not confirm a foot that is suspected since a time [s]; empty if it does.
 
-        alternate: other feet were suspected just before (SuspectedFeet), so that it has to lean further, as where an
-        obstacle was met.
+        alternate: other feet were suspected just before (SuspectedFeet), so that the body must lean further, as
+        after an obstacle.
         """
         limits = self._limits
         onset = since - limits.lean_onset
@@ -78,6 +79,6 @@ class Leaning:
         )
 
     def is_rough(self, time: float) -> bool:
-        """Whether the ground was so uneven that a contact probe says little."""
+        """Whether the ground was so uneven that a contact probe tells little."""
         onset = time - self._limits.lean_onset
         return self.usual(onset) > self._limits.lean_rough or self._met_obstacle(onset)

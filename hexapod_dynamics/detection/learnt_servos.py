@@ -1,4 +1,6 @@
-"""What the detector learns of this robot's servos in its first seconds of walking, when it is assumed to be intact."""
+"""Learns properties of this robot's servos in its first seconds of walking, while the robot is assumed to be
+intact.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class LearntServos:
         return not self._times
 
     def learns_start(self, deviation: float) -> bool:
-        """Whether a time window is learnt whatever it deviates by, because it is one of the first."""
+        """Whether a time window is learnt in spite of any deviation, because it is one of the first."""
         self._started += 1
         return self._started <= self._limits.start_windows and deviation < self._limits.start_deviation
 

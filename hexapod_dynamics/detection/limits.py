@@ -1,7 +1,7 @@
 """All limits of the damage detector in one table: name, value, unit, meaning.
 
 Every part of the detector gets the table, so that it can be tested with other values: test/detection has a test at the
-edge of each (test_detector_limits.py). What a person may set is in settings.py.
+edge of each (test_detector_limits.py). Values that a user may set are in settings.py.
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ class DetectorLimits:
 
     @classmethod
     def absolute(cls) -> DetectorLimits:
-        """Limits of a detector that takes servos for springs and judges by absolute limits alone."""
+        """Limits of a detector that assumes servos to be springs and uses only absolute limits."""
         return cls(
             identify_first=0.0,
             start_windows=0,

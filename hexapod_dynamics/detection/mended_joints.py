@@ -1,10 +1,11 @@
-"""Which joints that the detector declared locked or limp move with their commands again.
+"""Determines which joints that the detector declared locked or limp move with their commands again.
 
-A locked joint stands at the angle at which it was declared; one that is whole goes to its last set-point and stays
-there. Where that is the angle of the lock, the gait commands it beside the lock for a moment: `tries`. A limp joint
-hangs away from its command; one that is whole goes to it. A joint that was away from where a whole one would be, and
-then is there for some time in several readings in a row, is taken back. Joints that were not away tell nothing.
-What is declared again after it was taken back stays declared: a loose plug is no repair.
+A locked joint stays at the angle at which it was declared; an intact one moves to its last set-point and stays
+there. If that is the angle of the lock, the gait commands another angle for a moment: `tries`. A limp joint hangs
+away from its command; an intact one moves to it. A joint is restored if it was away from the place of an intact
+joint, and then is at this place for some time in several consecutive readings. Joints that were never away give no
+information. A joint that is declared again after it was restored stays declared, because a loose plug is no
+repair.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 @dataclass
 class _Watched:
-    """A joint that was declared: locked_at [rad], None for a limp one; was_damaged: seen as it was declared."""
+    """A joint that was declared: locked_at [rad], None for a limp one; was_damaged: whether it was measured in its
+    damaged state.
+    """
 
     locked_at: float | None
     was_damaged: bool = False
@@ -57,7 +60,7 @@ class MendedJoints:
         self._watched.pop(joint, None)
 
     def forget(self) -> None:
-        """Restart the count, because readings came late or the joints were not commanded."""
+        """Restart the count, because readings were late or the joints were not commanded."""
         for one in self._watched.values():
             one.restart()
 
@@ -93,7 +96,7 @@ class MendedJoints:
             one.restart()
             return
         one.low, one.high = min(one.low, angle), max(one.high, angle)
-        if one.locked_at is not None and one.high - one.low > limits.mended_still:  # pushed about, or on its way
+        if one.locked_at is not None and one.high - one.low > limits.mended_still:  # pushed, or still moving
             one.restart()
             one.low = one.high = angle
         one.since, one.count = min(one.since, time), one.count + 1

@@ -1,8 +1,8 @@
-"""Decides whether one lost foot or two explain the measurements, or whether the next bank is to be awaited.
+"""Decides whether one lost foot or two explain the measurements, or whether to wait for the next bank.
 
-Two feet explain nearly everything that one explains, because their prediction has one direction more, and a body that
-tips over on rough ground may for some slices look as if it had lost another foot too. Therefore the gain g, the log
-odds of the best pair less those of the best single foot, has to exceed a limit:
+Two feet explain nearly everything that one explains, because their prediction has one more direction, and a body
+that tips over on rough ground may look for some slices as if it had lost another foot, too. Therefore the gain g,
+the log odds of the best pair less those of the best single foot, has to exceed a limit:
 
     g >= 60, and the pair leaves 0.4 of what the foot alone leaves     the pair, at once
     the same pair in several banks in a row (PairEvidence)             the pair
@@ -10,16 +10,17 @@ odds of the best pair less those of the best single foot, has to exceed a limit:
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
-Where roll and pitch say little for the pair in all banks in a row, g has to be 0.1 of what the foot alone explains, or
-the pair has to leave 0.4 of what the foot leaves; else it is none: with all that the model leaves out, the joints
-explain a little more by every pair. Which pair it is
-has to be clear, too: its log odds exceed those of every other pair by 20, and it is behind none of them in the sum of
-all banks in a row, in which no bank counts for more than 20; or it is ahead of them in this sum by 40. Until then the
-next bank is awaited: half a cycle later a body that tips over shows another direction.
+If roll and pitch hardly support the pair in all consecutive banks, g must be 0.1 of what the foot alone explains,
+or the pair must leave 0.4 of what the foot leaves; else there is no pair, because of modelling errors every pair
+fits the joints slightly better. The pair must also be unambiguous: its log odds exceed those of every other pair
+by 20, and it is not behind any of them in the sum of all consecutive banks, in which no bank counts for more than
+20; or it is ahead of them in this sum by 40. Until then the detector waits for the next bank: half a cycle later a
+body that tips over moves in another direction.
 
-A foot that fits poorly (LastingEvidence) is declared alone only where g < 0. A second foot that was lost with the first
-in the other half of the gait is found after the first has been declared: the model goes on from the onset without the
-first, and the second shows when the new gait puts weight on it, or when it is pressed down (`doubted`, Probe).
+A foot that fits poorly (LastingEvidence) is declared alone only if g < 0. A second foot, lost at the same time as
+the first but in the other half of the gait, is found after the first has been declared: the model is repeated from
+the onset without the first foot, and the second loss appears when the new gait puts weight on this foot, or when
+it is pressed down (`doubted`, Probe).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from hexapod_dynamics.detection.posterior import Posterior
 
 
 class PairEvidence:
-    """Sums the evidence of the last banks in a row in which the same pair of feet explains more than one foot.
+    """Sums the evidence of the last consecutive banks in which the same pair of feet explains more than one foot.
 
     clear_of_others: whether that pair explains clearly more than every other pair; tilt: by how much more it explains
     roll and pitch than the single foot does, in these banks.
@@ -48,7 +49,7 @@ class PairEvidence:
         self._begin_again()
 
     def _begin_again(self) -> None:
-        """Forget all banks but how far the pairs are apart in them."""
+        """Discard all banks, but keep the differences between the pairs."""
         self._legs: list[str] = []
         self._count, self._gain, self.tilt = 0, 0.0, 0.0
         self.clear_of_others = True
@@ -61,7 +62,8 @@ class PairEvidence:
             self._begin_again()
             return False
         if groups_of(hypotheses[one])[0] not in groups_of(hypotheses[two]):
-            self._begin_again()  # one foot is explained best by another leg: the body tips otherwise than both predict
+            # the best single foot is that of another leg: the body tips differently than both predict
+            self._begin_again()
             self.clear_of_others = leads
             return False
         if groups_of(hypotheses[two]) != self._legs:
@@ -80,9 +82,9 @@ class PairEvidence:
         """Add a bank whose best pair is `two`; return whether this pair leads clearly: in this bank, and not behind in
         the sum of all banks in a row, or in this sum.
 
-        No bank counts for more than `pair_apart`: once the robot lies on its body, one bank may contradict all others.
-        No pair is further behind than `pair_apart_in_all`: banks from before the loss, which suspected a foot, do not
-        outweigh the ones that follow.
+        No bank counts for more than `pair_apart`: after the robot has come to lie on its body, one bank may
+        contradict all others. No pair is further behind than `pair_apart_in_all`: banks from before the loss,
+        which suspected a foot, do not outweigh the ones that follow.
         """
         odds: dict[frozenset[str], float] = {}
         for k, one in enumerate(hypotheses):
@@ -115,8 +117,9 @@ def choose(
 ) -> int | None:
     """Return the index of the Hypothesis to declare, None: wait.
 
-    good: indices of those one of whose legs may be declared: 1 where it fits, less where poorly, 0 where not; sure:
-    legs of which the bank is sure; lasting, clear, tilt: what PairEvidence says of the best pair.
+    good: for each hypothesis, 1 if it fits, less if it fits poorly, 0 if it does not or if none of its legs may be
+    declared; sure: legs of which the bank is sure; lasting, clear, tilt: results of PairEvidence for the best
+    pair.
     """
     one, two = _best(hypotheses, posterior)
     odds = posterior.log_odds

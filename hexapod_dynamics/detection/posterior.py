@@ -10,16 +10,16 @@ U is the uncertainty of the prediction itself: how far a robot tips that has los
 ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
 another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were `spin` times the
 predicted tilt. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
-How far it tips is uncertain, not whither: roll and pitch that are opposite to what h predicts contribute nothing to it.
-In the slice of the onset the damage lasts for an unknown part: mean `onset_part`, standard deviation
-`onset_spread`.
+The size of the tilt is uncertain, its direction is not: roll and pitch in the direction opposite to the prediction
+of h contribute nothing to it. In the slice of the onset the damage lasts for an unknown part: mean `onset_part`,
+standard deviation `onset_spread`.
 
-c is the smallest chi-square per feature of all hypotheses, but at least `sharpest`: where no hypothesis fits well, the
-posterior is flat.
+c is the smallest chi-square per feature of all hypotheses, but at least `sharpest`: if no hypothesis fits well,
+the posterior is flat.
 
-With S + U = L L', the terms of log N are a sum over the features, each given those before it. The share of roll and
-pitch in it is kept: a body that has lost a foot tilts, and a healthy one whose feet stand in hollows or were pushed
-aside shows in its joints.
+With S + U = L L', log N is a sum over the features, each conditioned on the previous ones. The share of roll and
+pitch in the sum is stored: a body that has lost a foot tilts, while hollows and pushes on a healthy robot affect
+its joints.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 
 from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
-_LARGE = 1e12  # above every chi-square
+_LARGE = 1e12  # larger than any chi-square
 _TILT = slice(-3, -1)  # roll and pitch among the features
 _LEAST_LEAN = 1e-6  # [rad]
 
@@ -41,9 +41,10 @@ class Posterior:
     """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
 
     declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
-    best onset; misfit_declared: that of the declared state. slices: number of slices compared. tilt (H,): how much of
-    the log likelihood ratio against the declared state comes from roll and pitch, given the joints of the same slice.
-    leant (H,): largest lean of the body since the onset as a share of the largest one that the hypothesis predicts.
+    best onset; misfit_declared: that of the declared state. slices: number of slices compared. tilt (H,):
+    contribution of roll and pitch, given the joints of the same slice, to the log likelihood ratio against the
+    declared state. leant (H,): largest lean of the body since the onset as a share of the largest one that the
+    hypothesis predicts.
     """
 
     probability: np.ndarray
@@ -68,7 +69,7 @@ def posterior_of(
     """Return the Posterior for features x (K, f) with covariance cov (K f, K f); deviations (H, K, f); prior: log odds
     (H,).
 
-    Where noise (K, f) is infinite nothing was measured.
+    Infinite noise (K, f) means that nothing was measured.
     """
     count, slices, _ = deviations.shape
     seen = np.isfinite(noise).ravel()
@@ -112,7 +113,7 @@ def posterior_of(
 
 
 def _largest_since(values: np.ndarray) -> np.ndarray:
-    """Largest of the values (K,) from each of them on (K,)."""
+    """Return for each of the values (K,) the largest of this and all later ones (K,)."""
     return np.maximum.accumulate(values[::-1])[::-1]
 
 

@@ -1,10 +1,11 @@
 """Decides when a contact probe presses a foot down to find out whether it exists.
 
-The banks suspect it for long, and are not sure of it; or another foot was declared lost, and the two together explain
-the measurements a little better: the second may not have carried anything yet, since the body leans onto the first.
+Reasons for a probe: the banks have suspected the foot for a long time without being sure; or another foot was
+declared lost, and both together explain the measurements slightly better. The second foot may not have carried any
+load yet, because the body leans onto the first.
 
-The gait stops on all feet and presses the suspected one down (`Gait.press`). A foot that is there tilts the body by
-3 to 4 degrees, one that is lost by less than 1. Model and hypotheses execute the same commands.
+The gait stops on all feet and presses the suspected one down (`Gait.press`). An existing foot tilts the body by 3
+to 4 degrees, a lost one by less than 1. Model and hypotheses execute the same commands.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 class Probe:
     """Stores the suspected foot and the time of the last contact probe. Times: seconds on one clock.
 
-    count: number of times that a foot was to be pressed.
+    count: number of requested contact probes.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
         self._limits = limits
         self._last = -math.inf
-        self._doubted: tuple[str, float] | None = None  # leg, from when on it is pressed
+        self._doubted: tuple[str, float] | None = None  # leg, time from which it may be pressed
         self.count = 0
 
     def doubt(self, time: float, leg: str | None) -> None:
-        """Probe a leg as soon as the gait uses what was declared at `time` [s]; None: no leg."""
+        """Probe a leg as soon as the gait uses the declaration made at `time` [s]; None: no leg."""
         self._doubted = None if leg is None else (leg, time + self._limits.probe_changed)
 
     def asks(self, time: float, suspect: tuple[str, float, float] | None, undecided: str | None = None) -> str | None:
-        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker; undecided: leg
-        of which the banks are sure but cannot tell.
+        """Return the leg to probe now, or None; suspect: (group, probability, since) of DecisionMaker; undecided:
+        leg of which the banks are sure, but which they cannot decide.
         """
         if self._doubted is not None and time >= self._doubted[1]:
             doubted, self._doubted = self._doubted[0], None

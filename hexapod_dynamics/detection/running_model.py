@@ -15,11 +15,11 @@ _TICKS = 512
 
 
 class RunningModel:
-    """A Predictor that is advanced by one tick (`period` [s]) with each command and stores the last ticks.
+    """A Predictor that advances by one tick (`period` [s]) with each command and stores the last ticks.
 
     Ring buffers, `row(k)` is the row of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
-    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `on_feet` (N,) bool: no other part of the robot
-    carries much of it. snapshots: {slice: state at its start}.
+    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `on_feet` (N,) bool: whether no other part of
+    the robot carries much of its weight. snapshots: {slice: state at its start}.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class RunningModel:
         self.step(time, joints)
 
     def step(self, time: float, targets: np.ndarray) -> None:
-        """Advance one tick under the targets (n,) [rad], NaN where a servo keeps its target; `time` [s]: its end."""
+        """Advance one tick under the targets (n,) [rad], NaN if a servo keeps its target; `time` [s]: end of the
+        tick.
+        """
         row = self.row(self.tick)
         self.targets[row] = np.where(np.isfinite(targets), targets, self.model.setpoints)
         self.time[row] = time
@@ -78,7 +80,9 @@ class RunningModel:
         self.on_feet[row] = self.model.carried_by_feet > self._feet_carry
 
     def repeat(self, piece: int, morphology: Morphology) -> bool:
-        """Repeat all ticks from the start of slice `piece` on with another morphology; False: no longer known."""
+        """Repeat all ticks from the start of slice `piece` on with another morphology; return False if that state
+        is no longer stored.
+        """
         if piece not in self.snapshots:
             return False
         self.model.set_morphology(morphology)

@@ -21,7 +21,7 @@ class Scatter:
     """Sums of squared residuals less the noise of the readings, with weights that decay with age.
 
     kinds (f,): features of one kind have one variance; squares (f,): sums [rad^2], [rad^2/s^2]; weight: number of
-    slices; prior_slices: number of slices that a prior variance is worth.
+    slices; prior_slices: weight of a prior variance as a number of slices.
     """
 
     kinds: np.ndarray
@@ -39,7 +39,9 @@ class Scatter:
         return replace(self, squares=forget * self.squares + fresh, weight=forget * self.weight + 1.0)
 
     def variance(self, prior: np.ndarray) -> np.ndarray:
-        """Variances (f,), one for each kind: the mean of those seen and of prior (f,), worth `prior_slices`."""
+        """Return the variances (f,), one for each kind: the weighted mean of the measured ones and of prior (f,),
+        which has the weight `prior_slices`.
+        """
         few = self.prior_slices
         total = (few * self._mean(prior) + self._mean(self.squares)) / (few + self.weight)
         return np.maximum(total, 0.0)[self.kinds]

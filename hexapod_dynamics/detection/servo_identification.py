@@ -7,7 +7,8 @@ With r = measured less modelled angle, w = modelled rate, e = set-point less mod
 tau [s]: lag, b [rad]: half of the dead zone, a: relative softness, common to all joints; o_j [rad]: trim of a joint.
 Weighted least squares with priors; a reading has the variance reading_spread^2 + (reading_timing w)^2, and r is
 limited to reading_clip. The
-lag absorbs a part of the play, and the zone comes out too small; a model that executes both is nearer than one without.
+lag absorbs a part of the play, and the zone comes out too small; a model with both is nevertheless more accurate
+than one without.
 """
 
 from __future__ import annotations

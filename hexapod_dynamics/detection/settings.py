@@ -17,9 +17,9 @@ class DetectorSettings:
     slice: duration over which features are averaged, about a quarter of a gait cycle. window: number of slices that are
     evaluated together. declare: posterior above which a hypothesis is declared; suspect: above which it is suspected.
     prior: log odds of one hypothesis against the declared state before any evidence. silent_after: a servo that has not
-    answered for this time is silent. timestep: of the model; bank_timestep: of the simulated bank. members: of each
-    half of the ensemble that makes the covariance. command_delay: from a command to the start of the servos.
-    command_period: in which a servo moves to its target. limits: see limits.py.
+    answered for this time is silent. timestep: of the model; bank_timestep: of the simulated bank. members: number
+    of robots in each half of the ensemble from which the covariance is computed. command_delay: from a command to
+    the start of the servos. command_period: time in which a servo moves to its target. limits: see limits.py.
     """
 
     slice: float = 0.32

@@ -1,5 +1,5 @@
-"""Which slices after a change of the declared morphology are compared with the model: not those in which the robot may
-sit down, move its feet in the air and stand up, or has fallen and the model has not.
+"""Decides which slices after a change of the declared morphology are compared with the model: slices are excluded
+in which the robot may sit down, move its feet in the air and stand up, or has fallen while the model has not.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ class Settling:
         self._changed = self._until = self._went_on = -math.inf
 
     def go_on(self, time: float) -> None:
-        """Note that the model has fallen as the robot has: all slices are compared, but those after `time` [s] in which
-        the model does not stand on its feet.
+        """Note that the model has fallen like the robot: all slices are compared, except those after `time` [s] in
+        which the model does not stand on its feet.
         """
         self.clear()
         self._went_on = time
 
     def change(self, time: float) -> None:
-        """Note that the morphology changes at `time`, while the model stays upright where the robot may fall."""
+        """Note that the morphology changes at `time`, and that the model stays upright although the robot may
+        fall.
+        """
         self._changed, self._until = time, time + self._limits.settling
 
     def settled(self, time: float) -> bool:
@@ -40,8 +42,8 @@ class Settling:
     def skips(self, time: float, on_feet: float, lean: float, apart: np.ndarray) -> bool:
         """Whether the slice that ends at `time` is not compared.
 
-        on_feet: share of it in which the model stands on its feet; lean: larger one of the robot's |roll| and |pitch|
-        [rad]; apart (2,): measured less modelled roll and pitch [rad], NaN: not measured.
+        on_feet: share of the slice in which the model stands on its feet; lean: larger of the robot's |roll| and
+        |pitch| [rad]; apart (2,): measured less modelled roll and pitch [rad], NaN: not measured.
         """
         limits = self._limits
         down = on_feet < limits.stands
@@ -50,8 +52,8 @@ class Settling:
             return True
         if time > max(self._until, self._changed + limits.longest_settling):
             return False
-        # Who falls onto the place of lost legs leans on its body, or lies otherwise than the model, which did not
-        # fall. A tilt after the robot had settled is new evidence.
+        # A robot that falls onto the side of the lost legs leans on its body, or lies differently from the model, which
+        # did not fall. A tilt after the robot had settled is new evidence.
         if time < max(self._changed + limits.may_fall, self._until + self._duration):
             down = down or lean > limits.tipped or np.nan_to_num(np.abs(apart)).max() > limits.lies_otherwise
         if down and time < self._changed + limits.longest_settling:

@@ -1,4 +1,6 @@
-"""Compares the robot with its model slice by slice: joints that do not follow, suspicion, what a healthy one leaves."""
+"""Compares the robot with its model slice by slice: joints that do not follow, suspicion, residuals of the healthy
+robot.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,18 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 
 class Outcome(Enum):
-    """What the evaluation of a slice has led to."""
+    """Outcome of the evaluation of a slice."""
 
     NOTHING = auto()  # the first slices after a start only let the model fall onto its feet
     COMPARED = auto()
-    SERVOS_IDENTIFIED = auto()  # the model has got the lag and the dead zone of this robot's servos
+    SERVOS_IDENTIFIED = auto()  # the model now has the lag and the dead zone of this robot's servos
 
 
 class SliceEvaluation:
     """Evaluates slices of a robot against a CommandedModel; next: number of the first one that is not evaluated yet.
 
-    window, baseline, servos, suspicion, watch, settling: what it keeps between slices, each a class with a page of its
-    own.
+    window, baseline, servos, suspicion, watch, settling: the state between slices, each an object of a class in
+    its own module.
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings, commanded: CommandedModel) -> None:
@@ -45,8 +47,8 @@ class SliceEvaluation:
         self.settling = Settling(settings.slice, limits)
         self.next = 0
         self.first = 0  # the first slice measured with the present morphology
-        self.moved: dict[int, np.ndarray] = {}  # slice: how far a loss that was decided on moved the model's features
-        self.follows_from = np.full(n, -math.inf)  # joints that came back are watched from then on
+        self.moved: dict[int, np.ndarray] = {}  # {slice: change of the model's features by a decided loss}
+        self.follows_from = np.full(n, -math.inf)  # time from which restored joints are evaluated
         self._measured = False  # a joint was read in the last slice
         self._pushed: set[int] = set()  # slices in which a push moves the body
 
@@ -63,7 +65,7 @@ class SliceEvaluation:
         self._pushed.clear()
 
     def start_again(self, time: float, morphology: Morphology) -> None:
-        """Discard the measurements, and let the model go on from where it is with another morphology."""
+        """Discard the measurements, and let the model continue from its present state with another morphology."""
         self.settling.change(time)
         self.window.clear()
         self.moved.clear()
@@ -73,8 +75,8 @@ class SliceEvaluation:
             self._model.restart_at(self.next)
 
     def go_on_from(self, onset: int, time: float, morphology: Morphology) -> bool:
-        """Let the model go on as if the morphology had been this one since slice `onset`: it has fallen as the robot
-        has, and what was measured since counts. False: the onset is too long ago.
+        """Repeat the model with this morphology since slice `onset`: it then has fallen like the robot, and the
+        measurements since then are used. Returns False if the onset is too long ago.
         """
         slices = range(onset, self.next)
         before = self.window.view(onset, len(slices)).residual
@@ -118,7 +120,7 @@ class SliceEvaluation:
     def evaluate(self, time: float, lean: float, morphology: Morphology, suspect: bool) -> Outcome:
         """Evaluate the next slice, which ends at about `time` [s].
 
-        lean [rad]: larger one of the robot's |roll| and |pitch|; suspect: the last bank suspects something.
+        lean [rad]: larger of the robot's |roll| and |pitch|; suspect: whether the last bank suspects something.
         """
         piece, limits, ticks = self.next, self._settings.limits, self._settings.slice_ticks
         self.next += 1
@@ -151,12 +153,12 @@ class SliceEvaluation:
         return Outcome.COMPARED
 
     def for_bank(self) -> tuple[range, np.ndarray] | None:
-        """Return the slices that a bank may compare now, and by how much the loss that was decided on has moved the
-        model's features in each, (slices, n + TILTS); None: too few.
+        """Return the slices that a bank may compare now, and the change of the model's features by the decided
+        loss in each, (slices, n + TILTS); None if there are too few.
         """
         piece = self.next - 1
         begin = piece - self._settings.window
-        if self.moved:  # after a loss, what has been measured since it is looked at as soon as it says anything
+        if self.moved:  # after a loss, the measurements since then are evaluated as soon as they contain information
             begin = max(begin, self.first)
         enough = begin >= self.first and piece - begin >= self._settings.limits.bank_windows
         if not enough or not self._measured or begin not in self._model.snapshots:

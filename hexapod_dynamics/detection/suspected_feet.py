@@ -1,8 +1,8 @@
-"""Which feet the banks were sure of, one bank after another: a lost foot is missed at every step and at every place.
+"""Stores of which feet consecutive banks were sure: a lost foot is missed at every step and at every place.
 
-A foot over a hole or an edge leaves what a lost foot leaves, until it steps elsewhere; then another foot stands there.
-So on uneven ground the banks are sure of one foot after another, each for some seconds; of a lost foot they are
-sure in every step from its loss on.
+A foot over a hole or an edge has the same effect as a lost foot until it steps elsewhere; then another foot stands
+there. So on uneven ground the banks are sure of one foot after another, each for some seconds; but they are sure
+of a lost foot in every step after its loss.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class SuspectedFeet:
         self._banks: deque[tuple[float, frozenset[str], bool]] = deque()
 
     def clear(self) -> None:
-        """Forget all banks: the robot has changed."""
+        """Discard all banks, because the robot has changed."""
         self._banks.clear()
 
     def note(self, time: float, feet: frozenset[str], held: bool = False) -> None:
-        """Take the feet that a bank at a time [s] is sure of; held: an obstacle holds the robot where it is."""
+        """Process the feet of which a bank at a time [s] is sure; held: whether an obstacle holds the robot back."""
         self._banks.append((time, feet, held))
         while time - self._banks[0][0] > self._limits.steps_for + self._limits.others_for:
             self._banks.popleft()

@@ -3,8 +3,9 @@
 Of the f features of a slice the six largest normalised squares are averaged, in two ways:
 
 - `deviation`: against fixed standard deviations. While it is large, nothing is learnt.
-- `surprise`: against what the Baseline leaves unknown and this robot's own scatter on its own ground. It is compared
-  with its own usual value: on smooth ground a fifth of what is usual on rough ground is enough to ask the bank.
+- `surprise`: against the uncertainty of the Baseline and this robot's own scatter on its own ground. It is
+compared with its usual value: on smooth ground, a fifth of the usual value of rough ground is enough to start the
+bank.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 
 
 class Suspicion:
-    """Statistics of slices of a robot with n joints; `value` above 1 asks for the bank."""
+    """Statistics of slices of a robot with n joints; a `value` above 1 starts the bank."""
 
     def __init__(self, joints: int, limits: DetectorLimits = LIMITS) -> None:
         self._limits = limits
@@ -77,7 +78,7 @@ class Suspicion:
     def found_nothing(self, time: float, value: float) -> None:
         """Note that the bank found no damage at `time` [s]; value: `value` at its start.
 
-        Each bank in a row is valid twice as long as the one before.
+        Each further consecutive bank is valid twice as long as the previous one.
         """
         limits = self._limits
         again = time < self._calm_until + limits.calm_again and value < limits.calm_grows * self._calm_value

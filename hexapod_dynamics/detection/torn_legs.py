@@ -1,7 +1,8 @@
-"""Three legs or more whose servos are all silent: torn off at once, or a fault of the servo bus?
+"""Decides whether three or more legs with silent servos were torn off at once, or whether the servo bus has a
+fault.
 
-They are torn off where the body moves otherwise than the model, or where the robot has walked without an answer of any
-of their servos. A body may lie level on the ground without them, as if they were there.
+They are torn off if the body moves differently from the model, or if the robot has walked without an answer of any
+of their servos. Without these legs, the body may lie on the ground as level as with them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from hexapod_dynamics.detection.settings import DetectorSettings
 
 
 class TornLegs:
-    """By how far the body leans otherwise than the model, beyond what it usually does by ground and payload.
+    """Measures the difference between the lean of the body and that of the model, beyond the usual difference by
+    ground and payload.
 
     All times are seconds on one clock; last_attitude: that of the last attitude.
     """
@@ -25,10 +27,13 @@ class TornLegs:
         self._model, self._limits = model, settings.limits
         self._half = round(0.5 * settings.limits.torn_walking / settings.command_period)  # ticks
         self._usual: tuple[float, ...] = (0.0, 0.0)  # roll, pitch [rad] beyond the model's
-        self.last_attitude = self._leant = -math.inf  # the last attitude, the last one that was not the model's
+        # times of the last attitude, and of the last one that differed from the model's
+        self.last_attitude = self._leant = -math.inf
 
     def measure_attitude(self, time: float, roll: float, pitch: float) -> float | None:
-        """Note an attitude; return by how far [rad] it is from the model's and the usual; None: no model runs."""
+        """Note an attitude; return its difference [rad] from the model's attitude, beyond the usual difference;
+        None if no model runs.
+        """
         self.last_attitude, model = time, self._model
         if not model.started:
             return None
@@ -45,7 +50,7 @@ class TornLegs:
     ) -> bool:
         """Whether the legs of these silences are gone.
 
-        suspicion: that of the last slices; comparable: commands and readings come in time.
+        suspicion: that of the last slices; comparable: whether commands and readings arrive in time.
         """
         if self._moves_otherwise(suspicion):
             return True
@@ -65,8 +70,8 @@ class TornLegs:
         return bool((moved > self._limits.watch_moved).all())
 
     def _moves_otherwise(self, suspicion: float) -> bool:
-        """Whether the body has leant otherwise than the model a moment ago (a robot that sat down is level again), or
-        the other joints are loaded otherwise: three legs that are left may hold it level.
+        """Whether the body has leant differently from the model a moment ago (a robot that sat down is level
+        again), or the loads of the other joints differ, because the three remaining legs may hold it level.
         """
         leant = self.last_attitude - self._leant < self._limits.torn_for
         return leant or suspicion > self._limits.torn_suspicion

@@ -1,7 +1,8 @@
 """Measurements of the last slices, and the features by which hypotheses are compared.
 
-A feature is the mean over a slice of measured less modelled: the angle of each joint (n,), roll, pitch, yaw rate. The
-means of a simulation are taken at the times of the measurements, so that gait phase and the order of reading cancel.
+A feature is the mean over a slice of measured less modelled: the angle of each joint (n,), roll, pitch, yaw rate.
+The means of a simulation are computed at the times of the measurements, so that gait phase and the order of
+reading cancel.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class MeasurementWindow:
         self._attitudes.clear()
 
     def disregard(self, piece: int) -> None:
-        """Delete the measurements of slice `piece`: something else than the robot's own state moved it."""
+        """Delete the measurements of slice `piece`, because the robot was moved from outside."""
         ticks = self._model.slice_ticks
         with np.errstate(invalid="ignore"):
             self._place[(self._place >= piece * ticks) & (self._place < (piece + 1) * ticks)] = np.nan
@@ -56,8 +57,8 @@ class MeasurementWindow:
         self._attitudes.extend(reversed(later))
 
     def compare_again(self, first: int, retimed: bool = False) -> None:
-        """Compare the measurements since the start of slice `first` with the model again, which has changed; retimed:
-        and the times of its states.
+        """Compare the measurements since the start of slice `first` with the model again, which has changed;
+        retimed: whether the times of its states have changed, too.
         """
         start = first * self._model.slice_ticks
         if retimed:
@@ -127,7 +128,7 @@ class MeasurementWindow:
     def lag(self, ticks: int) -> float:
         """Return by how much [s] all joints are behind the model in the last `ticks` ticks.
 
-        NaN: not known, as where joints are held and hardly any moves.
+        NaN if it is not known, for example while joints are held and hardly any moves.
         """
         with np.errstate(invalid="ignore"):
             since = np.flatnonzero(self._place > self._model.tick - ticks)
@@ -176,7 +177,7 @@ class MeasurementWindow:
 
 
 class SliceFeatures:
-    """Features of `count` slices: residual, noise (count, n + TILTS), NaN and infinite where nothing was measured;
+    """Features of `count` slices: residual, noise (count, n + TILTS), NaN and infinite if nothing was measured;
     load (count, n), heading yaw (count,) [rad]; motion (count, n, 2): modelled rate [rad/s], sign of the load.
     """
 
@@ -223,7 +224,7 @@ class SliceFeatures:
         """Features (count, n + TILTS) of a simulation less those of another.
 
         q (T, n), tilt (T, 3) [rad]: after each tick from tick `first` x slice on, with one tick beyond the slices if
-        there is one; q0, tilt0: the other's. What was not measured is 0.
+        there is one; q0, tilt0: the other's. Features that were not measured are 0.
         """
         apart = q - q0
         start = self._tick - self.first * self._ticks

@@ -2,13 +2,13 @@
 
     rest -> probe -> star -> on an edge: topple, star -> on the back: four poses -> tuck -> stand
 
-Each joint is tried first: one that does not move, because somebody holds it, ends it all. STAR, all legs straight out,
-makes a robot lie flat on its belly or on its back, whatever its attitude was; legs that lie across each other go there
-one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it over; a second attempt is
-slow. A leg that is damaged but there takes no part; joints of it that are blocked stay where they are. Where another
-joint is blocked, all joints rest where they are, and the robot begins again with their trial. With tucked legs and
-upright by the IMU the gait stands up, with the legs that are left. What is measured decides after each phase; what is
-not as expected ends the motion with a reason.
+Each joint is tried first: if one does not move, because somebody holds it, the attempt ends. In STAR, with all
+legs straight out, a robot lies flat on its belly or on its back, from any attitude; legs that lie across each
+other move there one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it
+over; a second attempt is slow. A leg that is damaged but exists takes no part; its blocked joints keep their
+angles. If another joint is blocked, all joints stop, and the robot begins again with their trial. When the legs
+are tucked and the IMU measures an upright body, the gait stands up on the remaining legs. Measurements decide
+after each phase; an unexpected measurement ends the motion with a reason.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
 
-PROBE_HOLD = 1.0  # [s] at most until each joint that is tried has been read where it moved to: readings may be late
-TUCKS, HOLD = 0.8, 0.5  # [s] in which it tucks the legs after a roll, and for how long it lies then, at most
-CALM = 0.1  # [s] without tipping over, upright, after which it does not wait for longer
-# Upward component of the body's z axis: of one that lies flat, of one that is upright.
+PROBE_HOLD = 1.0  # [s] longest wait until each tried joint has been read at its new angle, because readings may be late
+TUCKS, HOLD = 0.8, 0.5  # [s] duration of tucking the legs after a roll, and longest time of lying after it
+CALM = 0.1  # [s] upright without tipping after which the wait ends
+# Upward component of the body's z axis: of a body that lies flat, of one that is upright.
 FLAT, UPRIGHT = 0.85, 0.9
-EDGE, MOST_TOPPLES = 0.6, 3  # its size below which the robot stands on an edge; how often it tries to topple
+# size of this component below which the robot stands on an edge; number of attempts to topple
+EDGE, MOST_TOPPLES = 0.6, 3
 ROLL_SPEED = 3.0  # [rad/s] of any joint in a roll, at most: manoeuvres are made at 2, and faster ones are others
-TANGLED = 0.3  # [rad] from STAR, after all moves there
+TANGLED = 0.3  # [rad] distance from STAR after all moves to it above which legs are tangled
 # A robot that swings where it lies for EASES, without rest for STEADY, lets its joints give way for YIELDS [s]; then
 # again, for longer.
 EASES, STEADY, YIELDS = 3.0, 0.5, 0.5
-MOST_BLOCKED = 2  # how often it begins again after something has blocked a joint
-MOST_PLANS = 3  # of ways to STAR, more than there are attempts
+MOST_BLOCKED = 2  # number of new beginnings after a joint was blocked
+MOST_PLANS = 3  # number of ways to STAR that are tried
 
 
 class GetUp:
@@ -49,8 +50,9 @@ class GetUp:
         get_up.begin(gait, morphology)          # HexapodError: it cannot
         setpoints = get_up.step(dt, sensed)     # (n,) [rad], NaN where a joint is not commanded; None: command nothing
 
-    It waits until the robot has been at rest for `announce` seconds, and ends in Phase.DONE, FAILED or STOPPED with a
-    `reason`; nothing moves after that until the next `begin`. `gait` stands up at the end and can walk on from there.
+    It waits until the robot has been at rest for `announce` seconds, and ends in Phase.DONE, FAILED or STOPPED
+    with a `reason`; after that no joint moves until the next `begin`. `gait` stands up at the end and can walk on
+    from there.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class GetUp:
     ) -> None:
         self.robot, self.library, self.settings = robot, library, settings or GetUpSettings()
         self._poses = GetUpPoses(robot)
-        self._spare = np.zeros(robot.joint_count, bool)  # joints of legs that are damaged but there
+        self._spare = np.zeros(robot.joint_count, bool)  # joints of legs that are damaged but exist
         n = robot.joint_count
         self._names = robot.joint_names
         self._moves = np.ones(n, bool)
@@ -69,7 +71,7 @@ class GetUp:
         self._gait: Gait | None = None
         self._attempts = Attempts(robot)
         self._time = self._lasts = self._hold = self._waited = self._lacked = 0.0
-        self._lacks = ""  # what is not measured now, in words
+        self._lacks = ""  # measurements that are missing now, in words
         self._plans = self._topples = self._blocked = 0
         # How often the joints have given way in this phase, and for how long [s] they will.
         self._eased, self._yields = 0, 0.0
@@ -82,13 +84,13 @@ class GetUp:
 
     @property
     def active(self) -> bool:
-        """Whether it is on its way."""
+        """Whether it is active."""
         return self.phase not in ENDED
 
     def begin(self, gait: Gait, morphology: Morphology | None = None) -> None:
-        """Ask for it: what is left of the robot, all of it by default, and the gait that stands up at the end with it.
+        """Begin with a Morphology, by default that of the intact robot, and the gait that stands up at the end.
 
-        Raises HexapodError if it is on its way already, or where it is not possible.
+        Raises HexapodError if it is active already, or if getting up is not possible.
         """
         if self.active:
             raise HexapodError(f"the robot gets up already: {self.phase.value}")
@@ -115,12 +117,14 @@ class GetUp:
         self._enter(Phase.ANNOUNCED)
 
     def stop(self, reason: str) -> None:
-        """Freeze at once; nothing moves until the next `begin`."""
+        """Freeze at once; no joint moves until the next `begin`."""
         if self.active:
             self._end(Phase.STOPPED, reason)
 
     def lack(self, what: str) -> None:
-        """Note what is not measured now, in words: before anything moves it is waited for, later it ends all."""
+        """Note missing measurements, in words: before the first motion the robot waits for them, later they end
+        the attempt.
+        """
         if self.phase is Phase.ANNOUNCED:
             self._lacks, self._rest.at_rest = what, 0.0
         else:
@@ -133,7 +137,7 @@ class GetUp:
 
     @property
     def doing(self) -> str:
-        """What it does, in words."""
+        """The present action, in words."""
         if self.phase is Phase.ROLL:
             turn = self._attempts
             return f"{self.phase.value}, pose {turn.pose + 1} of {len(turn.poses)}, attempt {turn.count}"
@@ -142,7 +146,9 @@ class GetUp:
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     def step(self, dt: float, sensed: Sensed) -> np.ndarray | None:
-        """Advance by dt [s]; return the set-points (n,) [rad] to command, NaN where none is; None: command nothing."""
+        """Advance by dt [s]; return the set-points (n,) [rad] to command, NaN for joints without one; None:
+        command nothing.
+        """
         self._rest.update(dt, sensed.rate, sensed.force, sensed.up)
         self._swing.update(sensed.rate)
         if not self.active:
@@ -183,13 +189,15 @@ class GetUp:
         return ""
 
     def _is_ready(self, sensed: Sensed) -> bool:
-        """Return whether what a phase waits for at its end is there already."""
+        """Return whether the condition for which a phase waits at its end is met already."""
         if self.phase is Phase.PROBE:
             return self._probe.look(sensed.joints)
         return self.phase is Phase.TUCK and sensed.up[2] > UPRIGHT and self._rest.calm >= CALM
 
     def _finds_another_way(self, sensed: Sensed) -> bool:
-        """Give way once to what blocks a leg on its way to STAR: another leg may not lie where it was measured."""
+        """Try another way to STAR once if a leg is blocked, because another leg may have moved since it was
+        measured.
+        """
         if (
             self.phase is not Phase.STAR
             or self._rest.falling > self.settings.free_fall
@@ -202,7 +210,9 @@ class GetUp:
         return True
 
     def _gives_way(self, sensed: Sensed) -> bool:
-        """Let joints of a damaged leg that are blocked from the roll on stay where they are; False: others are, too."""
+        """Let joints of a damaged leg that are blocked, from the roll on, keep their angles; return False if
+        others are blocked, too.
+        """
         late = self._follow.off_for > self.settings.follow_time
         may = self.phase in ROLLS_OR_RISES and self._rest.falling <= self.settings.free_fall
         if not may or (late & ~self._spare).any():
@@ -212,7 +222,7 @@ class GetUp:
         return True
 
     def _begins_again(self, sensed: Sensed, reason: str) -> bool:
-        """Rest where the joints are, because one is blocked, then try each of them again as at the beginning."""
+        """Stop all joints, because one is blocked, then try each of them again as at the beginning."""
         if self._rest.falling > self.settings.free_fall or self._blocked >= MOST_BLOCKED:
             return False
         self._blocked += 1
@@ -274,7 +284,7 @@ class GetUp:
                 self._spread()
 
     def _unread(self, sensed: Sensed) -> str:
-        """Return which joints have not been read, in words, empty if none."""
+        """Return the joints that have not been read, in words; empty if there are none."""
         unknown = self._moves & ~np.isfinite(sensed.joints)
         if not unknown.any():
             return ""
@@ -301,15 +311,15 @@ class GetUp:
             self._end(Phase.STOPPED, f"{names}: does not move; somebody or something holds it, or it is broken")
 
     def _spread(self) -> None:
-        """Begin to bring the legs to STAR by a way on which they do not meet, which is found beside it."""
+        """Begin to move the legs to STAR by a way on which they do not touch; it is searched in the background."""
         self._plans += 1
-        # A leg that is gone is anywhere.
+        # A missing leg may have any angles.
         here = np.nan_to_num(np.where(self._moves, self._setpoints, self._probe.before))
         self._way = untangled(self._space, here, np.where(self._moves, self._poses.star, np.nan))
         self._move(Phase.STAR, self._setpoints, 0.0)
 
     def _go_on_spreading(self) -> None:
-        """Begin the next move, or the next try to find one: a tick each."""
+        """Begin the next move, or the next attempt to find one; each takes a tick."""
         for target in self._way:
             if target is not None:
                 self._move(Phase.STAR, target, 0.3)
@@ -317,14 +327,14 @@ class GetUp:
         self._enter(Phase.LIES)
 
     def _is_tangled(self, sensed: Sensed) -> bool:
-        """Return whether joints have not reached STAR; then it finds another way there, goes on or gives up."""
+        """Return whether joints have not reached STAR; then it tries another way, continues or gives up."""
         off = self._moves & (np.abs(sensed.joints - self._poses.star) > TANGLED)
         if not off.any():
             return False
         if self._time < MEMORY:
-            return True  # what was read last may be older than its last motion
+            return True  # the last reading may be older than the last motion
         if sensed.up[2] > FLAT and self._plans > 1:
-            return False  # it lies on its belly, and the ground is in the way of a leg: that is no reason to stay there
+            return False  # it lies on its belly, and the ground blocks a leg: this is no reason to give up
         if self._plans < MOST_PLANS + self.attempts + self._topples:
             self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
             self._spread()
@@ -352,7 +362,9 @@ class GetUp:
         self._start_pose()
 
     def _raise(self, sensed: Sensed) -> None:
-        """Begin to raise all legs as they are: what lies beside the body is in the way of a tibia that folds."""
+        """Begin to raise all legs in their present poses, because an object beside the body could block a tibia
+        that folds.
+        """
         self._setpoints[:] = np.where(self._moves, sensed.joints, np.nan)
         self._follow.start(self._setpoints)
         target = self._setpoints.copy()

@@ -9,7 +9,7 @@ import numpy as np
 from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, joint_poses
 from hexapod_dynamics.robot import Robot
 
-# Of a slow attempt: factor of the times of the poses, and the least time [s] of a pose that is multiplied by it.
+# For a slow attempt: factor on the times of the poses, and least time [s] of a pose to which it applies.
 SLOWER, SLOW_LEAST = 2.5, 0.6
 
 
@@ -25,19 +25,19 @@ class Attempts:
         self.count = self.pose = 0
 
     def begin(self, plan: Sequence[Manoeuvre], damaged: bool) -> None:
-        """Begin with these manoeuvres, the best first; damaged: a leg that takes no part is there.
+        """Begin with these manoeuvres, the best first; damaged: whether a leg exists that takes no part.
 
-        It may be in the way of the roll that was made without it. The next attempts are the whole robot's roll, first
-        with the side of that leg pushing.
+        Such a leg may block the roll that was made without it. The next attempts use the roll of the intact robot,
+        first with the side of that leg pushing.
         """
         plan = list(plan)
         self._plan, self._damaged = plan[:1] + plan[:0:-1] if damaged else plan, damaged
         self.count = 0
 
     def next(self, aside: np.ndarray) -> None:
-        """Begin the next attempt; aside (n,) [rad]: of the legs that take no part.
+        """Begin the next attempt; aside (n,) [rad]: angles of the legs that take no part.
 
-        The first manoeuvre, then the same one slowly: what pushes and slides fails alike when it is done alike again.
+        The first manoeuvre is repeated slowly, because a repetition at the same speed would fail in the same way.
         """
         self._slow = self.count == 1 and not self._damaged
         choice = self.count if self._damaged else max(0, self.count - 1)

@@ -1,7 +1,8 @@
 """The library of manoeuvres by which a robot turns over: a YAML file that is read and checked at start.
 
-The first manoeuvre serves the whole robot and every set of lost legs that leaves both corner legs of a side; others
-serve one set each, and its mirror image. The file names the robot and carries a digest of what manoeuvres depend on.
+The first manoeuvre serves the whole robot and every set of lost legs that leaves both corner legs of a side; each
+of the others serves one set and its mirror image. The file contains the robot's name and a digest of everything on
+which manoeuvres depend.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ HEADER = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --
 
 
 class GetUpLibrary:
-    """Manoeuvres by the set of lost legs; `universal`: that for all sets without an own one, None: there is none."""
+    """Manoeuvres by the set of lost legs; `universal`: the manoeuvre for all sets without their own, None if there
+    is none.
+    """
 
     def __init__(self, robot: Robot, manoeuvres: Iterable[Manoeuvre] = ()) -> None:
         self.robot = robot
@@ -54,13 +57,15 @@ class GetUpLibrary:
         return any(gone in self._own for gone in self._images(lost))
 
     def own(self, lost: Iterable[str]) -> list[Manoeuvre]:
-        """Return what was made for this set of lost legs, and the mirror image of what was for its mirror image."""
+        """Return the manoeuvre made for this set of lost legs, and the mirror image of the one made for its mirror
+        image.
+        """
         gone, *images = self._images(lost)
         out = [self._own[gone]] if gone in self._own else []
         return out + [self._own[one].mirrored(self._partners) for one in images if self._partners and one in self._own]
 
     def remove(self, lost: Iterable[str]) -> None:
-        """Remove what there is for this set of lost legs and its mirror image."""
+        """Remove the manoeuvres for this set of lost legs and its mirror image."""
         for gone in self._images(lost):
             self._own.pop(gone, None)
 
@@ -69,7 +74,7 @@ class GetUpLibrary:
         return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
 
     def manoeuvres(self, lost: Iterable[str]) -> list[Manoeuvre]:
-        """Return what to try without these legs, the most promising first; empty if there is nothing."""
+        """Return the manoeuvres to try without these legs, the most promising first; empty if there are none."""
         gone, partners = frozenset(lost), self._partners
         out = self.own(gone)
         if self.universal is not None:
@@ -79,7 +84,7 @@ class GetUpLibrary:
             best = best_side(self.robot, gone)
             if best in images:
                 out.append(images.pop(best))
-            if best is not None or not out:  # without a side of two corner legs it is a last resort
+            if best is not None or not out:  # without a side with both corner legs, it is the last option
                 out += images.values()
         return out
 
@@ -118,14 +123,15 @@ class GetUpLibrary:
 
 
 def get_up_path(robot: Robot) -> Path | None:
-    """Return the path of the library that comes with the package for a Robot; None if there is none."""
+    """Return the path of the package's library for a Robot; None if there is none."""
     return packaged_file(f"get_up_{robot.name}.yaml")
 
 
 def find_get_up_library(robot: Robot, robot_file: str | os.PathLike[str] = "") -> GetUpLibrary:
     """Return the library `get_up_NAME.yaml` beside the robot's own file, else that of the package, else an empty one.
 
-    A robot of the same name with other numbers than the package's gets none of its manoeuvres, and a RobotWarning.
+    If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
+    RobotWarning.
     """
     beside = file_beside(f"get_up_{robot.name}.yaml", robot_file)
     if beside is not None:

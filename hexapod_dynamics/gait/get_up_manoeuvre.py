@@ -22,9 +22,10 @@ DECIMALS = 3  # of angles [rad] and times [s] in the file
 class Manoeuvre:
     """Poses that turn a robot over which lies on its back.
 
-    poses: of each the joint angles (coxa, femur, tibia) [rad] of the legs that take part, by name. times [s]: of each
-    pose, the least. pushers: the side that pushes, "left" or "right"; the robot rolls over the other. lost: names of
-    the legs without which it was made; none for one that serves each set with both corner legs of a side.
+    poses: for each, the joint angles (coxa, femur, tibia) [rad] of the legs that take part, by name. times [s]:
+    least duration of each pose. pushers: the side that pushes, "left" or "right"; the robot rolls over the other.
+    lost: names of the legs without which it was made; empty for a manoeuvre for all sets with both corner legs of
+    a side.
     """
 
     poses: tuple[Pose, ...]
@@ -52,11 +53,13 @@ class Manoeuvre:
         return self._on_other_legs(partners, -1.0)
 
     def turned(self, opposites: dict[str, str]) -> Manoeuvre:
-        """Return it for the robot turned by half a turn about its z axis. opposites: as `opposite_legs`."""
+        """Return the manoeuvre for the robot turned by half a turn about its z axis. opposites: as
+        `opposite_legs`.
+        """
         return self._on_other_legs(opposites, 1.0)
 
     def _on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
-        """Return what each leg does for the leg `names` gives it, on the other side of the robot."""
+        """Return the manoeuvre with the legs exchanged by `names`, which pushes from the other side of the robot."""
         order = {name: k for k, name in enumerate(names)}
         poses = tuple(
             {names[name]: (coxa_sign * coxa, femur, tibia) for name, (coxa, femur, tibia) in pose.items()}
@@ -72,14 +75,14 @@ class Manoeuvre:
         return Manoeuvre(poses, self.times, self.pushers, gone)
 
     def numbers(self) -> np.ndarray:
-        """Return all angles [rad], then all times [s], as (POSES (3 legs + 1),): what a search changes."""
+        """Return all angles [rad], then all times [s], as (POSES (3 legs + 1),): the variables of a search."""
         angles = [a for pose in self.poses for of_leg in pose.values() for a in of_leg]
         return np.array([*angles, *self.times], float)
 
     def with_numbers(self, numbers: np.ndarray) -> Manoeuvre:
         """Return the manoeuvre of the same legs with other `numbers` (POSES (3 legs + 1),).
 
-        They are rounded as the file has them: what was tried is what is kept.
+        They are rounded as in the file, so that the stored manoeuvre is exactly the tried one.
         """
         angles = np.round(numbers[:-POSES], DECIMALS).reshape(POSES, len(self.legs), 3).tolist()
         poses = tuple({name: _angles(a) for name, a in zip(self.legs, pose, strict=True)} for pose in angles)
@@ -116,7 +119,7 @@ def legs_of_side(robot: Robot, side: str) -> list[str]:
 
 
 def corner_legs(robot: Robot, side: str) -> tuple[str, str]:
-    """Return the names of the front and the rear leg of a side; HexapodError where it has no two legs."""
+    """Return the names of the front and the rear leg of a side; HexapodError if it has fewer than two legs."""
     names = legs_of_side(robot, side)
     if len(names) < 2:
         raise HexapodError(f"robot {robot.name}: {len(names)} legs on the {side}; at least 2 are needed to turn over")
@@ -125,8 +128,8 @@ def corner_legs(robot: Robot, side: str) -> tuple[str, str]:
 
 
 def opposite_legs(robot: Robot) -> dict[str, str]:
-    """Return the name of the leg that is mounted where each leg would be after half a turn about z; empty where one has
-    none.
+    """Return the name of the leg that is mounted where each leg would be after half a turn about z; empty if a leg
+    has none.
     """
     found = {}
     for leg in robot.legs:
@@ -137,7 +140,9 @@ def opposite_legs(robot: Robot) -> dict[str, str]:
 
 
 def coxa_signs(robot: Robot) -> np.ndarray:
-    """Return the sign (legs,) with which each leg's coxa takes the angle of its side: +1 or -1 at corners, else 0."""
+    """Return the sign (legs,) by which the coxa angle of a side is multiplied for each leg: +1 or -1 at corners,
+    else 0.
+    """
     corners = {side: corner_legs(robot, side) for side in SIDES}
     signs = np.zeros(len(robot.legs))
     for i, leg in enumerate(robot.legs):

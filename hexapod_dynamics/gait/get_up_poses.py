@@ -10,15 +10,17 @@ from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Coxa, femur, tibia [rad] of each leg.
-STAR = (0.0, 0.0, 1.17)  # straight out: the robot lies flat on its belly or on its back, whatever its attitude was
+STAR = (0.0, 0.0, 1.17)  # straight out: the robot lies flat on its belly or on its back, from any attitude
 TUCK = (0.0, 1.6, -1.0)
 FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
-OVER = (0.0, -1.6, 0.0)  # all legs below the body: one that stands on its edge topples onto them
+OVER = (0.0, -1.6, 0.0)  # all legs below the body: a robot that stands on its edge topples onto them
 WITHIN = 0.03  # [rad] from the joint limits
 
 
 class GetUpPoses:
-    """Joint angles (n,) [rad] of a robot: star, over, tuck; aside: of legs that take no part in a roll."""
+    """Joint angles (n,) [rad] of a robot in the poses star, over and tuck; aside: of legs that take no part in a
+    roll.
+    """
 
     def __init__(self, robot: Robot) -> None:
         limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
@@ -59,7 +61,9 @@ def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
 
 
 def seated(gait: Gait) -> np.ndarray:
-    """Let a gait sit without a robot; return its joint angles (n,) [rad]. A gait that cannot sit stands."""
+    """Let a gait sit without a robot; return its joint angles (n,) [rad], those of standing if the gait cannot
+    sit.
+    """
     gait.reset()
     try:
         gait.sit()

@@ -1,4 +1,4 @@
-"""What `GetUp` does, is told and measures: its phases, its settings, a sample of its sensors."""
+"""Phases and settings of `GetUp`, and a sample of its sensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_dynamics.settings_check import require_positive
 
 
 class Phase(Enum):
-    """What the robot does, in words for logs."""
+    """The action of the robot, in words for logs."""
 
     IDLE = "idle"
     ANNOUNCED = "about to get up"
@@ -32,17 +32,17 @@ class Phase(Enum):
 
 ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
 ROLLS_OR_RISES = (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.STAND)
-ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # that it will move in a moment
-WAITS = (*ANNOUNCES, Phase.LIES)  # for rest: nothing moves
+ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # phases that announce a motion
+WAITS = (*ANNOUNCES, Phase.LIES)  # phases that wait for rest, without motion
 
 
 @dataclass(frozen=True)
 class GetUpSettings:
-    """speed [rad/s]: of any joint. announce [s]: at rest, before anything moves. patience [s]: in which it must come to
-    rest. readings [s]: in which what is not measured has to come, before anything moves. settle [s]: at rest, between
-    two phases. attempts: to turn over, until it gives up. follow_limit [rad], follow_time [s]: a joint that is further
-    from its set-points for longer stops the motion. free_fall [s]: that stops it; a body that tips over its pivots at
-    5 rad/s falls for 0.15 s.
+    """speed [rad/s]: of any joint. announce [s]: time at rest before the first motion. patience [s]: time within
+    which it must come to rest. readings [s]: time within which missing measurements must arrive before the first
+    motion. settle [s]: time at rest between two phases. attempts: number of attempts to turn over. follow_limit
+    [rad], follow_time [s]: the motion stops if a joint is further from its set-points for longer. free_fall [s]:
+    duration of a free fall that stops the motion; a body that tips over its pivots at 5 rad/s falls for 0.15 s.
     """
 
     speed: float = 2.0
@@ -61,8 +61,8 @@ class GetUpSettings:
 
 @dataclass
 class Sensed:
-    """What is measured now: joints (n,) [rad], NaN where not known; of base_link, in its own axes, the upward direction
-    (3,), the angular velocity (3,) [rad/s] and the specific force (3,) [m/s^2].
+    """Present measurements: joints (n,) [rad], NaN if not known; of base_link, in its own axes, the upward
+    direction (3,), the angular velocity (3,) [rad/s] and the specific force (3,) [m/s^2].
     """
 
     joints: np.ndarray

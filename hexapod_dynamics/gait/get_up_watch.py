@@ -1,4 +1,4 @@
-"""What stops a robot that gets up: it is moved, it falls freely, a joint does not move, or does not follow."""
+"""Reasons to stop a robot that gets up: it is moved, it falls freely, a joint does not move, or does not follow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 GRAVITY = 9.81
 # A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
 REST_RATE, REST_FORCE = 0.05, 0.6  # [rad/s], [m/s^2]
-CALM_RATE = 0.5  # [rad/s] below which a body does not tip over any more
+CALM_RATE = 0.5  # [rad/s] rate below which a body no longer tips over
 # Upward direction, averaged over SWING_TIME [s]: one that stays within IN_PLACE [rad] is that of a robot that lies or
 # swings in its place; hands that carry it sway further.
 SWING_TIME, IN_PLACE = 0.5, 0.05
@@ -20,7 +20,7 @@ SWING_LOOK, LONGEST, REPEATS = 3.0, 1.0, 0.9
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
-MEMORY = 0.4  # [s] in which a reading may be late: the bus reads each servo some six times a second
+MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
 
 
 class RestWatch:
@@ -33,8 +33,8 @@ class RestWatch:
         self._mean, self._place = np.zeros(3), np.zeros(3)  # upward direction: without its swinging, and where it was
 
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
-        """Process a sample dt [s] after the one before: angular velocity [rad/s], specific force [m/s^2] and upward
-        direction, (3,).
+        """Process a sample, dt [s] after the previous one: angular velocity [rad/s], specific force [m/s^2] and
+        upward direction, (3,).
         """
         turn, size = math.hypot(*rate), math.hypot(*force)
         still = turn < REST_RATE and abs(size - GRAVITY) < REST_FORCE  # False for NaN
@@ -76,7 +76,7 @@ class FollowWatch:
     """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
     the last MEMORY, and for how long it has exceeded `limit` [rad].
 
-    A reading that is NaN is of a joint that is not there, or not known: it counts as following.
+    A NaN reading belongs to a missing or unknown joint, which counts as following.
     """
 
     def __init__(self, joints: int, dt: float, limit: float) -> None:
@@ -85,12 +85,12 @@ class FollowWatch:
         self.error, self.off_for = np.zeros(joints), np.zeros(joints)
 
     def start(self, setpoints: np.ndarray) -> None:
-        """Forget everything but these set-points (n,) [rad]."""
+        """Discard everything except these set-points (n,) [rad]."""
         self._setpoints[:] = setpoints
         self.error[:] = self.off_for[:] = 0.0
 
     def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray) -> None:
-        """Process set-points and readings (n,) [rad], dt [s] after those before."""
+        """Process set-points and readings (n,) [rad], dt [s] after the previous ones."""
         self._setpoints[self._next] = setpoints
         self._next = (self._next + 1) % len(self._setpoints)
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
@@ -99,10 +99,11 @@ class FollowWatch:
 
 
 class JointProbe:
-    """Whether each joint moves when it is commanded a little way, before anything moves far: one that is held does not.
+    """Tests whether each joint moves after a small command, before any larger motion; a joint that is held does
+    not.
 
-    answered (n,): joints that have moved, and those that are not tried; before (n,) [rad]: where they were. tries: how
-    often `targets` was asked for.
+    answered (n,): joints that have moved, and those that are not tried; before (n,) [rad]: their initial angles.
+    tries: number of calls of `targets`.
     """
 
     def __init__(self, joints: int) -> None:
@@ -116,12 +117,14 @@ class JointProbe:
         self.tries = 0
 
     def targets(self, towards: np.ndarray) -> np.ndarray:
-        """Return set-points (n,) [rad]: NUDGE towards a pose (n,), then away from it, for what has not answered."""
+        """Return set-points (n,) [rad]: NUDGE towards a pose (n,), then away from it, for joints that have not
+        answered.
+        """
         way = np.where(towards >= self.before, NUDGE, -NUDGE)
         self.tries += 1
         return self.before + np.where(self.answered, 0.0, way if self.tries == 1 else -way)
 
     def look(self, readings: np.ndarray) -> bool:
-        """Note what has moved by the readings (n,) [rad]; return whether every joint has."""
+        """Note which joints have moved, from the readings (n,) [rad]; return whether every joint has."""
         self.answered |= np.abs(readings - self.before) > ANSWER * NUDGE
         return bool(self.answered.all())

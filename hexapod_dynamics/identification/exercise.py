@@ -16,8 +16,8 @@ from hexapod_dynamics.robot.leg import Leg
 
 Array = NDArray[np.float64]
 PERIOD = 0.02  # [s] between commands
-# Suspended, [s] for one joint of each leg: waves, then steps. [rad]: size of waves and of steps; a step moves within
-# one command where the speed limit lets it.
+# Suspended, [s] for one joint of each leg: waves, then steps. [rad]: size of waves and of steps; a step takes one
+# command if the speed limit permits.
 WAVE_TIME, STEP_TIME, WAVE, STEP = 10.0, 7.5, 0.45, 0.10
 STEP_EVERY = 0.5  # [s]
 EASE = 2.0  # [s] at rest before a motion
@@ -35,7 +35,7 @@ class Exercise:
 def suspended_exercise(robot: Robot) -> Exercise:
     """Return the exercise for a robot that hangs; from its pose of rest back to it.
 
-    Raises IdentificationError where a joint's limits leave no room.
+    Raises IdentificationError if a joint's limits leave no room.
     """
     rest = np.array([_middle(leg, k) for leg in robot.legs for k in range(len(leg.joints))])
     limits = [joint.planned_range for leg in robot.legs for joint in leg.joints]

@@ -44,7 +44,8 @@ ROUNDS = 6
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """Zero offsets (n,) and the IMU's rotation vector (3,) base_link as it is <- base_link as the file mounts the IMU
-    [rad], their standard deviations; noise, before [m]: root mean square of what remains at the feet.
+    [rad], their standard deviations; noise, before [m]: root mean square of the feet's residuals after and before
+    the identification.
     """
 
     offsets: Array

@@ -24,15 +24,15 @@ Array = NDArray[np.float64]
 BIN = 0.25  # [s] over which a slow motion is averaged
 STILL = 0.002  # [rad/s] of all set-points below which the robot rests: for the offset of the gyroscope
 LEAST_STILL = 100  # samples of the IMU at rest
-# A number is said to be seen if the data halve what was known before.
+# A number counts as identified if the data halve its prior standard deviation.
 SEEN = 0.5
-TURNS = 2  # loads and links depend on each other a little
+TURNS = 2  # number of iterations, because loads and links depend on each other slightly
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One number: value, standard deviation, the robot file's, in `unit`. missing: why it is not seen, empty if it is;
-    the value then is what was known before.
+    """One number: value, standard deviation, and the value of the robot file, in `unit`. missing: why it is not
+    identified, empty if it is; if not, the value is the prior one.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """robot: with the identified numbers; findings: all of them; the parts, None where there was no such exercise."""
+    """robot: with the identified numbers; findings: all of them; the parts, None without such an exercise."""
 
     robot: Robot
     findings: tuple[Finding, ...]
@@ -58,11 +58,11 @@ class Identification:
 def identify(
     robot: Robot, suspended: Recording | None, standing: Recording | None, *, weighed: float | None = None
 ) -> Identification:
-    """Identify what a suspended and a standing exercise show; each may be None.
+    """Identify a robot from a suspended and a standing exercise; each may be None.
 
     weighed [kg]: the robot's mass on a scale. Without it, and without the standing exercise, stiffnesses and masses are
     known only relative to each other, as angles and an IMU alone cannot tell a stiff heavy robot from a soft light one;
-    the findings say so. Raises IdentificationError for recordings that are too short, thin or without motion.
+    the findings state this. Raises IdentificationError for recordings that are too short, thin or without motion.
     """
     if suspended is None and standing is None:
         raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
@@ -151,7 +151,7 @@ def _with_links(robot: Robot, links: Links) -> Robot:
 
 
 def _mass_of(loads: Loads, described: Robot, weighed: float | None, robot: Robot) -> float:
-    """Mass [kg] of the body: what the legs leave of the whole."""
+    """Return the mass [kg] of the body: the total mass less that of the legs."""
     legs = described.leg_mass
     whole = weighed if weighed is not None else loads.mass + robot.leg_mass
     if whole <= legs:

@@ -1,4 +1,4 @@
-"""Masses and centres of the links from how heavy each joint's burden was found to be; always of possible bodies.
+"""Masses and centres of the links from the identified gravity load of each joint; always those of possible bodies.
 
 A body is possible if its pseudo-inertia (4, 4) is positive definite (Wensing, Kim & Slotine 2018): then its mass is
 positive and its principal moments obey the triangle inequality. Each link's is written relative to the file's, J0 =
@@ -24,7 +24,7 @@ from hexapod_dynamics.robot import Robot
 Array = NDArray[np.float64]
 # Standard deviation of theta before anything is known: a mass within 20 %, a centre within 0.15 radii of gyration.
 WIDTH = np.array([0.1, *[0.1] * 3, *[0.1] * 3, *[0.15] * 3])
-LEAST_BURDEN = 0.02  # [N m] of gravity on a joint from which its burden is seen
+LEAST_BURDEN = 0.02  # [N m] gravity torque on a joint above which its load can be identified
 ROUNDS = 12
 
 
@@ -44,7 +44,8 @@ def parameters_of_pseudo_inertia(J: Array) -> Array:
 
 
 def possible_body(parameters: Array, theta: Array) -> Array:
-    """Standard parameters (10,) of the body theta (10,) away from the one of `parameters`; theta = 0 is that itself.
+    """Return the standard parameters (10,) of the body at theta (10,) relative to that of `parameters`; theta = 0
+    is that body itself.
 
     Raises IdentificationError for parameters that no body has.
     """
@@ -66,8 +67,8 @@ def possible_body(parameters: Array, theta: Array) -> Array:
 @dataclass(frozen=True, eq=False)
 class Links:
     """Standard parameters (links, 10) of the leg's links, in the robot's order; masses' and first moments' standard
-    deviations (links,) and (links, 3); seen (links,): whether the motion told more than the file about the mass;
-    total_deviation [kg]: of the mass of all of them.
+    deviations (links,) and (links, 3); seen (links,): whether the motion has improved the knowledge of the mass;
+    total_deviation [kg]: of the sum of the masses.
     """
 
     parameters: Array
@@ -78,7 +79,7 @@ class Links:
 
 
 def identify_links(robot: Robot, commands: Array, rotation: Array, burdens: Array, deviations: Array) -> Links:
-    """Find possible links that weigh on the joints as they were found to.
+    """Find physically possible links with the identified gravity loads of the joints.
 
     commands (T, n) [rad]: of the suspended exercise, at the attitude `rotation` (3, 3) world <- base_link. burdens
     (n,), deviations (n,): factor on the file's gravity torque of each joint while that joint moved, NaN where unknown.

@@ -1,12 +1,13 @@
-"""What feet carry, from the angles by which servos fall behind their set-points: stiffness, zones, friction, weight.
+"""Loads of the feet, from the angles by which servos lag behind their set-points: stiffness, zones, friction,
+weight.
 
 Statics of a body on legs whose joints give the torques tau, with the feet's forces eliminated (a leg has three joints):
 
     G(phi) = sum over legs A_i (g_i - tau_i),   A_i = [J_i^-T; r_i x J_i^-T]
 
 G (6,): wrench that the body needs against gravity, force first, base_link axes; g_i: gravity on the leg's joints; J_i:
-Jacobian of its foot at r_i. A leg in the air adds nothing by itself: its torques are those of its own weight. A
-servo's torque from its lead e over the measured angle, and its set-point's rate w (servo_response.py):
+Jacobian of its foot at r_i. A leg in the air contributes nothing, because its torques are those of its own weight.
+A servo's torque from its lead e over the measured angle, and its set-point's rate w (servo_response.py):
 
     tau = k dz(e - (1 - f) T w) - (c + l |tau|) w / sqrt(w^2 + SLOW^2)
 """
@@ -26,19 +27,19 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
 SLOW = 0.02  # [rad/s]
-LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, beside its resolution
+LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, in addition to its resolution
 STRAIGHTEST = 40.0  # condition number of a foot's Jacobian beyond which its bin is left out
 CLIP = 4.0  # standard deviations at which a residual is limited
 # Standard deviations before anything is known: stiffness of all servos and of one from the others (relative), friction
-# [N m] and its share of the load, mass (relative) where nobody weighed the robot, centre of mass [m].
+# [N m] and its share of the load, mass (relative) if the robot was not weighed, centre of mass [m].
 ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.02
 ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Servos:
-    """What the torque of each servo follows from: stiffness [N m/rad], zone [rad], lag [s], kind (n,); coulomb [N m]
-    and loaded: friction of all, and its share of the torque.
+    """Parameters that determine the torque of each servo: stiffness [N m/rad], zone [rad], lag [s], kind (n,);
+    coulomb [N m] and loaded: friction of all, and its share of the torque.
     """
 
     stiffness: Array
@@ -91,10 +92,10 @@ class Statics:
         model: WholeBodyModel | None = None,
         morphology: Morphology | None = None,
     ) -> Statics:
-        """At angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN where a leg is nearly straight.
+        """At angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN if a leg is nearly straight.
 
-        A leg of which a link is missing or a joint does not move counts with its weight alone, as if it stood nowhere.
-        Raises IdentificationError for legs that have not three joints.
+        A leg with a missing link or an immobile joint contributes only its weight, as if it did not stand. Raises
+        IdentificationError for legs that have not three joints.
         """
         return BodyStatics(robot, model, morphology).at(angles, up)
 
@@ -104,7 +105,7 @@ class Statics:
 
 
 class BodyStatics:
-    """Computes Statics of what is left of a robot.
+    """Computes the Statics of a robot with a morphology.
 
     Raises IdentificationError for legs that have not three joints.
     """
@@ -177,7 +178,8 @@ def identify_loads(
 
     servos: with the zones, lags and kinds of the suspended exercise, zone_deviation (n,) [rad] of them; weighed [kg]:
     mass of the robot on a scale, None: the file's within 10 %. The file's masses of the legs are used as they are.
-    Without the scale every torque, stiffness and mass may be off by the same factor, and the deviations say so.
+    Without a scale all torques, stiffnesses and masses may be wrong by a common factor, and the deviations include
+    this.
     """
     model = WholeBodyModel(robot)
     whole = means.complete()
@@ -223,7 +225,8 @@ def identify_loads(
         needed[:, :3] += g * (mass - robot.body.mass) * statics.up
         needed[:, 3:] += g * np.cross(first - old, statics.up)
         left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
-        # Divided by the stiffness: leads are noisy, weights are known. Weights would favour too small a stiffness.
+        # The residuals are divided by the stiffness, because leads are noisy and weights are known; otherwise the fit
+        # would favour too small a stiffness.
         return np.asarray(left * np.exp(-values[0]), np.float64)
 
     k = robot.servo.stiffness
@@ -271,13 +274,15 @@ def identify_loads(
 
 
 def errors_of_file(robot: Robot, statics: Statics, means: Means) -> Array:
-    """Weight that the robot file's servos and masses leave unexplained (B,) [N]."""
+    """Return the weight (B,) [N] that the robot file's servos and masses do not explain."""
     torques = Servos.of_robot(robot).torques(means.lead, means.rate)
     return np.asarray((statics.body - statics.carried(torques))[:, 2], np.float64)
 
 
 def _inflation(residuals: Array) -> float:
-    """Factor on the variance: size of the normalised residuals (B, 6) and likeness of neighbours in time."""
+    """Return a factor on the variance: from the size of the normalised residuals (B, 6) and the correlation of
+    consecutive ones.
+    """
     power = float(np.mean(residuals**2))
     alike = float(np.mean(residuals[1:] * residuals[:-1])) / max(power, 1e-12)
     alike = min(max(alike, 0.0), 0.95)
@@ -291,6 +296,6 @@ def turn_upright(up: Array) -> Array:
     a, b, c = a / size, b / size, c / size
     # Rows: x without its share along the upward direction, the direction across, the upward direction.
     size = math.sqrt(b * b + c * c)
-    if size < 1e-9:  # it stands on its nose or tail: every yaw is as good
+    if size < 1e-9:  # the body stands on its nose or tail: any yaw is valid
         return np.array([[0.0, 1.0, 0.0], [0.0, 0.0, a], [a, 0.0, 0.0]])
     return np.array([[size, -a * b / size, -a * c / size], [0.0, c / size, -b / size], [a, b, c]])

@@ -1,14 +1,15 @@
-"""What the body carries, while it walks: mass and centre, from the sag of the servos and the tilt of the body.
+"""Estimates the load on the body while the robot walks: mass and centre, from the sag of the servos and the tilt
+of the body.
 
-In each step cycle the feet lift the body with a wrench that follows from the servos' leads (payload_windows.py). What
-is more than the tared robot needs is the payload's weight:
+In each step cycle the feet lift the body with a wrench that follows from the servos' leads (payload_windows.py).
+The part beyond the weight of the tared robot is the payload's weight:
 
     carried - bias = m g (u; c x u) + noise,    u: up in base_link, c: the payload's centre
 
 linear in (m, m cx, m cy) for a known height cz. The mean is over the cycles of the last LONGEST, or since the load has
-changed. As a kitchen scale, it takes what it sees first for nothing: `tare`. The standard deviations have three parts:
-the scatter of the cycles; what is not known of the servos, which grows with the load (without tare: of the whole
-weight); the unknown height of the payload.
+changed. Like a kitchen scale, it defines the first load as zero: `tare`. The standard deviations have three parts:
+the scatter of the cycles; the unknown properties of the servos, whose effect grows with the load (without tare:
+with the whole weight); the unknown height of the payload.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-# [s] of cycles: that are averaged, before anything is known, that a change of the load is looked for in.
+# [s] durations of cycles: that are averaged; until the first estimate; in which a change of the load is detected.
 LONGEST, LEAST, RECENT = 20.0, 8.0, 4.0
-FEWEST = 4  # cycles before anything is known, and before those in RECENT
+FEWEST = 4  # number of cycles until the first estimate, and before those in RECENT
 _ROWS = 64
 CHANGED = 16.0  # squared standard deviations of the recent cycles from those before at which the load has changed
 # Least standard deviations of one cycle: mass [kg], first moments [kg m].
@@ -38,13 +39,13 @@ CYCLE = np.array([0.05, 0.003, 0.003])
 # never less than LEFT of it: play and friction stay otherwise than before a load was put on and taken off.
 IDENTIFIED, CATALOGUE = (0.06, 0.055, 0.01, 0.01), (0.2, 0.06, 0.014, 0.1)
 ENOUGH, LEFT = 0.15, 0.5
-CARRIED = 2.0  # standard deviations from which a mass is taken for a load
+CARRIED = 2.0  # number of standard deviations above which a mass counts as a load
 # Height of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
 HEIGHT, HEIGHT_ERROR = 0.05, 0.03
 FORCE_NOISE, MOMENT_NOISE = 2.0, 0.2  # [N, N m] weights of a cycle's wrench
-# What is carried where nobody knows anything, standard deviations: mass [kg], first moments [kg m].
+# Prior standard deviations of the load: mass [kg], first moments [kg m].
 USUAL_MASS, USUAL_MOMENT = 0.25, 0.012
-# A mass this many standard deviations below zero, or a centre so far outside of the body's box [m], is no payload.
+# A mass this many standard deviations below zero, or a centre this far [m] outside the body's box, is not a payload.
 SIGNIFICANT, OUTSIDE = 3.0, 0.05
 
 
@@ -52,9 +53,9 @@ SIGNIFICANT, OUTSIDE = 3.0, 0.05
 class Payload:
     """mass [kg] and centre x, y [m] in base_link with their standard deviations; tared: relative to the tared robot.
 
-    reason: why it cannot be told, or what speaks against a payload; empty if all is well. expected (3,): mass [kg] and
-    first moments [kg m] to reckon with: of the estimate and what is usual, by their variances; zero where the mass is
-    not significant; while there is a reason, the last ones without.
+    reason: why it cannot be estimated, or what contradicts a payload; empty if neither. expected (3,): mass [kg]
+    and first moments [kg m] to be used: the mean of estimate and prior, weighted by their variances; zero if the
+    mass is not significant; while there is a reason, the last values without one.
     """
 
     mass: float
@@ -78,9 +79,9 @@ class PayloadEstimator:
     """Estimates a Payload from joint readings, set-points and attitudes of a standing or walking robot.
 
     Times are seconds on one clock. command_delay [s]: from a command to the servos' start where the robot file has no
-    identified latency. tare_first: whether the first estimate is a tare: what the robot weighs then is the robot.
-    `command`, `measure_joint`, `measure_up` and `set_period` (of the steps) only store numbers; `update` computes, four
-    times a second.
+    identified latency. tare_first: whether the first estimate is a tare, which defines the weight of the robot
+    itself. `command`, `measure_joint`, `measure_up` and `set_period` (of the steps) only store numbers; `update`
+    computes, four times a second.
     """
 
     def __init__(
@@ -106,10 +107,10 @@ class PayloadEstimator:
     # ---- inputs ----------------------------------------------------------------------------------------------------
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt what is left of the robot.
+        """Adopt the remaining parts of the robot.
 
-        Other legs have other errors, so that the tare is no longer right: what was carried before is taken for still
-        carried, and the first cycles of the robot that is left become the tare.
+        Other legs have other errors, so that the tare is no longer valid: the previous load is assumed to be still
+        carried, and the first cycles with the remaining legs become the tare.
         """
         if morphology == self.morphology:
             return
@@ -120,18 +121,18 @@ class PayloadEstimator:
         self._count = 0
 
     def resume(self, carried: Sequence[float]) -> None:
-        """Take (m, m cx, m cy) [kg, kg m] for carried; the first cycles become the tare, as after `set_morphology`."""
+        """Assume the load (m, m cx, m cy) [kg, kg m]; the first cycles become the tare, as after `set_morphology`."""
         self._held, self.tared = np.asarray(carried, float), True
         self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
 
     def restart(self) -> None:
-        """Forget all windows, because the servos did not execute the commands; the tare stays."""
+        """Discard all windows, because the servos did not execute the commands; the tare stays."""
         self._count = 0
         self.windows.clear()
 
     def update(self) -> bool:
-        """Close a time window if one is full; after a cycle, add it and look for a change of the load. Return whether
-        the estimate is a new one.
+        """Close the time window if it is full; after a cycle, add the cycle and check for a change of the load.
+        Return whether there is a new estimate.
         """
         if not self.windows.due:
             return False
@@ -152,7 +153,7 @@ class PayloadEstimator:
         return True
 
     def tare(self) -> bool:
-        """Take what is carried now as nothing; return False where there is no estimate yet."""
+        """Define the present load as zero; return False if there is no estimate yet."""
         if not self._known:
             return False
         self._take_over(np.zeros(3))
@@ -188,7 +189,7 @@ class PayloadEstimator:
         deviation = math.sqrt(float(covariance[0, 0]))
         reason = self._doubt(value, covariance, deviation, x, y, spread)
         if mass + CARRIED * deviation < self._expected[0] or (not reason and mass < CARRIED * deviation):
-            self._expected = (0.0, 0.0, 0.0)  # taken off, or never there
+            self._expected = (0.0, 0.0, 0.0)  # the load was taken off, or never existed
         elif not reason:
             usual = np.diag([USUAL_MASS**2, USUAL_MOMENT**2, USUAL_MOMENT**2])
             mean = usual @ np.linalg.solve(usual + covariance, value)
@@ -208,11 +209,11 @@ class PayloadEstimator:
         return self._averaged >= FEWEST and self._averaged * self.windows.period >= LEAST
 
     def _rows(self, last: int, before: int = 0) -> Rows:
-        """Rows of the `last` cycles but for the last `before`."""
+        """Return the rows of the `last` cycles without the last `before`."""
         return np.arange(self._count - last, self._count - before) % _ROWS
 
     def _keep(self, last: int) -> None:
-        """Forget all but the `last` cycles."""
+        """Discard all cycles except the `last` ones."""
         rows = self._rows(last)
         self._wrenches[:last], self._ups[:last] = self._wrenches[rows], self._ups[rows]
         self._count = last
@@ -246,18 +247,18 @@ class PayloadEstimator:
         self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
 
     def _changed(self, recent: int) -> bool:
-        """Whether the load of the `recent` cycles is another than that of those before."""
+        """Whether the load of the `recent` cycles differs from that of the previous cycles."""
         new, old = self._rows(recent), self._rows(self._averaged, recent)
         fit = self._fit(new)[0]
         before, after = self._wrenches[old] @ fit.T, self._wrenches[new] @ fit.T
-        # Few cycles show a scatter by chance that is too small: Student's t has a variance of n / (n - 2).
+        # The scatter of few cycles may be too small by chance: Student's t has a variance of n / (n - 2).
         count = len(old) - 1
         usual = before.var(axis=0, ddof=1) * count / (count - 2.0) + CYCLE**2
         step = (after.mean(axis=0) - before.mean(axis=0)) ** 2 / (usual * (1.0 / len(new) + 1.0 / len(old)))
         return bool(step.max() > CHANGED)
 
     def _unseen(self) -> str:
-        """Why the load is not seen in this morphology."""
+        """Return why the load cannot be estimated in this morphology."""
         morphology = self.morphology
         legs = [leg for leg in self.robot.legs if morphology.has_leg(leg.name)]
         for leg in legs:
@@ -270,7 +271,7 @@ class PayloadEstimator:
         return "" if len(legs) >= 3 else f"{len(legs)} legs left: the body lies on the ground"
 
     def _doubt(self, value: Array, covariance: Array, deviation: float, x: float, y: float, spread: list[float]) -> str:
-        """What speaks against a payload on the body."""
+        """Return what contradicts a payload on the body."""
         mass = float(value[0])
         if mass < -SIGNIFICANT * deviation:
             return "lighter than the tared robot: taken off, a part is lost, or the body rests on something"

@@ -1,4 +1,5 @@
-"""Wrenches with which the feet lift the body, one a step cycle, from the servos' leads while the robot walks or stands.
+"""Wrenches with which the feet lift the body, one for each step cycle, from the servos' leads while the robot
+walks or stands.
 
 A reading of a joint gives its servo's torque at that moment (`Servos`, loads.py): the lead of the set-point that it
 executes over the measured angle. The mean torques of a time window and the statics of the legs give a wrench; the mean
@@ -18,10 +19,10 @@ from hexapod_dynamics.identification.loads import SLOW, BodyStatics, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
-WINDOW = 0.25  # [s] of a time window, about: a cycle has a whole number of them
+WINDOW = 0.25  # [s] approximate duration of a time window: a cycle consists of a whole number of them
 LONGEST_GAP = 0.3  # [s] between two readings of a joint
-STANDING = 1.25  # [s] of a "cycle" where no period is known
-_ROWS = 32  # commands that are kept
+STANDING = 1.25  # [s] duration of a "cycle" if no period is known
+_ROWS = 32  # number of commands that are stored
 
 
 class WrenchWindows:
@@ -43,32 +44,36 @@ class WrenchWindows:
         self._coulomb, self._loaded = self.servos.coulomb, self.servos.loaded
         self._period = command_period
         self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
-        self._sums = np.zeros((n, 3))  # integrals of angle and torque over the time between readings, that time
-        self._last = np.full((n, 3), -math.inf)  # the reading before: time, angle, torque
+        self._sums = np.zeros((n, 3))  # integrals of angle and torque over the time between readings, and this time
+        self._last = np.full((n, 3), -math.inf)  # the previous reading: time, angle, torque
         self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
         self._begin, self._now = math.nan, math.nan
         self.period = self._next_period = STANDING
         self._wrench, self._cycle_up, self._windows = np.zeros(6), np.zeros(3), 0
 
     def set_period(self, period: float | None) -> None:
-        """Set the period [s] of the steps from the next cycle on; None: it stands, or walks without one."""
+        """Set the period [s] of the steps from the next cycle on; None if the robot stands, or walks without a
+        period.
+        """
         self._next_period = STANDING if period is None else period
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt what is left of the robot."""
+        """Adopt the remaining parts of the robot."""
         self.morphology = morphology
         self._statics = BodyStatics(self.robot, self.model, morphology)
         self.clear()
 
     def clear(self) -> None:
-        """Forget the window that is open and the commands: they are not executed, or the robot is another."""
+        """Discard the open window and the commands, because they are not executed, or because the morphology has
+        changed.
+        """
         self._count = 0
         self._last[:] = -math.inf
         self._open()
         self._windows = 0
 
     def command(self, time: float, targets: Array) -> None:
-        """Take the set-points (n,) [rad] that are sent to the servos at `time` [s]; NaN: unchanged."""
+        """Process the set-points (n,) [rad] that are sent to the servos at `time` [s]; NaN: unchanged."""
         row, before = self._targets[self._count % _ROWS], self._targets[(self._count - 1) % _ROWS]
         row[:] = targets
         if math.isnan(sum(targets.tolist())):
@@ -77,7 +82,7 @@ class WrenchWindows:
         self._count += 1
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
-        """Take a reading [rad] of one joint at `time` [s]."""
+        """Process a reading [rad] of one joint at `time` [s]."""
         newest = self._count - 1
         if newest < 4:
             return
@@ -108,7 +113,7 @@ class WrenchWindows:
         last[0], last[1], last[2] = time, angle, torque
 
     def measure_up(self, up: Array) -> None:
-        """Take the upward direction (3,) in base_link: of the orientation filter, not of the accelerometer."""
+        """Process the upward direction (3,) in base_link: of the orientation filter, not of the accelerometer."""
         self._up_sum += up
         self._ups += 1
 
@@ -123,7 +128,7 @@ class WrenchWindows:
         return self._windows == 0 or self._is_last(self._windows + 1)
 
     def _is_last(self, count: int) -> bool:
-        """Whether the cycle is whole after so many windows."""
+        """Whether the cycle is complete after this number of windows."""
         return count * self._length >= self.period - 0.5 * self._length
 
     @property
@@ -156,7 +161,8 @@ class WrenchWindows:
         moving, measured, length = self.morphology.moving_mask, self._sums[:, 2], self._length
         complete = bool((measured[moving] > 0.0).all()) and self._now - self._begin < 2.0 * length
         angles = np.where(moving, self._sums[:, 0] / np.maximum(measured, 1e-6), 0.0)
-        # Over the length of the window: what of an integral is in the next one is not lost to the cycle.
+        # The integrals are divided by the length of the window; a part that belongs to the next window still counts in
+        # the cycle.
         torques = np.where(moving, self._sums[:, 1] / length, 0.0)
         if self._ups:
             self._up = self._up_sum / np.linalg.norm(self._up_sum)

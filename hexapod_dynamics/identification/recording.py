@@ -1,4 +1,4 @@
-"""What identification reads: commands, joint readings and the IMU of one motion, as arrays with their times."""
+"""Input of the identification: commands, joint readings and the IMU of one motion, as arrays with their times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-SHORTEST = 10.0  # [s] of a recording from which anything is identified
+SHORTEST = 10.0  # [s] shortest duration of a recording for identification
 SPAN = 0.02  # [s] between the samples over which a set-point's rate is taken
 
 
@@ -110,8 +110,8 @@ class Recording:
 @dataclass(frozen=True, eq=False)
 class Means:
     """Means over B bins: time (B,), the joints' angle in the middle of the bin, its play included, set-point less
-    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN where a bin has
-    none.
+    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN if a bin
+    has none.
     """
 
     time: Array
@@ -123,7 +123,7 @@ class Means:
     angular_rate: Array
 
     def complete(self) -> NDArray[np.bool_]:
-        """Bins (B,) in which every joint was read and the IMU, too."""
+        """Bins (B,) in which every joint and the IMU were read."""
         return np.asarray((self.count > 0).all(axis=1) & np.isfinite(self.specific_force).all(axis=1), np.bool_)
 
     def select(self, chosen: NDArray[np.bool_]) -> Means:

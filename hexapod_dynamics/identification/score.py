@@ -1,7 +1,9 @@
-"""How well the software knows a robot: a recorded walk through model, prediction, damage detector and load estimator.
+"""Scores the software on a robot: it processes a recorded walk with model, prediction, damage detector and load
+estimator.
 
-Everything is given to the package's classes in the order of its time, as the nodes give it. The prediction made each
-LOOK is compared with what was measured until the next; beside it stands what the set-points alone would have said.
+Everything is given to the package's classes in the order of its time, as the nodes give it. A prediction is made
+every LOOK and compared with the measurements until the next; for comparison, the set-points themselves are
+evaluated as a prediction.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 Array = NDArray[np.float64]
-TICK, LOOK, SETTLING = 0.01, 0.5, 3.0  # [s] of the model; between two predictions; that are not scored
+# [s] tick of the model; time between two predictions; time at the start that is not scored
+TICK, LOOK, SETTLING = 0.01, 0.5, 3.0
 UPDATE = 4  # ticks between two updates of the detector
 SLOWEST = 0.04  # [s] period of commands that the damage detector can use
 AGES = ((0.05, 0.15), (0.4, 0.5))  # [s] ages of a prediction that are scored
@@ -43,7 +46,7 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Root mean squares [rad] and what was found.
+    """Root mean squares [rad] and findings.
 
     duration [s]; joints: of prediction errors at the two AGES; setpoints: of the set-points as a prediction; tilt: of
     predicted roll and pitch at the AGES, NaN without attitudes; lag (n,) [s]: of the readings behind the model's, NaN
@@ -102,7 +105,7 @@ class _Replay:
         self._angles = np.full(n, np.nan)
 
     def sent(self, time: float, command: Array) -> None:
-        """Take a command."""
+        """Process a command."""
         self.rates[:] = np.nan_to_num(command - self.command) / self.period
         self.command[:] = command
         self.observer.command(time, command, self.rates)
@@ -112,7 +115,7 @@ class _Replay:
             self.detector.command(time, command, self.torques)
 
     def read(self, time: float, joint: int, angle: float, scored: bool) -> None:
-        """Take a reading."""
+        """Process a reading."""
         observer = self.observer
         if scored and observer.started:
             rate = observer.nu.item(6 + joint)
@@ -136,7 +139,7 @@ class _Replay:
         return float(path[k] + (place - k) * (path[k + 1] - path[k]))
 
     def turned(self, time: float, rotation: Array, scored: bool) -> None:
-        """Take an attitude."""
+        """Process an attitude."""
         begun, _, rotations = self._path
         age = time - begun
         if scored and len(rotations):
@@ -149,7 +152,7 @@ class _Replay:
             self.detector.measure_attitude(time, rotation)
 
     def tick(self, time: float) -> None:
-        """Let the model come to `time` [s]."""
+        """Advance the model to `time` [s]."""
         observer = self.observer
         if not observer.advance(time):
             return
@@ -175,7 +178,7 @@ def score(
     command_delay: float = 0.017,
     detect: bool = True,
 ) -> Score:
-    """Score what the software makes of a Log of a robot with a morphology, whole by default.
+    """Score the software on a Log of a robot with a morphology, by default intact.
 
     command_delay [s]: from a command to the servos' start. detect: whether the damage detector runs, which takes most
     of the time; it does not for commands that are too seldom. Raises IdentificationError for a log that is too short.
@@ -196,7 +199,7 @@ def score(
             now += TICK
             try:
                 replay.tick(now)
-            except HexapodError:  # the model has left what is finite: it starts again, as in the node
+            except HexapodError:  # the model is not finite: it starts again, as in the node
                 replay.observer.restart()
         scored = time - begin > SETTLING
         if kind == 0:

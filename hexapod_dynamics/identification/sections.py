@@ -18,7 +18,7 @@ GAP = 6.0  # [s] of other windows within a section
 
 
 def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
-    """Return the suspended and the standing part, None for what is not there.
+    """Return the suspended and the standing part, None for a part that does not exist.
 
     Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: a
     joint moves, and the same feet, three or more, stand all the while and move against each other by no more than
@@ -43,7 +43,7 @@ def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recordi
 
 
 def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: float) -> str:
-    """What a window is: suspended, standing, or another."""
+    """Return the kind of a window: suspended, standing, or other."""
     inside = (recording.command_time >= begin) & (recording.command_time < begin + WINDOW)
     rows = recording.commands[inside][::5]
     if len(rows) < 3:

@@ -5,11 +5,11 @@ For one joint with set-point s, latency D, angle q and angle y of the encoder, a
     J/k qddot = dz(s(t - D) - y) + T (f sdot - qdot) - c qdot / |qdot| - g gravity(s)/k0,  dz(e) = e - clip(e, -z, z)
     y follows q with play of +-p;    measured: y
 
-T = d/k: lag; f: its kind, 1 where the set-point's rate is fed forward, 0 where it damps against zero rate; g: weight of
-what the joint carries over its stiffness, relative to the robot file; J: the file's and a rotor's. Stiffness and masses
-are only seen as g here: from angles alone every torque has the same unknown scale (loads.py finds it from the weight).
-Gauss-Newton with priors on all joints at once, derivatives by differences, each joint with one column of lanes; then
-again with the mean of all joints as prior, because a robot's servos are of one kind.
+T = d/k: lag; f: kind of the damping, 1 if the set-point's rate is fed forward, 0 if it damps against zero rate; g:
+gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's. Stiffness
+and masses are identified only as g here: from angles alone every torque has the same unknown scale (loads.py finds
+it from the weight). Gauss-Newton with priors on all joints at once, derivatives by differences, each joint with
+one column of lanes; then again with the mean of all joints as prior, because a robot's servos are of one kind.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ MODEL_ERROR = np.array([2e-3, 1.5e-3, 0.1, 0.0, 0.03 * _DEG, 0.05 * _DEG, 0.05 *
 SAG_ERROR = 0.025 * _DEG
 _STEPS = np.array([1e-3, 1e-3, 0.05, 0.05, 0.03 * _DEG, 0.03 * _DEG, 0.02 * _DEG, 1e-5])
 STEP = 2e-3  # [s] of the simulation
-LONGEST = 24.0  # [s] of a joint's motion that is used
+LONGEST = 24.0  # [s] longest part of a joint's motion that is used
 BEFORE, AFTER = 0.5, 0.6  # [s] of rest around it
-NOISE = 1.5e-3  # [rad] of a reading beside its resolution
+NOISE = 1.5e-3  # [rad] of a reading, in addition to its resolution
 CREEP = 0.01  # [rad/s] below which friction is viscous
 CLIP = 4.0  # standard deviations at which a residual is limited
 MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
 # Latencies and lags [s] and kinds of damping from which the fit may start.
 LATENCIES, LAGS, KINDS = (0.01, 0.016, 0.022, 0.03, 0.04), (0.006, 0.011, 0.016, 0.022), (0.05, 0.95)
-NEARLY, OF_FIRMWARE = 0.35, 0.02  # how far the mean kind may be off 0 or 1 to be it, and its spread then
+NEARLY, OF_FIRMWARE = 0.35, 0.02  # distance of the mean kind from 0 or 1 up to which it is rounded, and its spread then
 ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 
 
 @dataclass(frozen=True, eq=False)
 class ServoResponse:
-    """Values and standard deviations (n, 8) in the order of NAMES; moved (n,): joints with a motion; noise (n,) [rad]:
-    root mean square of what remains. before (n,): the same of the robot file's servos.
+    """Values and standard deviations (n, 8) in the order of NAMES; moved (n,): joints with a motion; noise (n,)
+    [rad]: root mean square of the residuals. before (n,): the same with the servos of the robot file.
     """
 
     values: Array
@@ -69,7 +69,9 @@ class ServoResponse:
 
 
 def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
-    """Identify the servos from a suspended exercise. Raises IdentificationError where nothing moves or it is short."""
+    """Identify the servos from a suspended exercise. Raises IdentificationError if no joint moves or if it is too
+    short.
+    """
     recording.check(robot, "suspended exercise")
     lanes = _Lanes(robot, recording)
     n = robot.joint_count
@@ -86,7 +88,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     of_mean = 1.0 / share.sum(axis=0)
     width = SPREAD.copy()
     mean[WEIGHT], width[WEIGHT] = PRIOR[WEIGHT], WIDTH[WEIGHT]
-    if abs(mean[KIND] - round(mean[KIND])) < NEARLY:  # a firmware feeds the rate forward or it does not
+    if abs(mean[KIND] - round(mean[KIND])) < NEARLY:  # a firmware either feeds the rate forward or does not
         mean[KIND], width[KIND] = round(mean[KIND]), OF_FIRMWARE
     starts = np.stack([values, np.where(moved[:, None], mean, values)])
     best = np.argmin(lanes.left(starts), axis=0)
@@ -108,10 +110,11 @@ def _better_kind(lanes: _Lanes) -> tuple[Array, Array]:
 
 
 def _best_start(lanes: _Lanes, kind: float) -> Array:
-    """Values (n, 8) from which a fit starts: of a grid of latencies and lags the one that leaves least in all joints.
+    """Return the values (n, 8) from which a fit starts: of a grid of latencies and lags, those with the least
+    residuals in all joints.
 
-    The two resemble each other, and a joint that shoots through its dead zone comes to rest elsewhere: a fit that
-    starts with the wrong ones stays there.
+    Latency and lag have similar effects, and a joint that overshoots its dead zone comes to rest elsewhere: a fit
+    that starts with wrong values does not leave them.
     """
     grid = np.array(list(itertools.product(LATENCIES, LAGS)))
     values = np.tile(PRIOR, (len(grid), len(lanes.moved), 1))
@@ -170,7 +173,7 @@ class _Lanes:
         return self.measured - (low + part * (simulated[:, floor + 1, self.joint] - low))
 
     def left(self, values: Array) -> Array:
-        """Sum of the squares of what V sets of values (V, n, 8) leave of each joint (V, n)."""
+        """Return the sums of squared residuals of each joint (V, n) for V sets of values (V, n, 8)."""
         squares = np.clip(self.residuals(values) / self.sigma, -CLIP, CLIP) ** 2
         count = len(self.moved)
         return np.array([np.bincount(self.joint, row, count) for row in squares])
@@ -225,7 +228,7 @@ class _Lanes:
                 r = limited[mine]
                 pull = (trial[joint] - prior) / width
                 here = float(r @ r + pull @ pull)
-                if here > cost[joint]:  # back to the best, more carefully
+                if here > cost[joint]:  # back to the best values, with smaller steps
                     damping[joint] *= 10.0
                 else:
                     cost[joint], damping[joint] = here, damping[joint] * 0.3
@@ -246,8 +249,8 @@ class _Lanes:
 
 
 def _scale(residuals: Array, parameters: int) -> float:
-    """Factor on the variance of normalised residuals (m,): their size beyond noise, and that neighbours resemble one
-    another (first-order autocorrelation).
+    """Return a factor on the variance of normalised residuals (m,): from their size relative to the noise, and
+    from their first-order autocorrelation.
     """
     m = len(residuals)
     if m <= parameters + 2:

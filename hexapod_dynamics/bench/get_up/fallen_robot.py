@@ -1,4 +1,4 @@
-"""A simulated robot that has fallen, with the bus and the IMU that `GetUp` sees and what its servos bear.
+"""A simulated robot that has fallen, with the bus and the IMU for `GetUp`, and the load and heat of its servos.
 
 MuJoCo with collisions of all links. As on the robot: 50 set-points a second through the PoseGuard, two of 18 servos
 read a tick in whole counts, the IMU's noise, 100 samples a second, through the attitude filter of the node `imu`.
@@ -21,23 +21,23 @@ from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 from hexapod_dynamics.simulation.readings import Readings
 
 TIMESTEP, TICK, IMU_PERIOD = 2e-3, 0.02, 0.01  # [s]
-READS = 2  # servos a tick
+READS = 2  # servos read in each tick
 CLEAR = 0.02  # [m] over the ground: a link that begins within a height field may stay there
-LANDS = 1.5  # [s] until a robot that was dropped lies still
+LANDS = 1.5  # [s] after which a dropped robot lies still
 # Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque; the
-# winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm as one and lose nothing.
+# winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm uniformly and lose no heat.
 STALL_POWER, HEAT_CAPACITY = 33.0, 12.0  # [W], [J/K]
-FOLDED = -1.45  # [rad] of a tibia that lies along its femur, beside its coxa
+FOLDED = -1.45  # [rad] angle of a tibia that is folded along its femur, beside its coxa
 SATURATED = 0.99  # share of the torque limit
 
 
 class FallenRobot:
-    """A robot in MuJoCo, from the drop on; `get_up` acts on what is measured.
+    """A robot in MuJoCo that is dropped; `get_up` acts on its measurements.
 
-    truth: how it differs from the model. actual: its Morphology, `declared`: what the software knows of it, by default
-    the same. Attributes: saturated (n,) [s]: longest time in a row in which each servo was at its torque limit; heat
-    (n,) [K]; time [s] since it lay still; before_tick: called with the FallenRobot at each tick; still: (n,) largest
-    motion of a joint since `mark`.
+    truth: how it differs from the model. actual: its Morphology; declared: the Morphology known to the software,
+    by default the same. Attributes: saturated (n,) [s]: longest uninterrupted time of each servo at its torque
+    limit; heat (n,) [K]; time [s] since it lay still; before_tick: called with the FallenRobot at each tick;
+    still: (n,) largest motion of a joint since `mark`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class FallenRobot:
         self.settle()
 
     def settle(self) -> None:
-        """Let the devices measure the robot as it is now, as if they had done so for long."""
+        """Let the devices measure the present state of the robot, as if they had measured it for a long time."""
         self._joints[:] = self.readings.joints()
         self._guard.meet(np.zeros(len(self._joints), np.int64), self._joints, np.isfinite(self._joints))
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
@@ -117,7 +117,7 @@ class FallenRobot:
         self._rotation[:] = rotation_from_quaternion(self._attitude.update(force, rate, self.physics.time))
 
     def _step(self, steps: int) -> None:
-        """Step the physics, and look at the servos' torques at the end of it."""
+        """Step the physics, and evaluate the servos' torques at the end of the step."""
         self.physics.step(steps)
         torques, dt = self.physics.joint_torques, steps * TIMESTEP
         self.heat += STALL_POWER * np.square(torques / self.robot.servo.torque_limit) * dt / HEAT_CAPACITY
@@ -138,7 +138,9 @@ def random_rotation(random: np.random.Generator) -> np.ndarray:
 
 
 def random_truth(random: np.random.Generator, seed: int, **others: Any) -> Truth:
-    """Return a Truth with real servos, friction 0.5 to 0.9, masses +-10 %; others: values in place of what is drawn."""
+    """Return a Truth with real servos, friction 0.5 to 0.9, masses +-10 %; others: values that replace the drawn
+    ones.
+    """
     values = {"friction": random.uniform(0.5, 0.9), "mass": random.uniform(0.9, 1.1), **others}
     text = ",".join(f"{name}={value}" for name, value in values.items())
     return Truth.parse(f"servos=real,seed={seed},{text}")
@@ -152,7 +154,8 @@ def joints_near(stance: np.ndarray, random: np.random.Generator, spread: float =
 def joints_anywhere(robot: Robot, physics: MujocoSimulator, random: np.random.Generator) -> np.ndarray:
     """Return joint angles (n,) [rad] anywhere within the limits at which no link is within another.
 
-    Not those at which a tibia is folded through its own coxa: no motion leads there (FOLDED), or out of there.
+    Angles at which a tibia is folded through its own coxa are excluded, because no motion leads to them (FOLDED)
+    or away from them.
     """
     joints = [joint for leg in robot.legs for joint in leg.joints]
     low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])

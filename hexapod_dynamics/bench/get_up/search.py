@@ -1,9 +1,9 @@
 """Searches manoeuvres that turn a robot over, for the legs that are left: CMA-ES over falls in MuJoCo.
 
-A manoeuvre is judged from the back on, in STAR, under conditions that differ in friction, mass, strength, servos and
-slope: what works under one of them is often dynamic and fails under the next. They come one after the other, and the
-first that fails ends it. Each leg has angles of its own: with the same angles for all legs of a side, none was found
-for some sets of lost legs.
+A manoeuvre is evaluated from STAR on the back, under conditions that differ in friction, mass, strength, servos
+and slope, because a manoeuvre that works under only one of them is often dynamic and fails under the next. The
+conditions are tried one after the other, and the first that fails ends the evaluation. Each leg has its own
+angles: with equal angles for all legs of a side, no manoeuvre was found for some sets of lost legs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 
-# What every search starts from: a roll that was found for the JetHexa on all legs, left side pushing. Rows of (coxa,
-# femur, tibia) of the legs that push and of the others.
+# The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
+# (coxa, femur, tibia) of the legs that push and of the others.
 FIRST_POSES = (
     (-1.72, 1.72, 0.90, 1.37, -0.72, -0.39),
     (-1.72, -0.12, 1.17, 0.07, -1.67, -0.23),
@@ -78,11 +78,11 @@ CONDITIONS = (
     Condition("servos=real,seed=20,friction=0.85,mass=0.95", slope=4.0, slope_yaw=90.0, speed=5.0),
 )
 TIMESTEP, TICK = 2e-3, 0.02  # [s]
-SIGMA, SMALL = 0.2, 0.07  # [rad], first step of the search, from a manoeuvre that serves
-SATURATION = 0.2  # [s] of a servo at its limit, in a row, from which on it counts
-LONG = 2.5  # [s] of a manoeuvre that counts as much as SATURATION
-SERVES = 0.9  # cost below which a manoeuvre serves all conditions
-GENTLE = 0.2  # cost from which on no better one is searched
+SIGMA, SMALL = 0.2, 0.07  # [rad] first step size of the search; the same if it starts from a manoeuvre that works
+SATURATION = 0.2  # [s] uninterrupted time of a servo at its limit above which it costs
+LONG = 2.5  # [s] duration of a manoeuvre that costs as much as SATURATION
+SERVES = 0.9  # cost below which a manoeuvre works under all conditions
+GENTLE = 0.2  # cost below which the search ends
 
 
 class RollTrial:
@@ -107,10 +107,12 @@ class RollTrial:
             self._starts.append((physics, np.clip(self._star + off, self._low, self._high), one.speed or speed))
 
     def cost(self, manoeuvre: Manoeuvre, least: float = np.inf) -> float:
-        """Return the number of conditions that are left from the first that fails on, and how far that failed; below
-        SERVES: it serves them all, and the less the gentler and the shorter.
+        """Return the cost: the number of conditions from the first failed one on, plus a measure of its failure. A
+        value below SERVES means that it works under all conditions; it is then lower for gentler and shorter
+        manoeuvres.
 
-        least: cost of the best one so far; one that is too long to be better is not executed, and costs SERVES.
+        least: cost of the best manoeuvre so far; a manoeuvre that is too long to be better is not executed, and
+        costs SERVES.
         """
         worst = sum(self._durations(manoeuvre, self.speed)) * 0.1 / LONG
         if worst >= least:
@@ -144,8 +146,8 @@ class RollTrial:
     def _roll(
         self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float
     ) -> tuple[float, float, float]:
-        """Return the upward component of the body's z axis at the end, the largest one, and the longest time [s] of a
-        servo in a row at its torque limit.
+        """Return the upward component of the body's z axis at the end, its largest value, and the longest
+        uninterrupted time [s] of a servo at its torque limit.
         """
         physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
         here, limit = self._star, 0.99 * self.robot.servo.torque_limit
@@ -164,15 +166,17 @@ class RollTrial:
 
 
 class _Enough(Exception):
-    """As many manoeuvres were tried as wanted."""
+    """The wanted number of manoeuvres was tried."""
 
 
 def search_manoeuvre(
     trial: RollTrial, start: Manoeuvre, *, most: int = 1500, refine: int = 0, seed: int = 1
 ) -> tuple[Manoeuvre | None, float, int]:
-    """Return the best manoeuvre found from `start` on, None if none serves, its cost, and how many were tried.
+    """Return the best manoeuvre found from `start` (None if none works), its cost, and the number of tried
+    manoeuvres.
 
-    most: manoeuvres to try until one serves; refine: how many more from then on, until one costs less than GENTLE.
+    most: largest number of manoeuvres until one works; refine: number of further ones after that, until one costs
+    less than GENTLE.
     """
     tried, best, least, until = 0, start, np.inf, most
 
@@ -198,7 +202,7 @@ def search_manoeuvre(
 
 
 def first_manoeuvre(robot: Robot) -> Manoeuvre:
-    """Return what the search for the whole robot starts from."""
+    """Return the manoeuvres from which the search for the intact robot starts."""
     return Manoeuvre(poses_of_sides(robot, FIRST_POSES, "left"), FIRST_TIMES, "left")
 
 
@@ -212,7 +216,7 @@ def find_manoeuvre(
     most: int = 1500,
     refine: int = 60,
 ) -> tuple[Manoeuvre | None, int]:
-    """Return a manoeuvre for a set of lost legs, found from one of `starts` on, and how many were tried."""
+    """Return a manoeuvre for a set of lost legs, found from one of `starts`, and the number of tried manoeuvres."""
     lost, count = tuple(lost), 0
     trial = RollTrial(robot, lost, speed)
     for seed in seeds:
@@ -225,8 +229,8 @@ def find_manoeuvre(
 
 
 def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[Manoeuvre]:
-    """Return what a search for a set of lost legs starts from: what there is for it, for the set half a turn away, for
-    the whole robot and for its mirror image.
+    """Return the manoeuvres from which a search for a set of lost legs starts: those for this set, for the set
+    half a turn away, for the intact robot and for its mirror image.
     """
     lost, opposites = tuple(lost), opposite_legs(robot)
     own = list(library.own(lost))
@@ -236,7 +240,7 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
     try:
         whole.append(whole[0].mirrored(mirror_partners(robot)))
     except HexapodError:
-        pass  # a robot without a mirror image
+        pass  # the robot is not symmetric
     side = best_side(robot, lost)
     return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
 
@@ -282,7 +286,7 @@ def make_get_up_library(
     refine: int = 60,
     falls: int = FALLS,
 ) -> GetUpLibrary:
-    """Add to a library what is needed for every set of lost legs, one of each mirror pair; return it.
+    """Add the manoeuvres for every set of lost legs, one of each mirror pair, to a library; return the library.
 
     report: called with (done, all, set, what was found) after each. improve: go on from what there is, too; of the new
     and the old manoeuvre that one is kept which turns the robot over after more of as many fresh `falls`. jobs:
