@@ -3,9 +3,8 @@
 Of the f features of a slice the six largest normalised squares are averaged, in two ways:
 
 - `deviation`: against fixed standard deviations. While it is large, nothing is learnt.
-- `surprise`: against the uncertainty of the Baseline and this robot's own scatter on its own ground. It is
-compared with its usual value: on smooth ground, a fifth of the usual value of rough ground is enough to start the
-bank.
+- `surprise`: against the uncertainty of the Baseline and this robot's own scatter on its own ground. It is compared
+  with its usual value: on smooth ground, a fifth of the usual value of rough ground is enough to start the bank.
 """
 
 from __future__ import annotations

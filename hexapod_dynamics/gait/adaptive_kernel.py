@@ -65,7 +65,9 @@ def _current_sway(walk, axis):
     state = walk.state
     w = leg_motion.minimum_jerk(state.weight)
     value, rate = planned_sway(walk, axis)
-    arriving = rate / walk.plan.period * state.span * leg_motion.run_up(state.weight)
+    arriving = 0.0
+    if 0.0 < state.weight < 1.0:  # without a plan it never shifts, and the period is zero
+        arriving = rate / walk.plan.period * state.span * leg_motion.run_up(state.weight)
     return (1.0 - w) * state.from_sway[axis] + w * value + arriving, w * rate, value
 
 
