@@ -180,7 +180,7 @@ def search_manoeuvre(
     """
     tried, best, least, until = 0, start, np.inf, most
 
-    def judge(points: np.ndarray, values: np.ndarray) -> None:
+    def evaluate(points: np.ndarray, values: np.ndarray) -> None:
         nonlocal tried, best, least, until
         for k, point in enumerate(points):
             if tried >= until or least < GENTLE:
@@ -194,8 +194,8 @@ def search_manoeuvre(
                 best, least = manoeuvre, float(values[k])
 
     try:
-        judge(start.numbers()[None], np.zeros(1))
-        minimise(judge, start.numbers(), SIGMA if least >= SERVES else SMALL, most + refine, seed=seed)
+        evaluate(start.numbers()[None], np.zeros(1))
+        minimise(evaluate, start.numbers(), SIGMA if least >= SERVES else SMALL, most + refine, seed=seed)
     except _Enough:
         pass
     return (best if least < SERVES else None), least, tried
