@@ -10,6 +10,7 @@ cdef double BEYOND, ROWING_TILT
 
 cdef void _follow_command(
     layout.Settings *settings, layout.Command *command, layout.State *state, double share, double dt) nogil
+cdef double _pace(cycle.Plan *plan) nogil
 cdef (double, double) planned_sway(WalkMemory walk, int axis) nogil
 cdef (double, double, double) _current_sway(WalkMemory walk, int axis) nogil
 cdef void _bake(WalkMemory walk) nogil

@@ -50,6 +50,11 @@ def _follow_command(settings, command, state, share, dt):
         state.going[2] += wanted
 
 
+def _pace(plan):
+    """Return the cycles per second [1/s] of a plan; 0 without a plan, whose period is zero."""
+    return 1.0 / plan.period if plan.period > 0.0 else 0.0
+
+
 def planned_sway(walk, axis):
     """Return the sway of the plan at the present phase and twist, and its rate per unit of phase."""
     state = walk.state
@@ -65,9 +70,7 @@ def _current_sway(walk, axis):
     state = walk.state
     w = leg_motion.minimum_jerk(state.weight)
     value, rate = planned_sway(walk, axis)
-    arriving = 0.0
-    if 0.0 < state.weight < 1.0:  # without a plan it never shifts, and the period is zero
-        arriving = rate / walk.plan.period * state.span * leg_motion.run_up(state.weight)
+    arriving = rate * _pace(walk.plan) * state.span * leg_motion.run_up(state.weight)
     return (1.0 - w) * state.from_sway[axis] + w * value + arriving, w * rate, value
 
 
@@ -111,7 +114,7 @@ def begin(walk, mode, quick):
         dx, vx = planned_sway(walk, 0)
         dy, vy = planned_sway(walk, 1)
         dx, dy = dx - state.from_sway[0], dy - state.from_sway[1]
-        speed = math.sqrt(vx * vx + vy * vy) / walk.plan.period
+        speed = math.sqrt(vx * vx + vy * vy) * _pace(walk.plan)
         # 4: the largest acceleration of `run_up`, nearly.
         state.span = max(0.02, math.sqrt(dx * dx + dy * dy) / SHIFTING, 4.0 * speed / STARTING)
     elif mode == layout.PRESS:
@@ -239,14 +242,14 @@ def _joints(walk, dt):
     q, qd = walk.position, walk.velocity
     sx, sxd, _ = _current_sway(walk, 0)
     sy, syd, _ = _current_sway(walk, 1)
-    pace = 1.0 / plan.period if state.mode == layout.WALK else 0.0
+    pace = _pace(plan) if state.mode == layout.WALK else 0.0
     sxd, syd = sxd * pace, syd * pace
     if state.mode == layout.START and state.weight < 1.0:
         rate, share = leg_motion.minimum_jerk_rate(state.weight) / state.span, leg_motion.run_up_rate(state.weight)
         x, vx = planned_sway(walk, 0)
         y, vy = planned_sway(walk, 1)
-        sxd = rate * (x - state.from_sway[0]) + share * vx / plan.period
-        syd = rate * (y - state.from_sway[1]) + share * vy / plan.period
+        sxd = rate * (x - state.from_sway[0]) + share * vx * _pace(plan)
+        syd = rate * (y - state.from_sway[1]) + share * vy * _pace(plan)
     up, up_rate = 0.0, 0.0
     if state.mode == layout.WALK:
         up, up_rate = cycle.raised(plan, state.phase)

@@ -57,7 +57,7 @@ class SwingWatch:
         self._next, self._lags = 0, round(LONGEST / dt)
 
     def update(self, rate: Sequence[float]) -> None:
-        """Process an angular velocity (3,) [rad/s], dt after the one before."""
+        """Process an angular velocity (3,) [rad/s], dt after the previous one."""
         self._rates[self._next] = rate
         self._next = (self._next + 1) % len(self._rates)
 

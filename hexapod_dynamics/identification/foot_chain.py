@@ -23,13 +23,15 @@ class FootChain:
         self._before: list[tuple[Array, Array]] = []
 
     def add(self, information: Array, pull: Array) -> None:
-        """Add information (F + G, F + G), feet first, and what pulls (F + G,) to the present sample."""
+        """Add the information matrix (F + G, F + G), feet first, and the information vector (F + G,) of observations
+        of the present sample.
+        """
         self.information += information
         self.pull += pull
 
     def next(self, moved: Array, weight: Array) -> None:
-        """Go on to the next sample, at whose start the places are `moved` (F,) from those of the present one, and stay
-        with `weight` (F,) [1 / variance], 0 for what is anywhere now.
+        """Go on to the next sample. Before it, the estimates of the places differ by `moved` (F,) from those of the
+        present sample; weight (F,) [1 / variance]: how strictly each place stays, 0 if it may be anywhere now.
         """
         F, information, pull = self.F, self.information, self.pull
         inverse = np.linalg.inv(information[:F, :F] + np.diag(weight))
@@ -46,7 +48,9 @@ class FootChain:
         self.information, self.pull = after, ahead
 
     def solve(self) -> tuple[Array, Array, Array]:
-        """Steps of the constants (G,), their covariance (G, G) and steps of the feet of every sample (samples, F)."""
+        """Return the steps of the constants (G,), their covariance (G, G), and the steps of the feet's places in every
+        sample (samples, F).
+        """
         covariance = np.linalg.inv(self.information)
         step = covariance @ self.pull
         feet, constants = step[: self.F], step[self.F :]

@@ -30,7 +30,7 @@ class Footing:
 
     @classmethod
     def of(cls, robot: Robot, recording: Recording) -> Footing:
-        """Return that of a recording."""
+        """Return the Footing of a recording."""
         model = WholeBodyModel(robot)
         time = np.arange(recording.command_time[0], recording.command_time[-1], EVERY) + recording.command_period
         angles = np.stack([recording.setpoints(time, joint) for joint in range(robot.joint_count)], axis=1)
@@ -43,14 +43,17 @@ class Footing:
         return cls(time, stands, np.einsum("tji,tj->ti", turns, acceleration))
 
     def all_the_while(self, edges: Array) -> NDArray[np.bool_]:
-        """Feet (B, legs) that stand all the while in the bins between `edges` (B + 1,) [s] and a little around."""
+        """Return which feet (B, legs) stand during the whole of each bin between `edges` (B + 1,) [s], and during
+        BEFORE_AND_AFTER around the bin.
+        """
         begin = np.searchsorted(self.time, edges[:-1] - BEFORE_AND_AFTER)
         end = np.searchsorted(self.time, edges[1:] + BEFORE_AND_AFTER)
         return np.array([self.stands[i : max(j, i + 1)].all(axis=0) for i, j in zip(begin, end, strict=True)])
 
     def at_rest(self, means: Means, delay: float) -> Means:
-        """Return means whose specific force is that of a body at rest: without what its motion, `delay` [s] later than
-        the set-points', adds. A shift of 20 mm in 11 s tilts the measured upward direction by 0.7 mrad.
+        """Return the means with the specific force of a body at rest: the acceleration of the body, which follows the
+        set-points with a `delay` [s], is subtracted. A shift of 20 mm in 11 s tilts the measured upward direction by
+        0.7 mrad.
         """
         moved = [np.interp(means.time, self.time + delay, self.acceleration[:, k]) for k in range(3)]
         return dataclasses.replace(means, specific_force=means.specific_force - np.stack(moved, axis=1))
@@ -73,8 +76,9 @@ def feet_and_jacobians(robot: Robot, model: WholeBodyModel, angles: Array) -> tu
 
 
 def standing_feet(feet: Array) -> NDArray[np.bool_]:
-    """Which of the feet (legs, 3) [m] in base_link a level floor carries, (legs,): those on the plane through three of
-    them that has no foot below it and the body's origin above the triangle; none where there is no such plane.
+    """Return which of the feet (legs, 3) [m] in base_link stand on a level floor, (legs,). The floor is the plane
+    through three feet that has no foot below it and the body's origin above their triangle. If there is no such plane,
+    no foot stands.
     """
     best, on_floor = -np.inf, np.zeros(len(feet), bool)
     for three in itertools.combinations(range(len(feet)), 3):
@@ -95,10 +99,11 @@ def standing_feet(feet: Array) -> NDArray[np.bool_]:
 
 
 def body_over_feet(feet: Array, stands: NDArray[np.bool_], first: Array | None = None) -> tuple[Array, Array]:
-    """Rotations (T, 3, 3) and positions (T, 3) of a body that sees `feet` (T, legs, 3), of which those that stand stay.
+    """Return the rotations (T, 3, 3) and positions (T, 3) [m] of a body, from its feet (T, legs, 3) [m] in base_link
+    and from which of them stand (T, legs): a standing foot does not move over the floor.
 
-    A foot that comes down stays where it then is. Where fewer than three stay, the body does, too. first (3, 3): the
-    first rotation, identity by default; the first position is the origin.
+    A foot that comes down stays at the place of its landing. If fewer than three feet stand in two successive samples,
+    the body keeps its pose. first (3, 3): the first rotation, identity by default; the first position is the origin.
     """
     turns, places = np.empty((len(feet), 3, 3)), np.zeros((len(feet), 3))
     turns[0] = np.eye(3) if first is None else first
