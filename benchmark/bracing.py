@@ -8,6 +8,10 @@ level ground: it slides), the same with and without the brace. Then other pushes
 several grounds. A run takes about 2 s of CPU time. Progress goes to stderr, the tables to stdout.
 """
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor

@@ -23,6 +23,8 @@ from itertools import combinations
 from multiprocessing import get_context
 from unittest.mock import patch
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import numpy as np
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 

@@ -12,7 +12,10 @@ both, as of the times, the median run and the worst. A run takes about 1 s of CP
 
 import argparse
 import itertools
+import os
 import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
 

@@ -15,12 +15,15 @@ of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
 from support.blind_walk import BlindWalk

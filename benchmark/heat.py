@@ -6,6 +6,10 @@ MuJoCo with `servos=real,seed=N`; the losses of each servo come from its torque 
 from `test/support/servo_temperature.py`. The gait is that of the node, told what is lost.
 """
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import argparse
 import math
 

@@ -10,6 +10,10 @@ walks with the identified numbers, empty for 15 s (tare) and with a weight that 
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import argparse
 import math
 import sys

@@ -14,6 +14,10 @@ tibia breaks. A line for each run goes to stderr, the table to stdout.
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import argparse
 import dataclasses
 import itertools

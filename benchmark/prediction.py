@@ -12,9 +12,12 @@ all walks and for each gait and ground, what issue 11 asks for.
 """
 
 import argparse
+import os
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
 from support.identification_rig import identified_robot

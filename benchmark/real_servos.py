@@ -21,11 +21,14 @@ import argparse
 import itertools
 import json
 import math
+import os
 import pickle
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
 from support.identification_rig import identified_with_plans

@@ -13,6 +13,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import combinations
 from multiprocessing import get_context
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
+
 import numpy as np
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait

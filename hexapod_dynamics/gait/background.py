@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.one_thread import THREAD_COUNTS
 
-# Keep the matrix libraries of the process to one core.
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 _PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two checks whether the job was cancelled
@@ -121,7 +120,7 @@ class _Running(threading.Thread):
                 stdout=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
-                env=os.environ | dict.fromkeys(ONE_THREAD, "1"),
+                env=os.environ | dict.fromkeys(THREAD_COUNTS, "1"),
             )
         try:
             answer = self._exchange(process, request)

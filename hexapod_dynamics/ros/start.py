@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 
+from hexapod_dynamics.one_thread import compute_in_one_thread
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
 
@@ -47,17 +49,6 @@ def hear_signals():
     """Install the handlers of SIGINT and SIGTERM; see the module."""
     for number in SIGNALS:
         signal.signal(number, _on_signal)
-
-
-def compute_in_one_thread():
-    """Keep numpy's matrix library from starting threads, unless the environment sets their number. To be called
-    before numpy is imported.
-
-    The threads of OpenBLAS poll for work for 0.1 s after each larger product or inverse; one inverse of 20 x 20
-    per second costs a tenth of a core.
-    """
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
 
 
 def running():

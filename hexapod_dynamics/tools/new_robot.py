@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import sys
 import time
 import warnings
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, RobotError, RobotWarning
+from hexapod_dynamics.one_thread import compute_in_one_thread
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -57,8 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: list[str] | None = None) -> int:
     """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # threads make operations on small matrices slower
+    compute_in_one_thread()
     given = parser().parse_args(args)
     try:
         robot = _loaded(given.file) if given.check else _written(given)

@@ -18,12 +18,12 @@ import sys
 import time
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.one_thread import compute_in_one_thread
 
 
 def main(args=None):
     """Run the command; return its exit status."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # threads make operations on small matrices slower
+    compute_in_one_thread()
     parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", default="", help="file of the library (or of the picture, with --plot)")

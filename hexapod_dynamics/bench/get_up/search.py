@@ -32,9 +32,9 @@ from hexapod_dynamics.gait.get_up_manoeuvre import (
 )
 from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.making import one_thread
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 
@@ -301,7 +301,9 @@ def make_get_up_library(
             library.add(found)
         report(0, 0, (), what)
     classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
-    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
+    with ProcessPoolExecutor(
+        jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=compute_in_one_thread
+    ) as pool:
         futures = {}
         for one in classes:
             old = next(iter(library.own(one)), None)

@@ -13,6 +13,7 @@ from hexapod_dynamics.gait.planning.patterns import tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Demands, Search
+from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.robot import Morphology, Robot
 
 # Speeds for which plans of the JetHexa are made, by the number of legs that walk: forward, back, sideways [m/s],
@@ -106,7 +107,9 @@ def make_library(
     if classes is None:
         # A robot without a tripod needs a plan even if it is intact.
         classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
-    with ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread) as pool:
+    with ProcessPoolExecutor(
+        jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=compute_in_one_thread
+    ) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
         for done, future in enumerate(as_completed(futures), start=1):
             try:
@@ -117,9 +120,3 @@ def make_library(
                 result = error
             report(done, len(classes), futures[future], result)
     return library
-
-
-def one_thread() -> None:
-    """Limit the matrix libraries of each process to one core."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
