@@ -4,8 +4,9 @@ Roughness is measured by motion that does not repeat: on smooth ground the body 
 previous one, with any servos and any gait. The attitude against the slope, and the heading less the commanded one
 (which changes when a foot runs against an edge), are compared with those at the same phase of the previous cycle,
 in BINS bins; the root mean square of the differences over the last cycle is the measured roughness. Above ROUGH
-the feet are lifted higher, until the roughness has been below CALM for LASTING. The first cycle of a rowing body
-is not used for comparisons.
+the feet are lifted higher, until the roughness has been below CALM for LASTING. The first cycle of a rowing body is
+not used for comparisons, nor is that after a change of plan: the robot starts from another pose and turns back to its
+heading.
 
 On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
 the feet by its height times the tangent of the tilt; the body is moved uphill by the same distance, as far as the
@@ -44,6 +45,7 @@ class GroundAdaptation:
         self._roll = self._pitch = 0.0
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
         self._bin, self._known, self.settles = -1, 0, False
+        self._changed = False  # whether no two cycles of the present plan have been compared yet
 
     def copy(self) -> GroundAdaptation:
         """Return an independent copy."""
@@ -54,6 +56,7 @@ class GroundAdaptation:
 
         If the ground has been rough for less than EXPLAINED, the cause was the lost leg, not the ground.
         """
+        self._changed = True
         self._begin()
         self._squares[:] = [0.0] * BINS
         if self.rough and self._rough_for < EXPLAINED:
@@ -99,7 +102,7 @@ class GroundAdaptation:
 
     def _begin(self) -> None:
         """Discard the previous cycle."""
-        self._bin, self._known = -1, -BINS if self.settles else 0
+        self._bin, self._known = -1, -BINS if self.settles or self._changed else 0
 
     def expect_rough(self) -> None:
         """Assume that the ground is rough: the robot has sat down because it tipped, and continues with the same
@@ -113,6 +116,7 @@ class GroundAdaptation:
             return
         self._bin = now
         if self._known >= BINS:
+            self._changed = False
             self._squares[now] = math.dist(attitude, self._before[now]) ** 2
             self.roughness = math.sqrt(sum(self._squares) / BINS)
         self._known += 1

@@ -47,15 +47,30 @@ def test_a_foot_that_runs_against_an_edge_turns_the_robot():
     assert not felt(GroundAdaptation(), 5.0, lambda _phase, cycle: (0.0, 0.0, 0.2 * cycle)).rough
 
 
-def test_the_cycle_in_which_a_rowing_body_gets_going_is_compared_with_none():
-    def gets_going(phase, cycle):
-        return (12.0, 5.0, 0.0) if cycle == 0 else (0.0, 0.0, 0.0)
+def gets_going(_phase, cycle):
+    return (12.0, 5.0, 0.0) if cycle == 0 else (0.0, 0.0, 0.0)
 
+
+def test_the_cycle_in_which_a_rowing_body_gets_going_is_compared_with_none():
     for rows in (False, True):
         ground = GroundAdaptation()
         ground.settles = rows
-        ground.change_plan()
+        ground.update(DT, 0.0, 0.0, 0.0, (0.0, 0.0), 0.0, walks=False)
         assert felt(ground, 3.0, gets_going).rough != rows
+
+
+def test_the_first_cycle_of_a_new_plan_is_compared_with_none_and_later_ones_are():
+    ground = felt(GroundAdaptation(), 3.0, lambda *_: (0.0, 0.0, 0.0))
+    ground.change_plan()
+    for _ in range(50):  # it stands up, and shifts over its feet
+        ground.update(DT, 0.0, 0.1, 0.0, (0.0, 0.0), 0.0, walks=False)
+    assert not felt(ground, 3.0, gets_going).rough
+    assert felt(ground, 1.0, lambda *_: (5.0, 0.0, 0.0)).rough
+    # The plan is no longer new: a stop and a start cost no cycle.
+    felt(ground, 2.0 * LASTING / PERIOD, lambda *_: (0.0, 0.0, 0.0))
+    assert not ground.rough
+    ground.update(DT, 0.0, 0.0, 0.0, (0.0, 0.0), 0.0, walks=False)
+    assert felt(ground, 2.0, gets_going).rough
 
 
 def test_what_a_lost_leg_explains_is_not_rough_ground():
