@@ -19,7 +19,6 @@ import numpy as np
 
 from hexapod_dynamics.bench.get_up.judge import FALLS, judge
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import HOLD, ROLL_SPEED, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_manoeuvre import (
     POSES,
@@ -30,6 +29,7 @@ from hexapod_dynamics.gait.get_up_manoeuvre import (
     pose_angles,
     poses_of_sides,
 )
+from hexapod_dynamics.gait.get_up import HOLD, ROLL_SPEED, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.plan import mirror_partners
@@ -215,10 +215,11 @@ def find_manoeuvre(
     seeds: Iterable[int] = (1, 2),
     most: int = 1500,
     refine: int = 60,
+    conditions: Iterable[Condition] = CONDITIONS,
 ) -> tuple[Manoeuvre | None, int]:
     """Return a manoeuvre for a set of lost legs, found from one of `starts`, and the number of tried manoeuvres."""
     lost, count = tuple(lost), 0
-    trial = RollTrial(robot, lost, speed)
+    trial = RollTrial(robot, lost, speed, conditions)
     for seed in seeds:
         for start in starts:
             found, _, tried = search_manoeuvre(trial, start.without(lost), most=most, refine=refine, seed=seed)
@@ -255,13 +256,14 @@ def find_better(
     most: int = 1500,
     refine: int = 60,
     falls: int = FALLS,
+    conditions: Iterable[Condition] = CONDITIONS,
 ) -> tuple[Manoeuvre | None, str]:
     """Return a manoeuvre for a set of lost legs, None where none is good enough, and what was found, in words.
 
     old: what the robot has for the set, None: nothing; the new one is judged against it on fresh `falls`.
     """
     lost = tuple(lost)
-    found, tried = find_manoeuvre(robot, lost, starts, speed=speed, most=most, refine=refine)
+    found, tried = find_manoeuvre(robot, lost, starts, speed=speed, most=most, refine=refine, conditions=conditions)
     if found is None:
         return None, f"none of {tried} serves"
     if old is None:
@@ -285,6 +287,7 @@ def make_get_up_library(
     most: int = 1500,
     refine: int = 60,
     falls: int = FALLS,
+    conditions: Iterable[Condition] = CONDITIONS,
 ) -> GetUpLibrary:
     """Add the manoeuvres for every set of lost legs, one of each mirror pair, to a library; return the library.
 
@@ -292,7 +295,7 @@ def make_get_up_library(
     and the old manoeuvre that one is kept which turns the robot over after more of as many fresh `falls`. jobs:
     processes, one a core by default. HexapodError where the whole robot finds no manoeuvre.
     """
-    find = partial(find_better, robot, speed=speed, most=most, refine=refine, falls=falls)
+    find = partial(find_better, robot, speed=speed, most=most, refine=refine, falls=falls, conditions=tuple(conditions))
     if library.universal is None or (improve and sets is None):
         found, what = find((), starts_of(robot, library, ()), library.universal)
         if found is None and library.universal is None:

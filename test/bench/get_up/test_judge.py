@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hexapod_dynamics.bench.get_up import judge as judge_module
 from hexapod_dynamics.bench.get_up import search
 from hexapod_dynamics.bench.get_up.judge import FIRST, Verdict, judge, turned_over
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
@@ -17,23 +18,43 @@ LIKE = GOOD.with_numbers(GOOD.numbers() + np.where(np.arange(ANGLES + 4) == 1, 0
 
 
 def test_a_manoeuvre_that_does_nothing_turns_no_robot_over_that_lies_on_its_back():
-    seeds = [1, 2, 3, 4]
-    assert turned_over(ROBOT, GOOD, ["LM"], seeds, 2.0) == 4
-    assert turned_over(ROBOT, NOTHING, ["LM"], seeds, 2.0) <= 1  # one may topple onto its belly by itself
+    assert turned_over(ROBOT, GOOD, ["LM"], [1], 2.0) == 1
+    assert turned_over(ROBOT, NOTHING, ["LM"], [1], 2.0) == 0
 
 
-def test_what_turns_fewer_over_is_not_taken_and_the_numbers_are_said():
+@pytest.fixture
+def falls(monkeypatch):
+    """Falls that are only noted, as (manoeuvre, lost legs, seeds, speed): the good manoeuvre turns all robots over."""
+    noted = []
+
+    def turned(_, manoeuvre, lost, seeds, speed):
+        noted.append((manoeuvre, tuple(lost), list(seeds), speed))
+        return len(noted[-1][2]) if manoeuvre is GOOD else 0
+
+    monkeypatch.setattr(judge_module, "turned_over", turned)
+    return noted
+
+
+def test_both_are_tried_after_the_same_falls_without_the_same_legs(falls):
+    judge(ROBOT, NOTHING, GOOD, speed=2.0, falls=4)
+    (new, *how), (old, *again) = falls
+    assert new is NOTHING and old is GOOD and how == again
+    assert how[0] == ("LM",) and len(set(how[1])) == 4 and how[2] == 2.0
+
+
+def test_what_turns_fewer_over_is_not_taken_and_the_numbers_are_said(falls):
     worse = judge(ROBOT, NOTHING, GOOD, speed=2.0, falls=4)
-    assert not worse.takes and worse.new < worse.old
-    assert f"of 4 fresh falls it turned {worse.new} over, the old one {worse.old}" in str(worse)
+    assert not worse.takes and (worse.new, worse.old) == (0, 4)
+    assert "of 4 fresh falls it turned 0 over, the old one 4" in str(worse)
     better = judge(ROBOT, GOOD, NOTHING, speed=2.0, falls=4)
     assert better.takes and str(better).startswith("taken")
 
 
-def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has():
+def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has(falls):
     one, again, other = (judge(ROBOT, new, GOOD, speed=2.0, falls=1) for new in (LIKE, LIKE, NOTHING))
     assert one == again and one.seed != other.seed
     assert min(one.seed, other.seed) >= FIRST
+    assert falls[0][2] == [one.seed]
 
 
 @pytest.mark.parametrize("new, old, takes", [(48, 50, False), (50, 50, True), (49, 48, True)])

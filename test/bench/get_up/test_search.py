@@ -16,10 +16,12 @@ from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
 FIRST = first_manoeuvre(ROBOT)
+EASY = Condition("friction=0.7")
+FEW = FIRST.without(("LM", "LR", "RR", "RM"))  # with as few numbers as a search needs to be one
 
 
 def test_the_first_manoeuvre_turns_the_whole_robot_over_and_one_that_does_nothing_does_not():
-    trial = RollTrial(ROBOT, (), 2.0, [Condition("friction=0.7")])
+    trial = RollTrial(ROBOT, (), 2.0, [EASY])
     assert trial.passes(FIRST)
     nothing = np.tile([0.0, 0.0, 1.0], 24)
     assert trial.cost(FIRST.with_numbers([*nothing, *FIRST.times])) > 2.5  # one condition is left, it lies on its back
@@ -44,22 +46,22 @@ class Bowl:
 
 
 def test_the_search_ends_after_as_many_manoeuvres_from_the_first_that_serves_on_as_are_wanted():
-    bowl = Bowl(FIRST.numbers() + 0.15)
-    found, cost, tried = search_manoeuvre(bowl, FIRST, most=5000)
+    bowl = Bowl(FEW.numbers() + 0.15)
+    found, cost, tried = search_manoeuvre(bowl, FEW, most=5000)
     assert found is not None and np.linalg.norm((found.numbers() - bowl.goal)[:-4]) == cost < 0.9
     assert tried == bowl.asked
-    _, better, more = search_manoeuvre(Bowl(bowl.goal), FIRST, most=5000, refine=300)
+    _, better, more = search_manoeuvre(Bowl(bowl.goal), FEW, most=5000, refine=300)
     assert better < cost and tried < more <= tried + 300
 
 
 def test_the_search_ends_where_a_manoeuvre_is_gentle():
-    bowl = Bowl(FIRST.numbers() + 0.15)
-    _, cost, tried = search_manoeuvre(bowl, FIRST, most=5000, refine=50000)
+    bowl = Bowl(FEW.numbers() + 0.15)
+    _, cost, tried = search_manoeuvre(bowl, FEW, most=5000, refine=50000)
     assert cost < GENTLE and tried < 20000
 
 
 def test_a_search_without_success_returns_none():
-    found, _, tried = search_manoeuvre(Bowl(FIRST.numbers() + 5.0), FIRST, most=30)
+    found, _, tried = search_manoeuvre(Bowl(FEW.numbers() + 5.0), FEW, most=30)
     assert found is None and tried == 30
 
 
@@ -74,15 +76,25 @@ def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_t
 
 
 def test_a_library_keeps_what_serves_and_improves_it_where_asked():
-    library, told = find_get_up_library(ROBOT), []
+    library, told = find_get_up_library(ROBOT), {}
     before = library.own(["LM"])[0]
-    made = make_get_up_library(ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], jobs=1)
-    assert made is library and told == [] and library.own(["LM"])[0] == before
-    make_get_up_library(
-        ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], improve=True, jobs=1, most=5, refine=0
-    )
-    assert [news[:3] for news in told] == [(1, 1, ("LM",))] and "costs less than the old one" in told[0][3]
-    assert library.own(["LM"])[0] == before
-    library.remove(["LM"])
-    make_get_up_library(ROBOT, lambda *news: told.append(news), library, sets=[("LM",)], jobs=1, most=5, refine=0)
-    assert "fresh falls" not in told[1][3]  # there is nothing to compare it with
+
+    def make(*sets, improve=False):
+        return make_get_up_library(
+            ROBOT,
+            lambda done, count, lost, what: told.update({lost: (count, what)}),
+            library,
+            sets=sets,
+            improve=improve,
+            jobs=1,
+            most=5,
+            refine=0,
+            conditions=[EASY],
+        )
+
+    assert make(("LM",)) is library and told == {} and library.own(["LM"])[0] == before
+    library.remove(["LF"])
+    make(("LM",), ("LF",), improve=True)
+    assert list(told) == [("LM",), ("LF",)] and told["LM",][0] == 2
+    assert "costs less than the old one" in told["LM",][1] and library.own(["LM"])[0] == before
+    assert "fresh falls" not in told["LF",][1]  # there is nothing to compare it with
