@@ -34,6 +34,7 @@ ENDED = (Phase.IDLE, Phase.DONE, Phase.STOPPED, Phase.FAILED)
 ROLLS_OR_RISES = (Phase.ROLL, Phase.RAISE, Phase.TUCK, Phase.STAND)
 ANNOUNCES = (Phase.ANNOUNCED, Phase.BLOCKED)  # phases that announce a motion
 WAITS = (*ANNOUNCES, Phase.LIES)  # phases that wait for rest, without motion
+UPRIGHT = 0.9  # upward component of the body's z axis of a robot that is upright
 
 
 @dataclass(frozen=True)

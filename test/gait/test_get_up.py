@@ -8,11 +8,13 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import EASES, ROLL_SPEED, YIELDS, GetUp
+from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
+from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
 from hexapod_dynamics.gait.get_up_poses import seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics

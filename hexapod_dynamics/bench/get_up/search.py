@@ -29,8 +29,9 @@ from hexapod_dynamics.gait.get_up_manoeuvre import (
     pose_angles,
     poses_of_sides,
 )
-from hexapod_dynamics.gait.get_up import HOLD, ROLL_SPEED, TUCKS, UPRIGHT
+from hexapod_dynamics.gait.get_up_phases import HOLD, ROLL_SPEED, TUCKS
 from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
+from hexapod_dynamics.gait.get_up_state import UPRIGHT
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
