@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ class Robot:
         """
         return to_mjcf(self, morphology, **options)
 
-    @property
+    @cached_property
     def leg_names(self) -> tuple[str, ...]:
         """Names of the legs, in the robot's order."""
         return tuple(leg.name for leg in self.legs)

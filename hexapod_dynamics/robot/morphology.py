@@ -321,10 +321,10 @@ class Morphology:
         return zip(self._robot.legs, self._remaining, self._joints, strict=True)
 
     def _leg_index(self, name: str) -> int:
-        for index, leg in enumerate(self._robot.legs):
-            if leg.name == name:
-                return index
-        raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(self._robot.leg_names)}")
+        names = self._robot.leg_names
+        if name in names:
+            return names.index(name)
+        raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(names)}")
 
     def _index_of(self, leg: str, link: str) -> tuple[int, int]:
         """Return the indices of the leg and of its link. Simulations call this often, so no names are joined or
