@@ -6,10 +6,11 @@ For one joint with set-point s, latency D, angle q and angle y of the encoder, a
     y follows q with play of +-p;    measured: y
 
 T = d/k: lag; f: kind of the damping, 1 if the set-point's rate is fed forward, 0 if it damps against zero rate; g:
-gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's. Stiffness
-and masses are identified only as g here: from angles alone every torque has the same unknown scale (loads.py finds
-it from the weight). Gauss-Newton with priors on all joints at once, derivatives by differences, each joint with
-one column of lanes; then again with the mean of all joints as prior, because a robot's servos are of one kind.
+gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's, which contains
+the file's error, so that quick steps do not outvote the sag on the weight g. Stiffness and masses are identified only
+as g here: from angles alone every torque has the same unknown scale (loads.py finds it from the weight). Gauss-Newton
+with priors on all joints at once, derivatives by differences, each joint with one column of lanes; then again with the
+mean of all joints as prior, because a robot's servos are of one kind.
 """
 
 from __future__ import annotations
@@ -161,25 +162,15 @@ class _Lanes:
         inside &= (local >= 0.0) & (local < self.length - STEP)
         self.joint = recording.reading_joint[inside]
         self.measured, self._place = recording.readings[inside], local[inside] / STEP
-        self.sigma = np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)) * self._repeated()
+        self.sigma = np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)) * np.sqrt(
+            repeats(self.joint, self.measured)
+        )
         few = [robot.joint_names[j] for j in np.flatnonzero(self.moved) if np.sum(self.joint == j) < 50]
         if few:
             raise IdentificationError(
                 f"suspended exercise: fewer than 50 readings of {', '.join(few)} while it moves; record "
                 "servos/measurements or joint_states, too"
             )
-
-    def _repeated(self) -> Array:
-        """Square roots (M,) of how often each reading is repeated: a joint at rest is read with one and the same
-        rounding error, so that these readings count as one.
-        """
-        times = np.ones(len(self.joint))
-        for joint in np.flatnonzero(self.moved):
-            mine = np.flatnonzero(self.joint == joint)
-            runs = np.split(mine, np.flatnonzero(np.diff(self.measured[mine])) + 1)
-            for run in runs:
-                times[run] = len(run)
-        return np.sqrt(times)
 
     def residuals(self, values: Array) -> Array:
         """Measured less simulated angles (V, M) of V sets of values (V, n, 8)."""
@@ -263,6 +254,19 @@ class _Lanes:
                 A = information[joint] + damping[joint] * np.diag(np.diag(information[joint]))
                 trial[joint] = np.clip(best[joint] - np.linalg.solve(A, gradient[joint]), LOW, HIGH)
         return best, information, noise
+
+
+def repeats(joint: NDArray[np.intp], readings: Array) -> Array:
+    """How often each reading (M,) of a joint (M,) is repeated before or after it without another one between.
+
+    A joint at rest is read with one and the same rounding error: such readings count as one.
+    """
+    times = np.ones(len(readings))
+    for one in np.unique(joint):
+        mine = np.flatnonzero(joint == one)
+        for run in np.split(mine, np.flatnonzero(np.diff(readings[mine])) + 1):
+            times[run] = len(run)
+    return times
 
 
 def _scale(residuals: Array, parameters: int) -> float:
