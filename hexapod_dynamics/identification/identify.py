@@ -67,7 +67,6 @@ def identify(
     if suspended is None and standing is None:
         raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
     suspended = None if suspended is None else suspended.in_counts(robot)
-    standing = None if standing is None else standing.in_counts(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
     values = np.tile(servo_response.PRIOR, (n, 1)) if response is None else response.values
@@ -80,7 +79,8 @@ def identify(
         standing.check(robot, "standing exercise")
         begin, end = standing.reading_time[0], standing.reading_time[-1]
         edges, latency = np.arange(begin, end, BIN), values[:, servo_response.LATENCY]
-        footing = Footing.of(robot, standing)
+        # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
+        footing, standing = Footing.of(robot, standing), standing.in_counts(robot)
         means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
         geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
