@@ -9,8 +9,8 @@ stiffness, [rad]),
 c is the ratio of the true to the modelled load over stiffness, b the dead band [rad], the same for all servos, and o a
 trim of each joint. Recursive least squares with priors and exponential forgetting finds them together: b follows
 from loads that change sign between swing and stance and, as far as trims are small, from joints that are always
-loaded in one direction. Small loads are not used: standing feet can push against each other, and then the sign of
-the model's load may be wrong.
+loaded in one direction. Small loads are not used: standing feet can push against each other, and then the sign of the
+model's load may be wrong. Where `identify` has found the dead zone, it is the prior of b.
 """
 
 from __future__ import annotations
@@ -27,25 +27,29 @@ MEMORY = 30.0
 # Standard deviations before anything is known: of c [1], b [rad], o [rad]; of a reading [rad] and of its time [s].
 # The errors of successive readings are correlated: this number of readings counts as one.
 RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
+KNOWN = 1e-3  # [rad] instead of WIDTH where `identify` has found the dead zone (docs/results/identify.md)
 RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
 # Largest width of the band [counts of the servos].
 WIDEST = 4.0
 
 
 class DeadBandFilter:
-    """Estimates the dead band of a robot's servos; count: of joints; largest [rad]: bound of the estimate."""
+    """Estimates the dead band of a robot's servos; count: of joints; largest [rad]: bound of the estimate; identified
+    [rad]: the dead zone, if it was identified.
+    """
 
-    def __init__(self, count: int, largest: float) -> None:
+    def __init__(self, count: int, largest: float, identified: float | None = None) -> None:
         self.count, self.largest = count, largest
-        self._prior = np.array([RATIO**-2, WIDTH**-2, *[TRIM**-2] * count])
+        width = WIDTH if identified is None else KNOWN
+        self._prior = np.array([RATIO**-2, width**-2, *[TRIM**-2] * count])
+        self._expected = np.array([1.0, identified or 0.0, *[0.0] * count])  # c is about 1
         self._diagonal = np.diag_indices(TRIMS + count)
         self.clear()
 
     def clear(self) -> None:
         """Reset the estimate."""
         self._information = np.diag(self._prior)
-        self._sums = np.zeros(TRIMS + self.count)
-        self._sums[RATIO_INDEX] = self._prior[RATIO_INDEX]  # c is about 1
+        self._sums = self._prior * self._expected
 
     @property
     def band(self) -> float:
@@ -76,7 +80,7 @@ class DeadBandFilter:
         self._information *= 1.0 - share
         self._sums *= 1.0 - share
         self._information[self._diagonal] += share * self._prior
-        self._sums[RATIO_INDEX] += share * self._prior[RATIO_INDEX]
+        self._sums += share * self._prior * self._expected
 
 
 class DeadBandLearner:
@@ -88,7 +92,9 @@ class DeadBandLearner:
 
     def __init__(self, robot: Robot) -> None:
         joints = [joint for leg in robot.legs for joint in leg.joints]
-        self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution)
+        zones = [servo.dead_zone for servo in robot.joint_servos]
+        zone = float(np.mean(zones)) if zones else None
+        self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution, zone)
         self.band = 0.0
         self._bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
         # Set-points without learnt offsets, stretches of the servos' springs [rad].

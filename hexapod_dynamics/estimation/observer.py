@@ -117,8 +117,7 @@ class Observer:
         self.dead_band = DeadBandLearner(robot)
         self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
-        play = float(np.mean([servo.play for servo in robot.joint_servos])) if robot.joint_servos else 0.0
-        self.way = TravelledWay(self.model, spread, play)
+        self.way = TravelledWay(self.model, spread, robot.joint_servos)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from statistics import mean
 
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
+from hexapod_dynamics.robot import JointServo
 from hexapod_dynamics.simulation import Predictor
 
 
@@ -15,12 +18,13 @@ class TravelledWay:
     Args:
         model: the model whose position is corrected.
         spread: standard deviations from which the covariance is computed.
-        play: of the servos, as identified [rad].
+        servos: as identified, none if they are not.
     """
 
-    def __init__(self, model: Predictor, spread: Spread | None = None, play: float = 0.0) -> None:
+    def __init__(self, model: Predictor, spread: Spread | None = None, servos: Sequence[JointServo] = ()) -> None:
         self._model = model
-        self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
+        kind = (mean(each.play for each in servos), mean(each.feed_forward for each in servos)) if servos else ()
+        self.speed_factor, self.uncertainty = SpeedFactor(*kind), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 
     def begin(self, time: float) -> None:

@@ -66,6 +66,7 @@ def identify(
     """
     if suspended is None and standing is None:
         raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
+    suspended = None if suspended is None else suspended.in_counts(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
     values = np.tile(servo_response.PRIOR, (n, 1)) if response is None else response.values
@@ -78,7 +79,8 @@ def identify(
         standing.check(robot, "standing exercise")
         begin, end = standing.reading_time[0], standing.reading_time[-1]
         edges, latency = np.arange(begin, end, BIN), values[:, servo_response.LATENCY]
-        footing = Footing.of(robot, standing)
+        # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
+        footing, standing = Footing.of(robot, standing), standing.in_counts(robot)
         means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
         geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
@@ -92,11 +94,12 @@ def identify(
         if response is not None and suspended is not None:
             stiffness = np.full(n, k0) if loads is None else loads.servos.stiffness
             share = np.full(n, 0.3) if loads is None else loads.stiffness_deviation / stiffness
-            weight = response.values[:, servo_response.WEIGHT]
+            better = 0.0 if loads is None else loads.servos.zone - zone
+            weight = response.values[:, servo_response.WEIGHT] + response.weight_by_zone * better
             burden = np.where(response.moved, weight * stiffness / k0, np.nan)
             spread = burden * np.hypot(share, response.deviations[:, servo_response.WEIGHT] / weight)
             up = suspended.specific_force.mean(axis=0) if len(suspended.imu_time) else np.array([0.0, 0.0, 1.0])
-            links = identify_links(robot, suspended.commands, turn_upright(up), burden, spread)
+            links = identify_links(robot, suspended, turn_upright(up), burden, spread)
             described = _with_links(described, links)
     if loads is not None:
         total = _mass_of(loads, described, weighed, robot)
@@ -238,7 +241,7 @@ def _load_findings(
             Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
         )
     findings.append(
-        Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the torque")
+        Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the load")
     )
     return findings
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.model.regressors import body_of_parameters, parameters_of_body
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -78,10 +79,10 @@ class Links:
     total_deviation: float
 
 
-def identify_links(robot: Robot, commands: Array, rotation: Array, burdens: Array, deviations: Array) -> Links:
+def identify_links(robot: Robot, suspended: Recording, rotation: Array, burdens: Array, deviations: Array) -> Links:
     """Find physically possible links with the identified gravity loads of the joints.
 
-    commands (T, n) [rad]: of the suspended exercise, at the attitude `rotation` (3, 3) world <- base_link. burdens
+    suspended: the suspended exercise, at the attitude `rotation` (3, 3) world <- base_link. burdens
     (n,), deviations (n,): factor on the file's gravity torque of each joint while that joint moved, NaN where unknown.
     """
     model = WholeBodyModel(robot)
@@ -89,8 +90,8 @@ def identify_links(robot: Robot, commands: Array, rotation: Array, burdens: Arra
     rows, wanted, sigma = [], [], []
     phi0 = model.inertial_parameters()
     for joint in np.flatnonzero(np.isfinite(burdens)):
-        moves = np.flatnonzero(np.abs(np.diff(commands[:, joint])) > 1e-6)
-        some = commands[moves[:: max(1, len(moves) // 60)]]
+        moves = suspended.own_motion(robot, int(joint))
+        some = suspended.commands[moves[:: max(1, len(moves) // 60)]]
         T = len(some)
         still = np.zeros((T, 6 + n))
         Y = model.inverse_dynamics_regressor(np.repeat(rotation[None], T, axis=0), some, still, still)[:, 6 + joint]

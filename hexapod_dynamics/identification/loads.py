@@ -9,7 +9,9 @@ G (6,): wrench that the body needs against gravity, force first, base_link axes;
 Jacobian of its foot at r_i. A leg in the air contributes nothing, because its torques are those of its own weight.
 A servo's torque from its lead e over the measured angle, and its set-point's rate w (servo_response.py):
 
-    tau = k dz(e - (1 - f) T w) - (c + l |tau|) w / sqrt(w^2 + SLOW^2)
+    tau = (k dz(e - (1 - f) T w) - c s) / (1 + l s sign(tau)),   s = w / sqrt(w^2 + SLOW^2)
+
+Friction grows with the load: a servo that lifts it gives (1 + l) times its torque, one that lowers it (1 - l) times.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ ROUNDS = 8
 @dataclass(frozen=True, eq=False)
 class Servos:
     """Parameters that determine the torque of each servo: stiffness [N m/rad], zone [rad], lag [s], kind (n,);
-    coulomb [N m] and loaded: friction of all, and its share of the torque.
+    coulomb [N m] and loaded: friction of all, and its share of the load.
     """
 
     stiffness: Array
@@ -70,8 +72,8 @@ class Servos:
         """Torques (..., n) [N m] at leads (..., n) [rad] and rates (..., n) [rad/s] of the set-points."""
         e = lead - (1.0 - self.kind) * self.lag * rate
         torque = self.stiffness * (e - np.clip(e, -self.zone, self.zone))
-        friction = (self.coulomb + self.loaded * np.abs(torque)) * rate / np.sqrt(rate**2 + SLOW**2)
-        return np.asarray(torque - friction, np.float64)
+        moves = rate / np.sqrt(rate**2 + SLOW**2)
+        return np.asarray((torque - self.coulomb * moves) / (1.0 + self.loaded * np.sign(torque) * moves), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

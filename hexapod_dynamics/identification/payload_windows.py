@@ -101,9 +101,9 @@ class WrenchWindows:
         rate = 0.5 * (target - targets.item((newest - 2) % _ROWS, joint)) / self._period
         lead, zone = setpoint - angle - self._lag[joint] * rate, self._zone[joint]
         torque = self._stiffness[joint] * (lead - min(max(lead, -zone), zone))
-        friction = self._coulomb + self._loaded * abs(torque)
-        if friction:
-            torque -= friction * rate / math.sqrt(rate * rate + SLOW**2)
+        if self._coulomb or self._loaded:
+            moves = rate / math.sqrt(rate * rate + SLOW**2)
+            torque = (torque - self._coulomb * moves) / (1.0 + math.copysign(self._loaded, torque) * moves)
         last, sums = self._last[joint], self._sums[joint]
         between = time - last.item(0)
         if 0.0 < between < LONGEST_GAP:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 
 Array = NDArray[np.float64]
 SHORTEST = 10.0  # [s] shortest duration of a recording for identification
+STANDS = 1e-6  # [rad] by which the set-point of a joint that stands changes from one command to the next at most
 SPAN = 0.02  # [s] between the samples over which a set-point's rate is taken
 
 
@@ -59,6 +61,15 @@ class Recording:
             if length < SHORTEST:
                 raise IdentificationError(f"{what}: {length:.1f} s of {name}, at least {SHORTEST:.0f} s needed")
 
+    def in_counts(self, robot: Robot) -> Recording:
+        """The recording with the commands as the servos get them, in whole counts; as it is if the robot file has no
+        servo ids.
+        """
+        if any(joint.servo_id is None for leg in robot.legs for joint in leg.joints):
+            return self
+        counts = ServoCounts.from_robot(robot)
+        return replace(self, commands=counts.angles(counts.counts(self.commands)))
+
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
         c, r, i = ((times >= begin) & (times < end) for times in (self.command_time, self.reading_time, self.imu_time))
@@ -77,6 +88,17 @@ class Recording:
     def setpoints(self, times: Array, joint: int) -> Array:
         """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""
         return np.interp(times, self.command_time + self.command_period, self.commands[:, joint])
+
+    def own_motion(self, robot: Robot, joint: int) -> NDArray[np.intp]:
+        """Return the indices (K,) of the commands after which this joint moves, in its longest motion during which no
+        other joint of its leg moves; empty if there is none.
+        """
+        moves = np.abs(np.diff(self.commands, axis=0)) > STANDS
+        leg = next(robot.leg_joints(leg.name) for leg in robot.legs if joint in robot.leg_joints(leg.name))
+        others = moves[:, [other for other in leg if other != joint]].any(axis=1)
+        own = np.flatnonzero(moves[:, joint] & ~others)
+        parts = np.split(own, np.flatnonzero(np.diff(np.cumsum(others)[own])) + 1)
+        return max(parts, key=lambda part: float(np.abs(np.diff(self.commands[:, joint]))[part].sum()))
 
     def means(self, edges: Array, delay: Array, play: Array) -> Means:
         """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point; play

@@ -6,10 +6,11 @@ For one joint with set-point s, latency D, angle q and angle y of the encoder, a
     y follows q with play of +-p;    measured: y
 
 T = d/k: lag; f: kind of the damping, 1 if the set-point's rate is fed forward, 0 if it damps against zero rate; g:
-gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's. Stiffness
-and masses are identified only as g here: from angles alone every torque has the same unknown scale (loads.py finds
-it from the weight). Gauss-Newton with priors on all joints at once, derivatives by differences, each joint with
-one column of lanes; then again with the mean of all joints as prior, because a robot's servos are of one kind.
+gravity load of the joint over its stiffness, relative to the robot file; J: the file's and a rotor's, which contains
+the file's error, so that quick steps do not outvote the sag on the weight g. Stiffness and masses are identified only
+as g here: from angles alone every torque has the same unknown scale (loads.py finds it from the weight). Gauss-Newton
+with priors on all joints at once, derivatives by differences, each joint with one column of lanes; then again with the
+mean of all joints as prior, because a robot's servos are of one kind.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ NAMES = ("latency", "lag", "kind", "weight", "zone", "play", "friction", "rotor"
 _DEG = np.pi / 180.0
 PRIOR = np.array([0.02, 0.012, 0.5, 1.0, 0.3 * _DEG, 0.2 * _DEG, 0.05 * _DEG, 1e-4])
 WIDTH = np.array([0.02, 0.010, 0.7, 0.4, 0.4 * _DEG, 0.4 * _DEG, 0.10 * _DEG, 1e-4])
-LOW = np.array([0.0, 5e-4, 0.0, 0.1, 0.0, 0.0, 0.0, 1e-5])
+LOW = np.array([0.0, 5e-4, 0.0, 0.1, 0.0, 0.0, 0.0, -3e-5])
 HIGH = np.array([0.2, 0.08, 1.0, 4.0, 5.0 * _DEG, 5.0 * _DEG, 3.0 * _DEG, 1e-3])
 SPREAD = np.array([1.5e-3, 1.5e-3, 0.1, 0.4, 0.08 * _DEG, 0.10 * _DEG, 0.04 * _DEG, 1.5e-5])
 # What the law above leaves out (the loop's own period, friction that grows with the load, couplings between joints), as
 # standard deviations that no amount of data reduces; of the weight, over the joint's mean sag: SAG_ERROR [rad].
 MODEL_ERROR = np.array([2e-3, 1.5e-3, 0.1, 0.0, 0.03 * _DEG, 0.05 * _DEG, 0.05 * _DEG, 1.5e-5])
-SAG_ERROR = 0.025 * _DEG
+SAG_ERROR = 0.012 * _DEG
 _STEPS = np.array([1e-3, 1e-3, 0.05, 0.05, 0.03 * _DEG, 0.03 * _DEG, 0.02 * _DEG, 1e-5])
 STEP = 2e-3  # [s] of the simulation
 LONGEST = 24.0  # [s] longest part of a joint's motion that is used
@@ -58,7 +59,9 @@ ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 @dataclass(frozen=True, eq=False)
 class ServoResponse:
     """Values and standard deviations (n, 8) in the order of NAMES; moved (n,): joints with a motion; noise (n,)
-    [rad]: root mean square of the residuals. before (n,): the same with the servos of the robot file.
+    [rad]: root mean square of the residuals. before (n,): the same with the servos of the robot file. weight_by_zone
+    (n,) [1/rad]: how the weight changes with the zone, where that becomes known better: a joint that gravity always
+    pulls to one side stands at one edge of its zone.
     """
 
     values: Array
@@ -66,6 +69,7 @@ class ServoResponse:
     moved: NDArray[np.bool_]
     noise: Array
     before: Array
+    weight_by_zone: Array
 
 
 def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
@@ -98,7 +102,8 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     of_mean[WEIGHT] = 0.0
     variance += (variance / width**2) ** 2 * of_mean + MODEL_ERROR**2
     variance[:, WEIGHT] += (SAG_ERROR / np.maximum(lanes.sag, 1e-6)) ** 2
-    return ServoResponse(values, np.sqrt(variance), moved, noise, before)
+    by_zone = covariance[:, WEIGHT, ZONE] / covariance[:, ZONE, ZONE]
+    return ServoResponse(values, np.sqrt(variance), moved, noise, before, by_zone)
 
 
 def _better_kind(lanes: _Lanes) -> tuple[Array, Array]:
@@ -133,12 +138,13 @@ class _Lanes:
         turn = turn_upright(up)
         gravity = np.array([model.gravity_force(turn, row)[6:] for row in commands]) / robot.servo.stiffness
         inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
-        self.moved = np.ptp(commands, axis=0) > MOVES
+        motions = [recording.own_motion(robot, joint) for joint in range(n)]
+        self.moved = np.array([len(k) > 0 and np.ptp(commands[k, j]) > MOVES for j, k in enumerate(motions)])
         if not self.moved.any():
             raise IdentificationError("suspended exercise: no joint's command moves; let each joint move by 0.3 rad")
         starts, lengths = np.zeros(n), np.zeros(n)
         for joint in np.flatnonzero(self.moved):
-            moves = np.flatnonzero(np.abs(np.diff(commands[:, joint])) > 1e-6)
+            moves = motions[joint]
             starts[joint] = recording.command_time[moves[0]] - BEFORE
             lengths[joint] = recording.command_time[moves[-1] + 1] + AFTER - starts[joint]
         self.length = float(min(lengths.max(), LONGEST))
@@ -156,7 +162,9 @@ class _Lanes:
         inside &= (local >= 0.0) & (local < self.length - STEP)
         self.joint = recording.reading_joint[inside]
         self.measured, self._place = recording.readings[inside], local[inside] / STEP
-        self.sigma = float(np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)))
+        self.sigma = np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)) * np.sqrt(
+            repeats(self.joint, self.measured)
+        )
         few = [robot.joint_names[j] for j in np.flatnonzero(self.moved) if np.sum(self.joint == j) < 50]
         if few:
             raise IdentificationError(
@@ -188,7 +196,7 @@ class _Lanes:
                 setpoint[:, v, joint] = np.interp(self._time[joint] - values[v, joint, LATENCY], times, angles)
         rate = np.gradient(setpoint, STEP, axis=0)
         _, lag, kind, weight, zone, play, friction, rotor = np.moveaxis(values, -1, 0)
-        gain = STEP / (weight * self.inertia + rotor)
+        gain = STEP / np.maximum(self.inertia + rotor, 5e-6)
         fed, sag = lag * kind, weight[None] * self.weight.T[:, None]
         drive = fed * rate - sag
         encoder = setpoint[0] - sag[0]
@@ -234,7 +242,7 @@ class _Lanes:
                     cost[joint], damping[joint] = here, damping[joint] * 0.3
                     best = best.copy()
                     best[joint] = trial[joint]
-                    J = slopes[:, mine].T / self.sigma
+                    J = (slopes[:, mine] / self.sigma[mine]).T
                     scale = _scale(r, P)
                     information[joint] = J.T @ J / scale + np.diag(width**-2.0)
                     gradient[joint] = J.T @ r / scale + pull / width
@@ -246,6 +254,19 @@ class _Lanes:
                 A = information[joint] + damping[joint] * np.diag(np.diag(information[joint]))
                 trial[joint] = np.clip(best[joint] - np.linalg.solve(A, gradient[joint]), LOW, HIGH)
         return best, information, noise
+
+
+def repeats(joint: NDArray[np.intp], readings: Array) -> Array:
+    """How often each reading (M,) of a joint (M,) is repeated before or after it without another one between.
+
+    A joint at rest is read with one and the same rounding error: such readings count as one.
+    """
+    times = np.ones(len(readings))
+    for one in np.unique(joint):
+        mine = np.flatnonzero(joint == one)
+        for run in np.split(mine, np.flatnonzero(np.diff(readings[mine])) + 1):
+            times[run] = len(run)
+    return times
 
 
 def _scale(residuals: Array, parameters: int) -> float:

@@ -248,7 +248,7 @@ class JointServo:
     stiffness [N m/rad]; dead_zone [rad]: half width, the error below which the servo gives no torque; latency [s]:
     from a command to its start; lag [s]: damping over stiffness; feed_forward, 0 to 1: share of the set-point's
     rate that it feeds forward; play [rad]: half width; coulomb [N m]: dry friction; load_friction: friction as a
-    share of the torque.
+    share of the load.
     """
 
     stiffness: float

@@ -1,11 +1,14 @@
 """The servos' dead band: found from loaded joints that stand off their set-points, whatever trims and stiffness are."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.dead_band import LOADED, DeadBandFilter
+from hexapod_dynamics.estimation.dead_band import LOADED, DeadBandFilter, DeadBandLearner
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
 
 COUNT = np.deg2rad(0.24)
@@ -41,6 +44,15 @@ def test_what_is_learnt_follows_a_change_and_stays_within_its_bound():
     assert feed(8.0 * COUNT).band == 4 * COUNT
     found.clear()
     assert found.band == 0.0
+
+
+def test_an_identified_dead_zone_is_known_from_the_first_step_on():
+    laws = (JointServo(30.0, 2.0 * COUNT, 0.02, 0.01, 1.0, 0.004, 0.02, 0.1),) * 18
+    learner = DeadBandLearner(dataclasses.replace(Robot.jethexa(), joint_servos=laws))
+    assert learner.learn(0.0) == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    for _ in range(60):  # nothing is read for a minute
+        assert learner.learn(1.0) == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    assert DeadBandLearner(Robot.jethexa()).learn(0.0) == 0.0
 
 
 def test_joints_without_load_say_nothing():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.speed_factor import LARGEST, SAG, STUMBLE, SpeedFactor
+from hexapod_dynamics.estimation.speed_factor import DAMPED, LARGEST, SAG, STUMBLE, SpeedFactor
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -19,6 +19,8 @@ def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():
     assert factor.update(0.0, 0.0, 0.01) == 0.0
     assert factor.update(0.004, 0.0, 0.01) == pytest.approx(SAG * 0.004)
     shaken = factor.update(0.004, 0.01, 0.01)
+    braked = SpeedFactor(0.002, feed_forward=0.0)  # servos that damp against zero rate
+    assert braked.update(0.002, 0.0, 0.01) == pytest.approx(DAMPED * 0.004)
     assert shaken == factor.share < -0.05 and factor.update(0.0, 10.0, 0.01) > -STUMBLE * LARGEST
 
 
@@ -34,7 +36,7 @@ def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
 def test_play_that_was_identified_lengthens_the_way():
     """No reading shows play: its strides are longer than the model's, and `identify` has found by how much."""
     truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
-    servo = JointServo(ROBOT.servo.stiffness, play=play)
+    servo = JointServo(ROBOT.servo.stiffness, dead_zone=np.radians(0.5), play=play)
     for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
         rows = SensedWalk("mujoco", truth, seed=3, gait=AdaptiveGait(), known=known).run(20.0)
         drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))

@@ -21,8 +21,10 @@ from hexapod_dynamics.identification.inertia import (
     possible_body,
     pseudo_inertia,
 )
+from hexapod_dynamics.identification.loads import Servos
 from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.sections import split
+from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
 from hexapod_dynamics.robot.servo_counts import ServoCounts
@@ -38,6 +40,48 @@ def test_an_exercise_stays_within_limits_and_begins_and_ends_at_rest(exercise):
     assert np.array_equal(exercise.targets[0], exercise.targets[20])
     assert np.abs(exercise.targets[-1] - exercise.targets[0]).max() < 1e-9
     assert exercise.time[-1] < 121.0
+
+
+def test_gravity_pulls_with_a_long_lever_at_each_joint_that_moves_while_the_robot_hangs():
+    """A tibia hung straight down: 0.02 N m, root mean square."""
+    exercise, model = suspended_exercise(ROBOT), WholeBodyModel(ROBOT)
+    recording = of_commands(exercise.time, exercise.targets)
+    for joint in range(ROBOT.joint_count):
+        rows = exercise.targets[recording.own_motion(ROBOT, joint)[::10]]
+        assert np.ptp(rows[:, joint]) == pytest.approx(0.9, abs=0.02)
+        torque = np.sqrt(np.mean([model.gravity_force(np.eye(3), row)[6 + joint] ** 2 for row in rows]))
+        assert torque >= (0.0, 0.14, 0.06)[joint % 3]  # [N m] coxa, femur, tibia
+    lowest = [feet_and_jacobians(ROBOT, model, exercise.targets[::100])[0][:, leg] for leg in range(6)]
+    reach = [np.hypot(*(feet[:, :2] - leg.mount_position[:2]).T) for feet, leg in zip(lowest, ROBOT.legs, strict=True)]
+    assert np.min(reach) > 0.07  # [m] no foot comes below the body
+
+
+def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joint():
+    time = 0.02 * np.arange(400)
+    targets = np.zeros((400, 18))
+    targets[50:150, 2] = np.linspace(0.0, 1.0, 100)
+    targets[150:, 2] = 1.0
+    targets[200:300, 1] = 0.2 * np.sin(np.linspace(0.0, 2.0 * np.pi, 100))
+    targets[320:360, 1] = targets[320:360, 2] = 0.5
+    recording = of_commands(time, targets)
+    assert recording.own_motion(ROBOT, 1)[0] >= 199 and recording.own_motion(ROBOT, 1)[-1] < 300
+    assert recording.own_motion(ROBOT, 2)[-1] < 150 and len(recording.own_motion(ROBOT, 0)) == 0
+    sent = recording.in_counts(ROBOT).commands / ROBOT.servo.resolution
+    assert np.abs(sent - np.round(sent)).max() < 1e-6
+    assert 0.4 < np.abs(sent - targets / ROBOT.servo.resolution).max() < 0.5 + 1e-6
+
+
+def test_readings_of_a_joint_at_rest_count_as_one():
+    joint = np.array([0, 1, 0, 1, 0, 0, 0, 1])
+    readings = np.array([0.1, 0.5, 0.1, 0.6, 0.2, 0.1, 0.1, 0.6])
+    assert np.array_equal(repeats(joint, readings), [2, 1, 2, 2, 1, 2, 2, 2])
+
+
+def test_a_servo_that_lifts_gives_more_than_its_load_and_one_that_lowers_it_less():
+    servos = Servos(np.array([30.0]), np.array([0.0]), np.array([0.0]), np.ones(1), 0.01, 0.1)
+    for load, rate in ((0.5, 0.4), (0.5, -0.4), (-0.5, 0.4), (-0.5, -0.4)):
+        torque = load + np.sign(rate) * (0.01 + 0.1 * abs(load))
+        assert servos.torques(np.array([torque / 30.0]), np.array([rate])) == pytest.approx([load], rel=5e-3)
 
 
 def test_a_standing_robot_moves_slowly_on_feet_that_stay_around_its_centre():
