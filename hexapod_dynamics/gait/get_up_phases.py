@@ -93,14 +93,16 @@ class Phases:
         self._motion.reason = ""
         self._nudge()
 
-    def _nudge(self) -> None:
-        self._motion.move(Phase.PROBE, self._probe.targets(self._poses.star), 0.25, hold=PROBE_HOLD)
+    def _nudge(self, lifts: bool = False) -> None:
+        make = self._probe.lifted if lifts else self._probe.targets
+        self._motion.move(Phase.PROBE, make(self._poses.star), 0.25, hold=PROBE_HOLD)
 
     def _go_on_probing(self, sensed: Sensed) -> None:
+        stands = sensed.up[2] > FLAT  # on its feet, maybe: the ground can hold a joint by friction
         if self._probe.look(sensed.joints):
             self.spread()
-        elif self._probe.tries < TRIES:
-            self._nudge()
+        elif self._probe.tries < TRIES + stands:
+            self._nudge(lifts=self._probe.tries >= TRIES)
         else:
             names = self._motion.names(~self._probe.answered)
             self._motion.end(Phase.STOPPED, f"{names}: does not move; somebody or something holds it, or it is broken")

@@ -20,6 +20,7 @@ SWING_LOOK, LONGEST, REPEATS = 3.0, 1.0, 0.9
 FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
+LIFT = 0.2  # [rad] by which a femur lifts a foot off the ground, which may hold the other joints of the leg by friction
 MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
 
 
@@ -123,6 +124,15 @@ class JointProbe:
         way = np.where(towards >= self.before, NUDGE, -NUDGE)
         self.tries += 1
         return self.before + np.where(self.answered, 0.0, way if self.tries == 1 else -way)
+
+    def lifted(self, towards: np.ndarray) -> np.ndarray:
+        """Return set-points (n,) [rad] as `targets`, but with the femur of each leg whose joints have not all answered
+        raised by LIFT: for a robot that stands, after the other tries.
+        """
+        out = self.targets(towards)
+        stands = ~self.answered.reshape(-1, 3).all(axis=1)
+        out[1::3][stands] = self.before[1::3][stands] + LIFT
+        return out
 
     def look(self, readings: np.ndarray) -> bool:
         """Note which joints have moved, from the readings (n,) [rad]; return whether every joint has."""

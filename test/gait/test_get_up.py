@@ -15,6 +15,7 @@ from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
 from hexapod_dynamics.gait.get_up_poses import seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
+from hexapod_dynamics.gait.get_up_watch import LIFT
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
@@ -274,6 +275,21 @@ def test_a_joint_that_is_held_stops_it_before_anything_moves_far_and_is_named(jo
     puppet = Puppet(held=[joint]).begin().run()
     assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[joint] in puppet.get_up.reason
     assert puppet.moved < 0.11
+
+
+def test_a_joint_that_the_ground_holds_under_a_standing_robot_is_tried_with_its_foot_lifted():
+    puppet = Puppet(up=1.0, held=[5]).begin()
+    while puppet.get_up.active and puppet.joints[4] < STANCE[4] + 0.15:
+        puppet.tick()
+    assert puppet.get_up.phase is Phase.PROBE
+    others = np.delete(np.arange(18), [3, 4, 5])
+    assert np.abs(puppet.joints - STANCE)[others].max() < 0.11
+    puppet.held = []
+    puppet.joints[5] = puppet.get_up.step(0.0, puppet.sensed)[5]  # the foot slides to where the servo pulls it
+    assert puppet.run().get_up.phase is Phase.DONE
+    stays = Puppet(up=1.0, held=[5]).begin().run()
+    assert stays.get_up.phase is Phase.STOPPED and ROBOT.joint_names[5] in stays.get_up.reason
+    assert stays.moved < LIFT + 0.01
 
 
 @pytest.mark.parametrize("phase", [Phase.PROBE, Phase.STAR, Phase.ROLL, Phase.TUCK, Phase.STAND])

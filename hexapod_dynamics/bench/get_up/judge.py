@@ -1,4 +1,5 @@
-"""Whether a manoeuvre is better than another one: how many robots each turns over after the same fresh falls.
+"""Whether a manoeuvre is better than another one: how many robots each turns over after the same fresh falls, and for
+how long their servos are at their torque limit.
 
 A search keeps what passes its few conditions, which is not what passes a hundred falls: some manoeuvres that cost less
 turned fewer robots over. The falls are drawn anew for each manoeuvre that is judged, from its own numbers, so that no
@@ -10,10 +11,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.bench.get_up.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
+from hexapod_dynamics.bench.get_up.roll_trial import SATURATION
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
@@ -28,23 +31,38 @@ LONGEST = 30.0  # [s] of a run
 ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
 
 
+class Turned(NamedTuple):
+    """What a manoeuvre has done after some falls.
+
+    upright: number of robots that are, at the end; saturated [s]: median of the longest uninterrupted time of a servo
+    at its torque limit.
+    """
+
+    upright: int
+    saturated: float
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """How many of `falls` the new and the old manoeuvre turn over; seed: of the first fall."""
+    """What the new and the old manoeuvre do after the same `falls`; seed: of the first fall."""
 
-    new: int
-    old: int
+    new: Turned
+    old: Turned
     falls: int
     seed: int
 
     @property
     def takes(self) -> bool:
-        """Whether the new manoeuvre replaces the old one: it turns over as many, or more."""
-        return self.new >= self.old
+        """Whether the new manoeuvre replaces the old one: it turns over as many, or more, and its servos are not longer
+        at their limit, or for not longer than SATURATION.
+        """
+        return self.new.upright >= self.old.upright and self.new.saturated <= max(SATURATION, self.old.saturated)
 
     def __str__(self) -> str:
         what = "taken" if self.takes else "the old one is kept"
-        return f"{what}: of {self.falls} fresh falls it turned {self.new} over, the old one {self.old}"
+        new, old = self.new, self.old
+        times = f"; servos at their limit for {new.saturated:.2f} s, {old.saturated:.2f} s before"
+        return f"{what}: of {self.falls} fresh falls it turned {new.upright} over, the old one {old.upright}{times}"
 
 
 def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int = FALLS) -> Verdict:
@@ -54,8 +72,8 @@ def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: 
     return Verdict(better, before, falls, seed)
 
 
-def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> int:
-    """Return after how many falls onto the back or an edge a robot without the legs `lost` is upright, in one attempt.
+def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> Turned:
+    """Let a robot without the legs `lost` fall onto the back or an edge, and turn over in one attempt.
 
     seeds: one of each fall; speed [rad/s]: of the joints.
     """
@@ -66,7 +84,7 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
     gait.set_morphology(morphology)
     # The first manoeuvre of the library is tried first; there is one attempt.
     library = GetUpLibrary(robot, [manoeuvre])
-    count = 0
+    count, saturated = 0, []
     for seed in seeds:
         random = np.random.default_rng(seed)
         get_up = GetUp(robot, library, GetUpSettings(speed=speed, attempts=1))
@@ -79,4 +97,5 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
         while get_up.active and get_up.phase is not Phase.STAND and fallen.time < LONGEST:
             fallen.tick()
         count += fallen.upright > UPRIGHT
-    return count
+        saturated.append(fallen.saturated.max())
+    return Turned(count, float(np.median(saturated)))

@@ -2,8 +2,9 @@
 
 A manoeuvre is evaluated from STAR on the back, under conditions that differ in friction, mass, strength, servos
 and slope, because a manoeuvre that works under only one of them is often dynamic and fails under the next. The
-conditions are tried one after the other, and the first that fails ends the evaluation. Each leg has its own
-angles: with equal angles for all legs of a side, no manoeuvre was found for some sets of lost legs.
+conditions are tried one after the other, and the first that fails ends the evaluation. What works under all of them
+is tried under harder ones, too, for its margins (conditions.py, roll_trial.py). Each leg has its own angles: with
+equal angles for all legs of a side, no manoeuvre was found for some sets of lost legs.
 """
 
 from __future__ import annotations
@@ -11,33 +12,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
 
+from hexapod_dynamics.bench.get_up.conditions import CONDITIONS, Condition
 from hexapod_dynamics.bench.get_up.judge import FALLS, judge
+from hexapod_dynamics.bench.get_up.roll_trial import SERVES, RollTrial
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
-from hexapod_dynamics.gait.get_up_manoeuvre import (
-    POSES,
-    Manoeuvre,
-    best_side,
-    joint_poses,
-    opposite_legs,
-    pose_angles,
-    poses_of_sides,
-)
-from hexapod_dynamics.gait.get_up_phases import HOLD, ROLL_SPEED, TUCKS
-from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
-from hexapod_dynamics.gait.get_up_state import UPRIGHT
+from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.one_thread import compute_in_one_thread
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
+from hexapod_dynamics.robot import Robot
 
 # The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
 # (coxa, femur, tibia) of the legs that push and of the others.
@@ -48,122 +38,8 @@ FIRST_POSES = (
     (0.59, 0.67, -1.03, 1.19, 1.34, 0.94),
 )
 FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
-
-
-@dataclass(frozen=True)
-class Condition:
-    """truth: as for `Truth.parse`; slope [degrees] upward in the direction slope_yaw [degrees] of the robot's x axis;
-    spread [rad]: how far joints are off STAR at the start; speed [rad/s]: `get_up_speed` instead of the trial's.
-    """
-
-    truth: str
-    slope: float = 0.0
-    slope_yaw: float = 0.0
-    spread: float = 0.0
-    speed: float | None = None
-
-
-CONDITIONS = (
-    Condition("friction=0.7"),
-    Condition("servos=real,seed=11,friction=0.55,mass=1.1"),
-    Condition("servos=real,seed=12,friction=0.9,mass=0.95,stiffness=0.85", spread=0.05),
-    Condition("servos=real,seed=13,friction=0.6,mass=1.0,stiffness=1.15", slope=5.0, slope_yaw=70.0),
-    Condition("servos=real,seed=14,friction=0.8,mass=1.05", slope=5.0, slope_yaw=-110.0),
-    Condition("servos=real,seed=15,friction=0.45,mass=0.9", spread=0.1),
-    Condition("servos=real,seed=16,friction=0.75,mass=1.15,stiffness=0.85", spread=0.05),
-    Condition("servos=real,seed=17,friction=0.5,mass=1.15", slope=4.0, slope_yaw=180.0, spread=0.05),
-    Condition("servos=real,seed=18,friction=1.0,mass=1.0", slope=4.0, spread=0.05),
-    Condition("servos=real,seed=21,friction=0.7,mass=1.1,payload=0.6,payload_x=0.03,payload_y=0.02"),
-    Condition("servos=real,seed=22,friction=0.55,mass=1.0,payload=0.5,payload_x=-0.03,payload_y=-0.03", spread=0.05),
-    Condition("servos=real,seed=19,friction=0.55,mass=1.05", spread=0.05, speed=5.0),
-    Condition("servos=real,seed=20,friction=0.85,mass=0.95", slope=4.0, slope_yaw=90.0, speed=5.0),
-)
-TIMESTEP, TICK = 2e-3, 0.02  # [s]
 SIGMA, SMALL = 0.2, 0.07  # [rad] first step size of the search; the same if it starts from a manoeuvre that works
-SATURATION = 0.2  # [s] uninterrupted time of a servo at its limit above which it costs
-LONG = 2.5  # [s] duration of a manoeuvre that costs as much as SATURATION
-SERVES = 0.9  # cost below which a manoeuvre works under all conditions
 GENTLE = 0.2  # cost below which the search ends
-
-
-class RollTrial:
-    """Executes manoeuvres on a robot on its back, without the legs `lost`, no joint faster than speed [rad/s]."""
-
-    def __init__(
-        self, robot: Robot, lost: Iterable[str], speed: float, conditions: Iterable[Condition] = CONDITIONS
-    ) -> None:
-        self.robot, self.lost, self.speed = robot, tuple(lost), speed
-        morphology = Morphology.whole(robot).without(*self.lost)
-        limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
-        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
-        self._moves = morphology.moving_mask
-        self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)
-        self._tuck = np.clip(pose_angles(robot, TUCK, TUCK), self._low, self._high)
-        self._starts = []
-        for k, one in enumerate(conditions):
-            truth = Truth.parse(one.truth)
-            ground = Ground(friction=truth.friction, slope=one.slope, slope_yaw=one.slope_yaw) if one.slope else None
-            physics = MujocoSimulator(robot, morphology, timestep=TIMESTEP, truth=truth, ground=ground)
-            off = np.random.default_rng(k).uniform(-one.spread, one.spread, robot.joint_count)
-            self._starts.append((physics, np.clip(self._star + off, self._low, self._high), one.speed or speed))
-
-    def cost(self, manoeuvre: Manoeuvre, least: float = np.inf) -> float:
-        """Return the cost: the number of conditions from the first failed one on, plus a measure of its failure. A
-        value below SERVES means that it works under all conditions; it is then lower for gentler and shorter
-        manoeuvres.
-
-        least: cost of the best manoeuvre so far; a manoeuvre that is too long to be better is not executed, and
-        costs SERVES.
-        """
-        worst = sum(self._durations(manoeuvre, self.speed)) * 0.1 / LONG
-        if worst >= least:
-            return SERVES + worst - least
-        longest = 0.0
-        for k, (physics, start, speed) in enumerate(self._starts):
-            up, highest, at_limit = self._roll(physics, start, manoeuvre, speed)
-            if up < UPRIGHT:
-                return len(self._starts) - k + 1.0 - 0.6 * up - 0.4 * highest
-            if speed == self.speed:
-                longest = max(longest, at_limit)
-        return min(0.99 * SERVES, worst + 0.1 * longest / SATURATION)
-
-    def passes(self, manoeuvre: Manoeuvre) -> bool:
-        """Return whether the manoeuvre turns the robot over under all conditions."""
-        return self.cost(manoeuvre) < SERVES
-
-    def _targets(self, manoeuvre: Manoeuvre) -> np.ndarray:
-        """Return the joint angles (POSES + 1, n) [rad] of the poses, and of the tucked legs at the end."""
-        poses = [*joint_poses(self.robot, manoeuvre, self._star), self._tuck]
-        return np.clip(poses, self._low, self._high)
-
-    def _durations(self, manoeuvre: Manoeuvre, speed: float) -> list[float]:
-        """Return how long [s] each pose and tucking take at `speed` [rad/s], in the poses at ROLL_SPEED at most."""
-        targets = self._targets(manoeuvre)
-        ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
-        speeds = [*[min(speed, ROLL_SPEED)] * POSES, speed]
-        moves = zip((*manoeuvre.times, TUCKS), ways.tolist(), speeds, strict=True)
-        return [max(least, way / most) for least, way, most in moves]
-
-    def _roll(
-        self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float
-    ) -> tuple[float, float, float]:
-        """Return the upward component of the body's z axis at the end, its largest value, and the longest
-        uninterrupted time [s] of a servo at its torque limit.
-        """
-        physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
-        here, limit = self._star, 0.99 * self.robot.servo.torque_limit
-        at_limit, longest, highest = np.zeros(len(start)), 0.0, -1.0
-        moves = zip(self._targets(manoeuvre), self._durations(manoeuvre, speed), strict=True)
-        for k, (target, lasts) in enumerate(moves):
-            ticks = max(1, round(lasts / TICK))
-            for tick in range(ticks + (round(HOLD / TICK) if k == POSES else 0)):
-                physics.command(here + min(1.0, (tick + 1) / ticks) * (target - here), TICK)
-                physics.step(round(TICK / TIMESTEP))
-                at_limit = np.where(np.abs(physics.joint_torques) >= limit, at_limit + TICK, 0.0)
-                longest = max(longest, float(at_limit.max()))
-                highest = max(highest, float(physics.rotation[2, 2]))
-            here = target
-        return float(physics.rotation[2, 2]), highest, longest
 
 
 class _Enough(Exception):

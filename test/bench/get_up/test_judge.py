@@ -5,7 +5,7 @@ import pytest
 
 from hexapod_dynamics.bench.get_up import judge as judge_module
 from hexapod_dynamics.bench.get_up import search
-from hexapod_dynamics.bench.get_up.judge import FIRST, Verdict, judge, turned_over
+from hexapod_dynamics.bench.get_up.judge import FIRST, Turned, Verdict, judge, turned_over
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
 from hexapod_dynamics.robot import Robot
 
@@ -18,8 +18,8 @@ LIKE = GOOD.with_numbers(GOOD.numbers() + np.where(np.arange(ANGLES + 4) == 1, 0
 
 
 def test_a_manoeuvre_that_does_nothing_turns_no_robot_over_that_lies_on_its_back():
-    assert turned_over(ROBOT, GOOD, ["LM"], [1], 2.0) == 1
-    assert turned_over(ROBOT, NOTHING, ["LM"], [1], 2.0) == 0
+    assert turned_over(ROBOT, GOOD, ["LM"], [1], 2.0).upright == 1
+    assert turned_over(ROBOT, NOTHING, ["LM"], [1], 2.0).upright == 0
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def falls(monkeypatch):
 
     def turned(_, manoeuvre, lost, seeds, speed):
         noted.append((manoeuvre, tuple(lost), list(seeds), speed))
-        return len(noted[-1][2]) if manoeuvre is GOOD else 0
+        return Turned(len(noted[-1][2]) if manoeuvre is GOOD else 0, 0.05)
 
     monkeypatch.setattr(judge_module, "turned_over", turned)
     return noted
@@ -44,7 +44,7 @@ def test_both_are_tried_after_the_same_falls_without_the_same_legs(falls):
 
 def test_what_turns_fewer_over_is_not_taken_and_the_numbers_are_said(falls):
     worse = judge(ROBOT, NOTHING, GOOD, speed=2.0, falls=4)
-    assert not worse.takes and (worse.new, worse.old) == (0, 4)
+    assert not worse.takes and (worse.new.upright, worse.old.upright) == (0, 4)
     assert "of 4 fresh falls it turned 0 over, the old one 4" in str(worse)
     better = judge(ROBOT, GOOD, NOTHING, speed=2.0, falls=4)
     assert better.takes and str(better).startswith("taken")
@@ -57,11 +57,21 @@ def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has(falls):
     assert falls[0][2] == [one.seed]
 
 
-@pytest.mark.parametrize("new, old, takes", [(48, 50, False), (50, 50, True), (49, 48, True)])
+@pytest.mark.parametrize(
+    "new, old, takes",
+    [
+        ((48, 0.0), (50, 0.0), False),
+        ((50, 0.0), (50, 0.0), True),
+        ((49, 0.2), (48, 0.0), True),
+        ((50, 0.3), (50, 0.0), False),
+        ((50, 0.3), (50, 0.4), True),
+        ((49, 0.0), (50, 0.4), False),
+    ],
+)
 def test_a_search_replaces_what_there_is_only_by_what_turns_as_many_over(monkeypatch, new, old, takes):
     """What the search found costs less: that alone does not count."""
     monkeypatch.setattr(search, "find_manoeuvre", lambda *_, **__: (LIKE, 7))
-    monkeypatch.setattr(search, "judge", lambda *_, falls, **__: Verdict(new, old, falls, 0))
+    monkeypatch.setattr(search, "judge", lambda *_, falls, **__: Verdict(Turned(*new), Turned(*old), falls, 0))
     found, what = search.find_better(ROBOT, ["LM"], [GOOD], GOOD, speed=2.0, falls=50)
     assert (found is LIKE) == takes and (found is None) != takes
-    assert f"the best of 7; {'taken' if takes else 'the old one is kept'}: of 50 fresh falls it turned {new}" in what
+    assert f"the best of 7; {'taken' if takes else 'the old one is kept'}: of 50 fresh falls it turned {new[0]}" in what

@@ -1,11 +1,14 @@
 """The search of manoeuvres: what a trial costs in MuJoCo, and that the search lowers a cost and ends."""
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import pytest
+
+from hexapod_dynamics.bench.get_up.conditions import Condition
+from hexapod_dynamics.bench.get_up.roll_trial import FALLS_BACK, RollTrial
 from hexapod_dynamics.bench.get_up.search import (
     GENTLE,
-    Condition,
-    RollTrial,
     first_manoeuvre,
     make_get_up_library,
     search_manoeuvre,
@@ -32,6 +35,13 @@ def test_a_condition_may_have_a_speed_of_its_own():
     assert slow.passes(FIRST) and fast.passes(FIRST)
     took = [trial._starts[0][0].time for trial in (slow, fast)]
     assert took[1] < 0.85 * took[0]  # in the roll the joints have 3 rad/s instead of 2, when it tucks its legs 5
+
+
+def test_under_a_condition_that_is_only_for_its_margins_a_manoeuvre_need_not_serve_but_falling_back_costs():
+    weak = Condition("friction=0.7,stiffness=0.05", must=False)  # no servo lifts the body
+    alone, easy, hard = (RollTrial(ROBOT, (), 2.0, [EASY, *more]) for more in ([], [replace(EASY, must=False)], [weak]))
+    assert hard.passes(FIRST) and hard.cost(FIRST) == pytest.approx(alone.cost(FIRST) + FALLS_BACK)
+    assert easy.cost(FIRST) == pytest.approx(alone.cost(FIRST), abs=0.05)
 
 
 class Bowl:

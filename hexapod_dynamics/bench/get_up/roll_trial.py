@@ -1,0 +1,126 @@
+"""Tries a manoeuvre that turns a robot over in MuJoCo, from STAR on the back, under several conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_dynamics.bench.get_up.conditions import CONDITIONS, Condition
+from hexapod_dynamics.gait.get_up_manoeuvre import POSES, Manoeuvre, joint_poses, pose_angles
+from hexapod_dynamics.gait.get_up_phases import HOLD, ROLL_SPEED, TUCKS
+from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
+from hexapod_dynamics.gait.get_up_state import UPRIGHT
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
+
+TIMESTEP, TICK = 2e-3, 0.02  # [s]
+SATURATION = 0.2  # [s] uninterrupted time of a servo at its limit above which it costs
+LONG = 2.5  # [s] duration of a manoeuvre that costs as much as SATURATION
+SERVES = 0.9  # cost below which a manoeuvre works under all conditions
+# Cost of a manoeuvre that falls back under all conditions under which it need not serve; from where on it does: by how
+# much the upward component of the body's z axis is below the highest before.
+FALLS_BACK, BACK = 0.3, 0.15
+
+
+class Roll(NamedTuple):
+    """What a manoeuvre has come to.
+
+    up, highest: upward component of the body's z axis at the end, and its largest value; back: by how much it has gone
+    back on the way. saturated: longest uninterrupted time [s] of a servo at its torque limit.
+    """
+
+    up: float
+    highest: float
+    saturated: float
+    back: float
+
+    @property
+    def lost(self) -> float:
+        """How much of the way was lost, 0 to 1: 1 where the robot is not upright at the end."""
+        return 1.0 if self.up < UPRIGHT else float(np.clip((self.back - BACK) / (1.0 - BACK), 0.0, 1.0))
+
+
+class RollTrial:
+    """Executes manoeuvres on a robot on its back, without the legs `lost`, no joint faster than speed [rad/s]."""
+
+    def __init__(
+        self, robot: Robot, lost: Iterable[str], speed: float, conditions: Iterable[Condition] = CONDITIONS
+    ) -> None:
+        self.robot, self.lost, self.speed = robot, tuple(lost), speed
+        morphology = Morphology.whole(robot).without(*self.lost)
+        limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
+        self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
+        self._moves = morphology.moving_mask
+        self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)
+        self._tuck = np.clip(pose_angles(robot, TUCK, TUCK), self._low, self._high)
+        self._starts: list[tuple[MujocoSimulator, np.ndarray, float]] = []
+        self._hard: list[tuple[MujocoSimulator, np.ndarray, float]] = []
+        for k, one in enumerate(conditions):
+            truth = Truth.parse(one.truth)
+            ground = Ground(friction=truth.friction, slope=one.slope, slope_yaw=one.slope_yaw) if one.slope else None
+            physics = MujocoSimulator(robot, morphology, timestep=TIMESTEP, truth=truth, ground=ground)
+            off = np.random.default_rng(k).uniform(-one.spread, one.spread, robot.joint_count)
+            (self._starts if one.must else self._hard).append(
+                (physics, np.clip(self._star + off, self._low, self._high), one.speed or speed)
+            )
+
+    def cost(self, manoeuvre: Manoeuvre, least: float = np.inf) -> float:
+        """Return the cost: the number of conditions from the first failed one on, plus a measure of its failure. A
+        value below SERVES means that it works under all conditions under which it must; it is then lower for gentler
+        and shorter manoeuvres, and for those that do not fall back under the others.
+
+        least: cost of the best manoeuvre so far; a manoeuvre that is too long to be better is not executed, and
+        costs SERVES.
+        """
+        cost = sum(self._durations(manoeuvre, self.speed)) * 0.1 / LONG
+        if cost >= least:
+            return SERVES + cost - least
+        longest = 0.0
+        for k, (physics, start, speed) in enumerate(self._starts):
+            roll = self._roll(physics, start, manoeuvre, speed)
+            if roll.up < UPRIGHT:
+                return len(self._starts) - k + 1.0 - 0.6 * roll.up - 0.4 * roll.highest
+            if speed == self.speed:
+                longest = max(longest, roll.saturated)
+        cost += 0.1 * longest / SATURATION
+        if self._hard and cost < least:
+            rolls = [self._roll(physics, start, manoeuvre, speed) for physics, start, speed in self._hard]
+            cost += FALLS_BACK * sum(one.lost for one in rolls) / len(rolls)
+        return min(0.99 * SERVES, cost)
+
+    def passes(self, manoeuvre: Manoeuvre) -> bool:
+        """Return whether the manoeuvre turns the robot over under all conditions."""
+        return self.cost(manoeuvre) < SERVES
+
+    def _targets(self, manoeuvre: Manoeuvre) -> np.ndarray:
+        """Return the joint angles (POSES + 1, n) [rad] of the poses, and of the tucked legs at the end."""
+        poses = [*joint_poses(self.robot, manoeuvre, self._star), self._tuck]
+        return np.clip(poses, self._low, self._high)
+
+    def _durations(self, manoeuvre: Manoeuvre, speed: float) -> list[float]:
+        """Return how long [s] each pose and tucking take at `speed` [rad/s], in the poses at ROLL_SPEED at most."""
+        targets = self._targets(manoeuvre)
+        ways = np.abs(np.diff(targets, axis=0, prepend=self._star[None]))[:, self._moves].max(axis=1)
+        speeds = [*[min(speed, ROLL_SPEED)] * POSES, speed]
+        moves = zip((*manoeuvre.times, TUCKS), ways.tolist(), speeds, strict=True)
+        return [max(least, way / most) for least, way, most in moves]
+
+    def _roll(self, physics: MujocoSimulator, start: np.ndarray, manoeuvre: Manoeuvre, speed: float) -> Roll:
+        physics.reset(rotation=np.diag([1.0, -1.0, -1.0]), joints=start)
+        here, limit = self._star, 0.99 * self.robot.servo.torque_limit
+        at_limit, longest, highest, back, up = np.zeros(len(start)), 0.0, -1.0, 0.0, -1.0
+        moves = zip(self._targets(manoeuvre), self._durations(manoeuvre, speed), strict=True)
+        for k, (target, lasts) in enumerate(moves):
+            ticks = max(1, round(lasts / TICK))
+            for tick in range(ticks + (round(HOLD / TICK) if k == POSES else 0)):
+                physics.command(here + min(1.0, (tick + 1) / ticks) * (target - here), TICK)
+                physics.step(round(TICK / TIMESTEP))
+                at_limit = np.where(np.abs(physics.joint_torques) >= limit, at_limit + TICK, 0.0)
+                longest = max(longest, float(at_limit.max()))
+                up = float(physics.rotation[2, 2])
+                highest = max(highest, up)
+                back = max(back, highest - up)
+            here = target
+        return Roll(up, highest, longest, back)
