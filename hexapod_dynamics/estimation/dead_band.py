@@ -42,14 +42,14 @@ class DeadBandFilter:
         self.count, self.largest = count, largest
         width = WIDTH if identified is None else KNOWN
         self._prior = np.array([RATIO**-2, width**-2, *[TRIM**-2] * count])
-        self._expected = np.array([1.0, identified or 0.0, *[0.0] * count])  # c is about 1
+        self._prior_sums = self._prior * np.array([1.0, identified or 0.0, *[0.0] * count])  # c is about 1
         self._diagonal = np.diag_indices(TRIMS + count)
         self.clear()
 
     def clear(self) -> None:
         """Reset the estimate."""
         self._information = np.diag(self._prior)
-        self._sums = self._prior * self._expected
+        self._sums = self._prior_sums.copy()
 
     @property
     def band(self) -> float:
@@ -80,7 +80,7 @@ class DeadBandFilter:
         self._information *= 1.0 - share
         self._sums *= 1.0 - share
         self._information[self._diagonal] += share * self._prior
-        self._sums += share * self._prior * self._expected
+        self._sums += share * self._prior_sums
 
 
 class DeadBandLearner:

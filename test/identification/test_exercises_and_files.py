@@ -54,6 +54,9 @@ def test_gravity_pulls_with_a_long_lever_at_each_joint_that_moves_while_the_robo
     lowest = [feet_and_jacobians(ROBOT, model, exercise.targets[::100])[0][:, leg] for leg in range(6)]
     reach = [np.hypot(*(feet[:, :2] - leg.mount_position[:2]).T) for feet, leg in zip(lowest, ROBOT.legs, strict=True)]
     assert np.min(reach) > 0.07  # [m] no foot comes below the body
+    assert np.max(reach) < 0.25  # [m] what docs/identify.md asks to keep clear
+    rates = np.abs(np.diff(exercise.targets, axis=0)).max(axis=1) / 0.02
+    assert np.max(rates[rates < 4.0]) < 0.8  # [rad/s] all but the steps of 0.1 rad
 
 
 def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joint():
