@@ -176,6 +176,7 @@ def test_samples_reach_the_other_process_in_si_units(tmp_path):
     receiver.start()
     for k in range(30):
         sender.send((0.0, 0.001 * k, 1.0, 0.0, 0.0, 90.0), 2.0 + 0.01 * k)
+        time.sleep(0.01)  # as the board sends them: the socket holds ten, further ones are dropped
     end = time.monotonic() + 3.0
     while len(taken) < 30 and time.monotonic() < end:
         time.sleep(0.01)
@@ -185,6 +186,7 @@ def test_samples_reach_the_other_process_in_si_units(tmp_path):
     assert sample.acceleration[2] == pytest.approx(9.80665) and sample.angular_velocity[2] == pytest.approx(np.pi / 2)
     for _ in range(12):  # a chip that stands still is no measurement
         sender.send((0.0, 0.0, 1.0, 0.0, 0.0, 0.0), 3.0)
+        time.sleep(0.01)
     while receiver.health.connected and time.monotonic() < end:
         time.sleep(0.01)
     assert "identical samples" in receiver.health.last_error
