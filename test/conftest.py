@@ -64,6 +64,7 @@ LONG = (
     "estimation/test_dead_band.py",
     "estimation/test_observer.py",
     "estimation/test_prediction_accuracy.py",
+    "estimation/test_servo_lag.py",
     "estimation/test_speed_factor.py",
     *(
         f"gait/test_{name}.py"

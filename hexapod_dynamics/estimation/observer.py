@@ -4,6 +4,7 @@
                                                           |        ^  speed factor: way, by dead band and yaw
     measured joints --> JointFilter: set-point offsets ---+        |
                     --> DeadBandFilter: the servos' dead band -----+
+                    --> ServoLag: the servos' kind ----------------+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
 
 The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
@@ -117,7 +118,7 @@ class Observer:
         self.dead_band = DeadBandLearner(robot)
         self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
-        self.way = TravelledWay(self.model, spread, robot.joint_servos)
+        self.way = TravelledWay(self.model, robot.servo, spread, robot.joint_servos)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
@@ -216,6 +217,7 @@ class Observer:
             return
         if self._learns:
             self.dead_band.measure(time, joint, angle, rate)
+            self.way.lag.measure(angle - modelled, rate)
         self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:

@@ -7,24 +7,30 @@ from collections.abc import Sequence
 from statistics import mean
 
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
+from hexapod_dynamics.estimation.servo_lag import ServoLag
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
-from hexapod_dynamics.robot import JointServo
+from hexapod_dynamics.robot import JointServo, Servo
 from hexapod_dynamics.simulation import Predictor
 
 
 class TravelledWay:
-    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose.
+    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose, `lag` what the
+    readings say about the servos' lag.
 
     Args:
         model: the model whose position is corrected.
+        servo: of the model.
         spread: standard deviations from which the covariance is computed.
-        servos: as identified, none if they are not.
+        identified: the servos as identified, none if they are not.
     """
 
-    def __init__(self, model: Predictor, spread: Spread | None = None, servos: Sequence[JointServo] = ()) -> None:
-        self._model = model
-        kind = (mean(each.play for each in servos), mean(each.feed_forward for each in servos)) if servos else ()
-        self.speed_factor, self.uncertainty = SpeedFactor(*kind), PoseUncertainty(spread)
+    def __init__(
+        self, model: Predictor, servo: Servo, spread: Spread | None = None, identified: Sequence[JointServo] = ()
+    ) -> None:
+        self._model, self.lag = model, ServoLag(servo.damping / servo.stiffness)
+        self._kind = mean(each.feed_forward for each in identified) if identified else None
+        play = mean(each.play for each in identified) if identified else None
+        self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 
     def begin(self, time: float) -> None:
@@ -41,7 +47,9 @@ class TravelledWay:
             trusted: False if the model's loads are not reliable: then nothing is corrected.
         """
         (x, y), then = self._before
-        share = self.speed_factor.update(band, turned, time - then)
+        self.lag.forget(time - then)
+        kind = self.lag.feed_forward if self._kind is None else self._kind
+        share = self.speed_factor.update(band, turned, time - then, kind)
         if not trusted:
             return
         position, slope = self._model.position, self._model.slope
