@@ -49,6 +49,7 @@ LONG = (
             "frozen_servos",
             "going_on",
             "lateness",
+            "leaning",
             "loaded_computer",
             "mended_joints",
             "rough_ground",

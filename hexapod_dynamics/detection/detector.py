@@ -80,7 +80,7 @@ class DamageDetector:
         self._limp = np.zeros(n, bool)
         self._readings: deque[tuple] = deque()
         self._attitudes: deque[tuple] = deque(maxlen=400)
-        self._leaning = Leaning(s.limits)
+        self.leaning = Leaning(s.limits)
         self._torn = TornLegs(self.model, s)
         self._lean = 0.0  # larger of |roll| and |pitch| [rad] in the last attitude
         self._usual_misfit = s.limits.as_usual  # chi-square per feature of banks that have found nothing
@@ -138,8 +138,10 @@ class DamageDetector:
         self._attitudes.append((time, roll, pitch, yaw))
         self._lean = max(abs(roll), abs(pitch))
         apart = self._torn.measure_attitude(time, roll, pitch)
-        if apart is not None and time - self._brace_began > self.settings.limits.push_for:
-            self._leaning.note(time, apart)
+        # A push leans the body, and so does a gait that changes to other legs: neither tells about the ground.
+        pushed = time - self._brace_began <= self.settings.limits.push_for
+        if apart is not None and not pushed and self._slices.settling.settled(time):
+            self.leaning.note(time, apart)
 
     def bus(self, time: float, silent: np.ndarray, let_go: np.ndarray, answering: np.ndarray | None = None) -> None:
         """Add a report of the servo bus, (n,) bool each: silent servos, servos that switched their torque off.
@@ -156,7 +158,7 @@ class DamageDetector:
         """
         if morphology == self.morphology:
             return
-        doubted = self.decisions.doubted
+        doubted, suspect = self.decisions.doubted, self.decisions.suspect
         self.decisions.follow(self.morphology, morphology)
         self._mended.watch(self.decisions.own_joints())
         onset = next((at for values, at in self._onsets if self.morphology.updated(values) == morphology), None)
@@ -171,7 +173,7 @@ class DamageDetector:
         self.posterior = None
         self._slices.watch.forget()
         goes_on = onset is not None and self._slices.go_on_from(onset, self.time, morphology)
-        self._leaning.clear()
+        self.leaning.clear(self.time if suspect is None else suspect[2])
         self.baseline.change_robot(unknown=goes_on)
         self._probe.doubt(self.time, doubted if goes_on else None)
         if not goes_on:
@@ -195,7 +197,7 @@ class DamageDetector:
 
     def off_its_feet(self, time: float) -> None:
         """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
-        self._leaning.clear()  # its lean then tells nothing about the ground
+        self.leaning.clear(time)  # its lean then tells nothing about the ground
         self._ignore_late(time)
 
     def braces(self, time: float) -> None:
@@ -216,7 +218,7 @@ class DamageDetector:
         """Note that an obstacle throws the body back: the ground is uneven, and the feet do not move to other
         places.
         """
-        self._leaning.note_obstacle(time)
+        self.leaning.note_obstacle(time)
 
     # ---- what follows ------------------------------------------------------------------------------------------------
 
@@ -273,7 +275,7 @@ class DamageDetector:
         return None if self.disturbed or not self.following else self._ask_probe(time)
 
     def _ask_probe(self, time: float) -> str | None:
-        rough = self._leaning.is_rough(time)  # a foot over a hole does not carry when it is pressed down, either
+        rough = self.leaning.is_rough(time)  # a foot over a hole does not carry when it is pressed down, either
         return self._probe.asks(time, None if rough else self.decisions.suspect, None if rough else self.undecided)
 
     @property
@@ -428,7 +430,7 @@ class DamageDetector:
             self._found_nothing(time, result)
         if self.disturbed or not self._slices.settling.settled(time):
             return []
-        found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news, self._leaning)
+        found = self.decisions.from_bank(time, result.hypotheses, result.posterior, self.news, self.leaning)
         joint = self.decisions.suspected_joint
         if joint is not None:
             self._slices.watch.suspect(joint, self.model.tick)

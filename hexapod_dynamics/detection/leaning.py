@@ -39,9 +39,12 @@ class Leaning:
             while time - obstacles[0] > limits.lean_kept:
                 obstacles.popleft()
 
-    def clear(self) -> None:
-        """Discard all leans, because the robot has changed."""
+    def clear(self, since: float) -> None:
+        """Discard all leans, because the robot has changed, and the obstacles since a time [s] from which on it may
+        have been damaged: a stump that strikes the ground throws the body back, too.
+        """
         self._peaks.clear()
+        self._obstacles = deque(at for at in self._obstacles if at < since - self._limits.lean_onset)
 
     def is_held(self, time: float) -> bool:
         """Whether an obstacle holds the robot back at a time [s]."""

@@ -33,7 +33,7 @@ def test_a_body_that_leans_no_further_than_the_ground_has_leant_it_has_lost_no_f
     assert "lost: from 4.5 on" in leaning.why_not(8.2)
     leaning.note(8.3, math.radians(5.0))
     assert not leaning.why_not(8.2)
-    leaning.clear()
+    leaning.clear(8.2)
     leaning.note(9.0, math.radians(2.5))
     assert not leaning.why_not(9.2)  # on level ground so far
 
@@ -41,7 +41,7 @@ def test_a_body_that_leans_no_further_than_the_ground_has_leant_it_has_lost_no_f
 def test_how_far_a_robot_leant_while_it_lay_says_nothing_of_the_ground():
     walk, _ = servo_walk(102, "real", obey=True)
     walk.run(3.0)
-    leaning = walk.detector._leaning
+    leaning = walk.detector.leaning
     leaning.note(walk.time + 1.0, math.radians(40.0))
     assert leaning.usual(walk.time + 2.0) > math.radians(5.0)
     walk.detector.off_its_feet(walk.time)

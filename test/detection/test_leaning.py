@@ -1,0 +1,38 @@
+"""What counts as uneven ground: not the lean of a robot whose gait changes, nor the obstacle that its own stump was."""
+
+import math
+
+import pytest
+from support.servo_walk import servo_walk
+
+from hexapod_dynamics.detection.leaning import Leaning
+from hexapod_dynamics.robot import Morphology
+
+
+def test_obstacles_since_a_foot_was_suspected_are_forgotten_when_it_is_declared_and_earlier_ones_are_not():
+    for met, kept in ((2.0, True), (5.5, False)):
+        leaning = Leaning()
+        leaning.note_obstacle(met)
+        leaning.clear(since=6.0)
+        assert leaning.is_rough(8.0) == kept
+    leaning = Leaning()
+    leaning.note(1.0, 0.2)
+    leaning.clear(since=0.0)
+    assert leaning.usual(2.0) == 0.0
+
+
+@pytest.mark.slow
+def test_a_robot_that_is_mended_has_not_met_uneven_ground():
+    """A gait that takes a leg back leans the body by up to 10 degrees: the next foot was found after 7 s."""
+    blind, random = servo_walk(9, "real", obey=True)
+    blind.gait.command(0.077, 0.0, 0.0)
+    blind.run(17.0)
+    whole = Morphology.whole(blind.robot)
+    for _ in range(3):
+        blind.run(random.uniform(0.0, 1.44))
+        blind.damage(whole.broken("LM.tibia", 0.5))
+        assert blind.run(2.0, until=lambda walk: walk.declared.remaining("LM", "tibia") < 1.0)
+        blind.damage(whole)
+        blind.declare(whole)
+        blind.run(8.0)
+        assert blind.detector.leaning.usual(blind.time) < math.radians(2.0)
