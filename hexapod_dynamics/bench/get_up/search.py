@@ -94,12 +94,17 @@ def find_manoeuvre(
     refine: int = 60,
     conditions: Iterable[Condition] = CONDITIONS,
 ) -> tuple[Manoeuvre | None, int]:
-    """Return a manoeuvre for a set of lost legs, found from one of `starts`, and the number of tried manoeuvres."""
+    """Return a manoeuvre for a set of lost legs, found from one of `starts`, and the number of tried manoeuvres.
+
+    Starts that serve as they are come first, those that cost less before the others: a search takes small steps from
+    such a start, and these do not lead from one good manoeuvre to another.
+    """
     lost, count = tuple(lost), 0
     trial = RollTrial(robot, lost, speed, conditions)
+    order = sorted((start.without(lost) for start in starts), key=lambda one: min(trial.cost(one), SERVES))
     for seed in seeds:
-        for start in starts:
-            found, _, tried = search_manoeuvre(trial, start.without(lost), most=most, refine=refine, seed=seed)
+        for start in order:
+            found, _, tried = search_manoeuvre(trial, start, most=most, refine=refine, seed=seed)
             count += tried
             if found is not None:
                 return found, count

@@ -9,6 +9,7 @@ from hexapod_dynamics.bench.get_up.conditions import Condition
 from hexapod_dynamics.bench.get_up.roll_trial import FALLS_BACK, RollTrial
 from hexapod_dynamics.bench.get_up.search import (
     GENTLE,
+    find_manoeuvre,
     first_manoeuvre,
     make_get_up_library,
     search_manoeuvre,
@@ -42,6 +43,14 @@ def test_under_a_condition_that_is_only_for_its_margins_a_manoeuvre_need_not_ser
     alone, easy, hard = (RollTrial(ROBOT, (), 2.0, [EASY, *more]) for more in ([], [replace(EASY, must=False)], [weak]))
     assert hard.passes(FIRST) and hard.cost(FIRST) == pytest.approx(alone.cost(FIRST) + FALLS_BACK)
     assert easy.cost(FIRST) == pytest.approx(alone.cost(FIRST), abs=0.05)
+
+
+def test_a_search_goes_on_from_the_start_that_costs_least_of_those_that_serve():
+    nothing = FIRST.with_numbers([*np.tile([0.0, 0.0, 1.0], 24), *FIRST.times])
+    slow = replace(FIRST, times=tuple(2.0 * time for time in FIRST.times))
+    for starts in ([nothing, slow, FIRST], [slow, FIRST, nothing]):
+        found, _ = find_manoeuvre(ROBOT, (), starts, speed=2.0, refine=0, conditions=[EASY])
+        assert found == FIRST
 
 
 class Bowl:
