@@ -27,8 +27,8 @@ class Attempts:
     def begin(self, plan: Sequence[Manoeuvre], damaged: bool) -> None:
         """Begin with these manoeuvres, the best first; damaged: whether a leg exists that takes no part.
 
-        Such a leg may block the roll that was made without it. The next attempts use the roll of the intact robot,
-        first with the side of that leg pushing.
+        Such a leg may block a roll that was made without it. The next attempts use the other manoeuvres, the last of
+        the plan first: of the intact robot's, that in which the side of that leg pushes.
         """
         plan = list(plan)
         self._plan, self._damaged = plan[:1] + plan[:0:-1] if damaged else plan, damaged

@@ -73,10 +73,23 @@ class GetUpLibrary:
         gone, partners = frozenset(lost), self._partners
         return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
 
-    def manoeuvres(self, lost: Iterable[str]) -> list[Manoeuvre]:
-        """Return the manoeuvres to try without these legs, the most promising first; empty if there are none."""
-        gone, partners = frozenset(lost), self._partners
-        out = self.own(gone)
+    def manoeuvres(self, lost: Iterable[str], no_coxa: Iterable[str] = ()) -> list[Manoeuvre]:
+        """Return the manoeuvres to try without these legs, the most promising first; empty if there are none.
+
+        no_coxa: those of them whose coxa alone is damaged. Manoeuvres in which they take part come first: their femur
+        and tibia do most of the work of a leg, and where such a leg is folded it is in the way.
+        """
+        gone, pushes = frozenset(lost), frozenset(no_coxa)
+        own = self.own(gone)
+        if not pushes:
+            return own + self._of_all_legs(gone, always=not own)
+        return self.own(gone - pushes) + self._of_all_legs(gone, always=True) + own
+
+    def _of_all_legs(self, gone: frozenset[str], always: bool) -> list[Manoeuvre]:
+        """Return the universal manoeuvre and its mirror image, that which pushes with the better side without the legs
+        `gone` first; where neither side has both corner legs: only if `always`.
+        """
+        partners, out = self._partners, list[Manoeuvre]()
         if self.universal is not None:
             images = {self.universal.pushers: self.universal}
             if partners is not None:
@@ -84,7 +97,7 @@ class GetUpLibrary:
             best = best_side(self.robot, gone)
             if best in images:
                 out.append(images.pop(best))
-            if best is not None or not out:  # without a side with both corner legs, it is the last option
+            if best is not None or always:
                 out += images.values()
         return out
 

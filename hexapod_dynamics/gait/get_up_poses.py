@@ -7,7 +7,7 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_manoeuvre import pose_angles
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Leg, Morphology, Robot
 
 # Coxa, femur, tibia [rad] of each leg.
 STAR = (0.0, 0.0, 1.17)  # straight out: the robot lies flat on its belly or on its back, from any attitude
@@ -15,6 +15,7 @@ TUCK = (0.0, 1.6, -1.0)
 FOLDED = (0.0, -1.6, -1.2)  # below the body: a leg that takes no part in a roll; with a coxa that does not move: TUCK
 OVER = (0.0, -1.6, 0.0)  # all legs below the body: a robot that stands on its edge topples onto them
 WITHIN = 0.03  # [rad] from the joint limits
+LEAST_TIBIA = 0.7  # share of a tibia below which its leg cannot push
 
 
 class GetUpPoses:
@@ -50,14 +51,26 @@ class GetUpPoses:
 
 
 def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
-    """Return the names of the legs that cannot help to turn over: those without a whole femur and tibia or servo."""
-    out = []
-    for leg in robot.legs:
-        joints = robot.leg_joints(leg.name)
-        works = morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
-        if not works.all() or morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:
-            out.append(leg.name)
-    return tuple(out)
+    """Return the names of the legs of which a joint or most of the tibia is missing, or a joint is locked or limp."""
+    return tuple(leg.name for leg in robot.legs if not _whole_joints(robot, morphology, leg).all())
+
+
+def legs_without_coxa(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
+    """Return the names of those of the `lost_legs` that are whole but for a coxa that is locked or limp."""
+    wholes = {leg.name: _whole_joints(robot, morphology, leg) for leg in robot.legs}
+    return tuple(
+        name
+        for name, whole in wholes.items()
+        if not whole[0] and whole[1:].all() and morphology.existing_mask[robot.leg_joints(name)].all()
+    )
+
+
+def _whole_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray:
+    """Return which joints (3,) of a leg exist and are moved by their servos, none where most of the tibia is lost."""
+    if morphology.remaining(leg.name, leg.link_names[-1]) < LEAST_TIBIA:
+        return np.zeros(len(leg.joints), bool)
+    joints = robot.leg_joints(leg.name)
+    return morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
 
 
 def seated(gait: Gait) -> np.ndarray:

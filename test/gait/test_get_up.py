@@ -12,7 +12,7 @@ from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
 from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
-from hexapod_dynamics.gait.get_up_poses import seated
+from hexapod_dynamics.gait.get_up_poses import legs_without_coxa, lost_legs, seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
 from hexapod_dynamics.gait.get_up_watch import LIFT
@@ -380,8 +380,11 @@ def test_it_gives_up_after_three_attempts_over_both_sides_the_second_one_slowly(
     assert took[1] == pytest.approx(took[3], abs=0.3) and took[2] > 1.5 * took[1]
 
 
-@pytest.mark.parametrize("joint, femur", [("coxa", 1.6), ("tibia", -1.6)])
-def test_a_leg_that_is_damaged_but_there_is_put_aside_and_then_takes_part(joint, femur):
+UNIVERSAL = {name: angles[1] for name, angles in LIBRARY.universal.poses[0].items()}  # femurs, the left side pushes
+
+
+@pytest.mark.parametrize("joint, femurs", [("coxa", (UNIVERSAL["RM"], 1.6)), ("tibia", (-1.6, UNIVERSAL["LM"]))])
+def test_a_leg_without_coxa_takes_part_then_is_put_aside_and_another_damaged_one_the_other_way_round(joint, femurs):
     morphology = Morphology.whole(ROBOT).locked(f"LM.{joint}", float(STANCE[3 if joint == "coxa" else 5]))
     puppet = Puppet()
     puppet.turns = False
@@ -392,9 +395,7 @@ def test_a_leg_that_is_damaged_but_there_is_put_aside_and_then_takes_part(joint,
         puppet.tick()
         if puppet.get_up.phase is Phase.ROLL:
             ends[puppet.get_up.attempts, puppet.get_up.doing.split(",")[1]] = puppet.joints[4]
-    assert ends[1, " pose 1 of 4"] == pytest.approx(femur, abs=0.05)
-    universal = LIBRARY.universal.poses[0]["LM"][1]  # its left side pushes
-    assert ends[2, " pose 1 of 4"] == pytest.approx(universal, abs=0.05)
+    assert [ends[k, " pose 1 of 4"] for k in (1, 2)] == pytest.approx(femurs, abs=0.05)
     assert puppet.get_up.attempts == 3
 
 
@@ -474,6 +475,32 @@ def test_the_side_with_both_corner_legs_pushes():
     for lost, side in (["RF"], "left"), (["LR", "LM"], "right"):
         assert [one.pushers for one in library.manoeuvres(lost)][0] == side
         assert {one.pushers for one in library.manoeuvres(lost)} == {"left", "right"}
+
+
+def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
+    def lost(*names, no_coxa):
+        return [(one.lost, one.pushers) for one in LIBRARY.manoeuvres(names, no_coxa)]
+
+    assert lost("LM", no_coxa=["LM"]) == [((), "right"), ((), "left"), (("LM",), "right")]
+    first, *_, last = lost("LF", "LM", no_coxa=["LM"])
+    assert first[0] == ("LF",) and last[0] == ("LF", "LM")
+    both = lost("LF", "RR", no_coxa=["LF", "RR"])  # neither side has both corner legs
+    assert {one[1] for one in both[:2]} == {"left", "right"} and both[2][0] == ("LF", "RR")
+
+
+@pytest.mark.parametrize(
+    "damage, names",
+    [
+        (lambda whole: whole.limp("LM.coxa"), ("LM",)),
+        (lambda whole: whole.locked("LM.coxa", 0.1), ("LM",)),
+        (lambda whole: whole.limp("LM.coxa").limp("LM.tibia"), ()),
+        (lambda whole: whole.limp("LM.coxa").broken("LM.tibia", 0.5), ()),
+        (lambda whole: whole.without("LM"), ()),
+    ],
+)
+def test_a_leg_whose_coxa_alone_is_damaged_can_push(damage, names):
+    morphology = damage(Morphology.whole(ROBOT))
+    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_without_coxa(ROBOT, morphology) == names
 
 
 def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
