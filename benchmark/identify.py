@@ -1,11 +1,14 @@
 """Prints how well a hidden robot's numbers are identified, and what it carries, on truths that are not the model.
 
-    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--walks] [--jobs 2]
+    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--assumed] [--walks] [--jobs 2]
 
 Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended exercise of a minute and a standing
-one of two, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --walks: then it
-walks with the identified numbers, empty for 15 s (tare) and with a weight that is put on anywhere within 60 mm for
-20 s. About 20 s of CPU for each run, a minute with --walks. Progress goes to stderr, the table to stdout.
+one of two, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --assumed: truths
+that vary, too, what the standard deviations contain and servos=real does not: centres and masses of the links, the
+stiffness of one servo against the others, the tilt of the floor and the error of the scale, by the standard deviations
+that the identification assumes before it has seen anything. --walks: then it walks with the identified numbers, empty
+for 15 s (tare) and with a weight that is put on anywhere within 60 mm for 20 s. About 20 s of CPU for each run, a
+minute with --walks. Progress goes to stderr, the table to stdout.
 """
 
 from __future__ import annotations
@@ -15,26 +18,24 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import argparse
+import dataclasses
+import functools
 import math
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
-from support.identification_rig import record
+from support.identification_rig import LATENCY, record
 from support.payload_walk import PayloadWalk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification import geometry, identify, inertia, loads, standing_exercise, suspended_exercise
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD
 
 ROBOT = Robot.jethexa()
-# [ms] from a command to the servos without the Truth's delay, and one period of the servo's loop, which samples its
-# encoder and holds its torque.
-CHAIN = 14.0 + 1e3 * LOOP_PERIOD
 # Limits of the table, and the name of the finding.
 WANTED = {"stiffness": 0.10, "latency": 4.0, "dead_zone": 0.15, "zero": 0.4, "mounting": 0.2, "mass": 0.10}
 
@@ -43,10 +44,11 @@ def truths_of(truth: Truth) -> dict[str, float]:
     """True values by the names of the findings."""
     real = truth.robot(ROBOT)
     zeros = np.degrees(truth.zeros(ROBOT.joint_count))
+    stiffness = real.servo.stiffness * truth.stiffness_factors(ROBOT.joint_count)
     values = {}
     for joint, name in enumerate(ROBOT.joint_names):
-        values[f"{name}.stiffness"] = real.servo.stiffness
-        values[f"{name}.latency"] = CHAIN + 1e3 * truth.delay
+        values[f"{name}.stiffness"] = stiffness[joint]
+        values[f"{name}.latency"] = 1e3 * (LATENCY + truth.delay)
         values[f"{name}.dead_zone"] = truth.zone
         values[f"{name}.play"] = truth.hysteresis
         values[f"{name}.feed_forward"] = truth.ff
@@ -58,10 +60,28 @@ def truths_of(truth: Truth) -> dict[str, float]:
     return values
 
 
-def identified(seed: int):
+def assumed(truth: Truth) -> tuple[Truth, float]:
+    """A truth with what the identification assumes before it has seen anything, and the factor of the scale's error."""
+    random = np.random.default_rng((32, truth.seed))
+    masses = 2.0 * inertia.WIDTH[0]  # relative standard deviation; a Truth draws them evenly
+    tilt = math.degrees(geometry.LEVEL) * random.normal(size=2)
+    truth = dataclasses.replace(
+        truth,
+        servo_spread=loads.ONE_STIFFNESS,
+        link_masses=math.sqrt(3.0) * masses,
+        link_centres=inertia.WIDTH[-1],
+        slope=float(np.hypot(*tilt)),
+        slope_yaw=math.degrees(math.atan2(*tilt)),
+    )
+    return truth, 1.0 + loads.SCALE_ERROR * random.normal()
+
+
+def identified(seed: int, as_assumed: bool = False):
     """Identification of the truth of a seed, the Truth and its errors [(kind, error, deviation, whether seen)]."""
-    truth = Truth.parse(f"servos=real,seed={seed},payload=0")
-    weight = WholeBodyModel(truth.robot(ROBOT)).total_mass()
+    truth, scale = Truth.parse(f"servos=real,seed={seed},payload=0"), 1.0
+    if as_assumed:
+        truth, scale = assumed(truth)
+    weight = scale * WholeBodyModel(truth.robot(ROBOT)).total_mass()
     hanging = record(ROBOT, truth, suspended_exercise(ROBOT), suspended=True, seed=seed)
     standing = record(ROBOT, truth, standing_exercise(ROBOT), suspended=False, seed=seed)
     result, rows = identify(ROBOT, hanging, standing, weighed=weight), []
@@ -81,12 +101,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--assumed", action="store_true", help="vary all that the deviations contain")
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.runs)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        all_found = zip(seeds, pool.map(identified, seeds) if given.jobs > 1 else map(identified, seeds), strict=True)
+        one = functools.partial(identified, as_assumed=given.assumed)
+        all_found = zip(seeds, pool.map(one, seeds) if given.jobs > 1 else map(one, seeds), strict=True)
         rows, walks = measure(all_found, given.walks)
     print_tables(rows, walks)
 

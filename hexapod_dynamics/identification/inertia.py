@@ -2,11 +2,13 @@
 
 A body is possible if its pseudo-inertia (4, 4) is positive definite (Wensing, Kim & Slotine 2018): then its mass is
 positive and its principal moments obey the triangle inequality. Each link's is written relative to the file's, J0 =
-L0 L0^T, by ten free numbers theta (log-Cholesky, Rucker & Wensing 2022):
+U0 U0^T with U0 upper triangular, by ten free numbers theta (log-Cholesky, Rucker & Wensing 2022):
 
-    J = L0 U(theta) U(theta)^T L0^T, U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
+    J = U0 U(theta) U(theta)^T U0^T, U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
-so that no fit can leave the possible bodies, and theta = 0 is the file. Gauss-Newton with the prior WIDTH on theta.
+so that no fit can leave the possible bodies, and theta = 0 is the file. U0 = sqrt(m0) [[R, c0], [0, 1]] with the
+file's mass m0, centre c0 and second moments m0 R R^T about it. Hence the mass is m0 e^(2a), and the centre is c0 + R t:
+a alone is the mass, t alone the centre in radii of gyration. Gauss-Newton with the prior WIDTH on theta.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ def possible_body(parameters: Array, theta: Array) -> Array:
     Raises IdentificationError for parameters that no body has.
     """
     try:
-        L = np.linalg.cholesky(pseudo_inertia(np.asarray(parameters, float)))
+        backward = np.linalg.cholesky(pseudo_inertia(np.asarray(parameters, float))[::-1, ::-1])
     except np.linalg.LinAlgError:
         raise IdentificationError(
             f"parameters {np.asarray(parameters).tolist()}: no body has them (negative mass, or the moments break the "
@@ -61,7 +63,7 @@ def possible_body(parameters: Array, theta: Array) -> Array:
     U = np.exp(a) * np.array(
         [[np.exp(d1), s12, s13, t1], [0.0, np.exp(d2), s23, t2], [0.0, 0.0, np.exp(d3), t3], [0.0, 0.0, 0.0, 1.0]]
     )
-    half = L @ U
+    half = backward[::-1, ::-1] @ U
     return parameters_of_pseudo_inertia(half @ half.T)
 
 

@@ -33,8 +33,8 @@ LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, in addition to its resolution
 STRAIGHTEST = 40.0  # condition number of a foot's Jacobian beyond which its bin is left out
 CLIP = 4.0  # standard deviations at which a residual is limited
 # Standard deviations before anything is known: stiffness of all servos and of one from the others (relative), friction
-# [N m] and its share of the load, mass (relative) if the robot was not weighed, centre of mass [m].
-ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.02
+# [N m] and its share of the load, mass (relative) if the robot was not weighed and if it was, centre of mass [m].
+ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, SCALE_ERROR, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.005, 0.02
 ROUNDS = 8
 
 
@@ -173,9 +173,7 @@ class Loads:
     before: float
 
 
-def identify_loads(
-    robot: Robot, means: Means, servos: Servos, zone_deviation: Array, weighed: float | None, scale_error: float = 0.005
-) -> Loads:
+def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: Array, weighed: float | None) -> Loads:
     """Identify stiffness, zone, friction, mass and centre of the body of a robot that stands and moves slowly.
 
     servos: with the zones, lags and kinds of the suspended exercise, zone_deviation (n,) [rad] of them; weighed [kg]:
@@ -195,7 +193,7 @@ def identify_loads(
     means = means.select(good)
     n, g = robot.joint_count, robot.gravity
     total = model.total_mass()
-    weight, known = (total, UNWEIGHED) if weighed is None else (weighed, scale_error)
+    weight, known = (total, UNWEIGHED) if weighed is None else (weighed, SCALE_ERROR)
     # parameters: common log stiffness, log stiffness of each, zones, friction (2), log of the total mass, centre
     prior = np.concatenate([np.zeros(1 + n), servos.zone, [0.0, 0.0], [np.log(weight / total)], robot.body.com])
     width = np.concatenate(

@@ -25,7 +25,7 @@ class ServoLaw:
     def __init__(self, truth: Truth, servo: Servo, count: int) -> None:
         self.zone = np.radians(truth.zone) + truth.deadband * servo.resolution
         self.play = np.radians(truth.hysteresis)
-        self.stiffness = servo.stiffness
+        self.stiffness = servo.stiffness * truth.stiffness_factors(count)  # (n,)
         self.damping = servo.damping + servo.stiffness * truth.lag
         self.feed = truth.ff
         self.scale, self._friction = truth.servo_friction, MODELS[truth.friction_model]

@@ -38,17 +38,19 @@ RANGES = {
     "zero": (0.0, 10.0, "degrees"),
     "servo_friction": (0.0, 5.0, ""),
     "friction_model": (0, 6, ""),
+    "servo_spread": (0.0, 0.5, ""),
     "link_masses": (0.0, 0.9, ""),
+    "link_centres": (0.0, 1.0, ""),
     "imu_tilt": (0.0, 20.0, "degrees"),
     "gyro_bias": (0.0, 20.0, "degrees/s"),
 }
 WHOLE_NUMBERS = ("seed", "friction_model")
 # The fields that make the servos a ServoLaw instead of the springs of the model.
-_OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0}
+_OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0, "servo_spread": 0.0}
 # Shares of the ranges of `real_servos`.
 SERVOS = {"real": 1.0, "half": 0.5}
 # Separate random streams of a seed, so that a new draw does not change the others.
-_ZEROS, _LINKS, _IMU, _PRESET = range(1, 5)
+_ZEROS, _LINKS, _IMU, _PRESET, _CENTRES, _STIFFNESSES = range(1, 7)
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,10 @@ class Truth:
     damping, divided by their stiffness. ff: share of the set-point's rate that they feed forward; 0: they damp
     against zero rate. zone [deg]: error below which they give no torque, in addition to that of `deadband`.
     hysteresis [deg]: play between joint and encoder. servo_friction: factor on the friction_model (1, 4, 6; 0:
-    none) of servo_friction.py. In both physics: zero [deg]: largest error of the angle at which a horn is mounted.
-    link_masses: largest relative error of a link's mass. imu_tilt [deg]: mounting error of the IMU. gyro_bias
-    [deg/s]: of the chip.
+    none) of servo_friction.py. servo_spread: standard deviation of one servo's stiffness, relative to that of all.
+    In both physics: zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative
+    error of a link's mass. link_centres: standard deviation of a link's centre of mass in each direction, in its radii
+    of gyration. imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
     """
 
     mass: float = 1.0
@@ -91,7 +94,9 @@ class Truth:
     zero: float = 0.0
     servo_friction: float = 0.0
     friction_model: int = 6
+    servo_spread: float = 0.0
     link_masses: float = 0.0
+    link_centres: float = 0.0
     imu_tilt: float = 0.0
     gyro_bias: float = 0.0
     terrain: str = "flat"
@@ -167,15 +172,21 @@ class Truth:
 
     def robot(self, robot: Robot) -> Robot:
         """Return the robot with these masses and servos; its payload is not part of it."""
-        if self.mass == 1.0 and self.stiffness == 1.0 and self.link_masses == 0.0:
+        if self.mass == 1.0 and self.stiffness == 1.0 and self.link_masses == self.link_centres == 0.0:
             return robot
         scaled = dataclasses.replace
-        random = np.random.default_rng((_LINKS, self.seed))
+        random, moved = (np.random.default_rng((stream, self.seed)) for stream in (_LINKS, _CENTRES))
         legs = []
         for leg in robot.legs:
             factors = self.mass * (1.0 + self.link_masses * random.uniform(-1.0, 1.0, len(leg.links)))
             links = (
-                scaled(link, mass=float(f) * link.mass, inertia=float(f) * link.inertia)
+                scaled(
+                    link,
+                    mass=float(f) * link.mass,
+                    inertia=float(f) * link.inertia,
+                    com=link.com
+                    + self.link_centres * radii_of_gyration(link.mass, link.inertia) @ moved.normal(size=3),
+                )
                 for f, link in zip(factors, leg.links, strict=True)
             )
             legs.append(scaled(leg, links=tuple(links)))
@@ -203,6 +214,10 @@ class Truth:
         """Names of the fields by which the servos differ from springs (servo_law.py); empty if they are springs."""
         return [name for name, value in _OF_SERVO_LAW.items() if getattr(self, name) != value]
 
+    def stiffness_factors(self, count: int) -> np.ndarray:
+        """Return the stiffness of each of `count` servos relative to that of all (count,)."""
+        return np.exp(self.servo_spread * np.random.default_rng((_STIFFNESSES, self.seed)).normal(size=count))
+
     def zeros(self, count: int) -> np.ndarray:
         """Return what each of `count` servos reads at the joint's zero (count,) [rad]."""
         return math.radians(self.zero) * np.random.default_rng((_ZEROS, self.seed)).uniform(-1.0, 1.0, count)
@@ -223,6 +238,14 @@ class Truth:
     def payload_position(self) -> np.ndarray:
         """Position of the payload (3,), in base_link [m]."""
         return np.array([self.payload_x, self.payload_y, self.payload_z])
+
+
+def radii_of_gyration(mass: float, inertia: np.ndarray) -> np.ndarray:
+    """Return the factor R (3, 3) [m] of a body's second moments about its centre, mass R R^T, of its mass [kg] and
+    its inertia (3, 3) about the centre [kg m^2]: R with normal numbers (3,) is a shift as likely in all directions.
+    """
+    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return np.linalg.cholesky(second / mass)
 
 
 def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:

@@ -9,7 +9,8 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, TripodGait, Truth
 from hexapod_dynamics.simulation.servo_friction import MODELS
-from hexapod_dynamics.simulation.truth import RANGES, SERVOS
+from hexapod_dynamics.simulation.servo_law import ServoLaw
+from hexapod_dynamics.simulation.truth import RANGES, SERVOS, radii_of_gyration
 
 ROBOT = Robot.jethexa()
 STAND = TripodGait().bind(ROBOT).position.copy()
@@ -110,6 +111,20 @@ def test_an_imu_that_is_mounted_off_shows_a_tilt_of_the_level_body(physics):
     force = sim.specific_force
     assert math.degrees(math.acos(force[2] / np.linalg.norm(force))) == pytest.approx(2.0, abs=0.15)
     assert math.degrees(math.acos(sim.rotation[2, 2])) < 0.15
+
+
+def test_servos_and_centres_of_links_differ_as_much_as_the_truth_says():
+    truths = [Truth.parse(f"servo_spread=0.08,link_centres=0.15,seed={seed}") for seed in range(60)]
+    assert truths[0].servo_law == ["servo_spread"]
+    logs = np.log([truth.stiffness_factors(18) for truth in truths])
+    assert logs.std() == pytest.approx(0.08, rel=0.1) and abs(logs.mean()) < 0.01
+    assert ServoLaw(truths[0], ROBOT.servo, 18).stiffness == pytest.approx(ROBOT.servo.stiffness * np.exp(logs[0]))
+    for k, link in enumerate(ROBOT.legs[0].links):
+        shifts = [truth.robot(ROBOT).legs[0].links[k].com - link.com for truth in truths]
+        radii = radii_of_gyration(link.mass, link.inertia)
+        assert link.mass * (np.trace(radii @ radii.T) * np.eye(3) - radii @ radii.T) == pytest.approx(link.inertia)
+        assert np.linalg.solve(radii, np.transpose(shifts)).std() == pytest.approx(0.15, rel=0.15)
+    assert Truth().robot(ROBOT) is ROBOT
 
 
 def test_the_preset_draws_all_that_is_not_given_from_its_seed():

@@ -19,6 +19,10 @@ from hexapod_dynamics.simulation.readings import Readings
 
 CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
 TICK = 0.005  # [s] between readings of two servos: each is read 22 times a second
+# [s] by which a reading is later than its set-point, without the Truth's delay and the servo's lag: the chain; the
+# encoder's age, 1 or 2 ms in turn, because the loop of 2 ms keeps it; less 1 ms, because the loop compares a set-point
+# without delay with an encoder that is 1 ms old on average, and so damps by 1 ms less.
+LATENCY = CHAIN + 1.5e-3 - 1e-3
 HELD = 1e6  # [kg, kg m^2] added to the body's inertia: it hangs from the ceiling
 
 
