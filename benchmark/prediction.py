@@ -69,7 +69,8 @@ def measure(physics, gait, truth, seed, seconds, damage=None, spread=None, known
     """
     robot = None
     if known:
-        robot, spread = identified_robot(truth, seed), Spread(mounting=np.radians(0.2), angles=np.radians(0.4))
+        robot = identified_robot(truth, seed)
+        spread = Spread.of_robot(robot)
     walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread, known=robot)
     walk.run(DAMAGED_AT)
     if damage is not None:

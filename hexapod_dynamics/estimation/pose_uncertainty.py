@@ -28,6 +28,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_dynamics.robot import Robot
+
 X, Y, YAW, ALONG, ACROSS, RATE, EARLY_ALONG, EARLY_ACROSS, STATES = range(9)
 
 
@@ -76,6 +78,20 @@ class Spread:
     angles: float = 0.0
     angles_along: float = 1.5
     angles_across: float = 0.6
+
+    @classmethod
+    def of_robot(cls, robot: Robot, mounting: float = 0.0, angles: float = 0.0) -> Spread:
+        """The spread of a robot: `mounting` and `angles` [rad] where its file does not say how well it is identified.
+
+        Where it does, mounting is that of the IMU, and angles is of the servos' zeros and of the place of a joint
+        within its play, which is as likely anywhere: play / sqrt(3).
+        """
+        if robot.imu.tilt_deviation is not None:
+            mounting = robot.imu.tilt_deviation
+        known = [(law.zero_deviation, law.play) for law in robot.joint_servos if law.zero_deviation is not None]
+        if robot.joint_servos and len(known) == len(robot.joint_servos):
+            angles = math.sqrt(sum(zero**2 + play**2 / 3.0 for zero, play in known) / len(known))
+        return cls(mounting=mounting, angles=angles)
 
 
 class PoseUncertainty:

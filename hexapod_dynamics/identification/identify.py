@@ -69,7 +69,7 @@ def identify(
     suspended = None if suspended is None else suspended.in_counts(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
-    values = np.tile(servo_response.PRIOR, (n, 1)) if response is None else response.values
+    values = _prior(robot) if response is None else response.values
     deviations = np.tile(servo_response.WIDTH, (n, 1)) if response is None else response.deviations
     zone, lag, kind = values[:, servo_response.ZONE], values[:, servo_response.LAG], values[:, servo_response.KIND]
     servos = Servos(np.full(n, k0), zone, lag, kind)
@@ -104,7 +104,7 @@ def identify(
     if loads is not None:
         total = _mass_of(loads, described, weighed, robot)
         described = _with_loads(described, loads, total)
-    described = _with_servos(described, values, loads)
+    described = _with_servos(described, response, loads, geometry)
     findings = _servo_findings(robot, response) + _load_findings(robot, described, loads, links, weighed)
     findings += _geometry_findings(robot, geometry, standing) + _link_findings(robot, links, loads)
     findings += _imu_findings(suspended, standing)
@@ -128,6 +128,18 @@ def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
 # ---- the robot with what was found -----------------------------------------------------------------------------------
 
 
+def _prior(robot: Robot) -> Array:
+    """Values (n, 8) of the servos before anything is known, in the order of servo_response.NAMES: the robot file's laws
+    if it has any.
+    """
+    values = np.tile(servo_response.PRIOR, (robot.joint_count, 1))
+    for row, law in zip(values, robot.joint_servos, strict=False):  # of none if there are none
+        row[[servo_response.LATENCY, servo_response.LAG, servo_response.KIND]] = law.latency, law.lag, law.feed_forward
+        row[[servo_response.ZONE, servo_response.PLAY]] = law.dead_zone, law.play
+        row[servo_response.FRICTION] = law.coulomb / law.stiffness
+    return values
+
+
 def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
     legs = []
     for leg in robot.legs:
@@ -137,7 +149,8 @@ def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
             for k, joint in enumerate(leg.joints)
         )
         legs.append(dataclasses.replace(leg, joints=joints))
-    imu = Imu(robot.imu.position, rotation_from_vector(geometry.mounting) @ robot.imu.rotation)
+    tilt = float(np.sqrt(np.mean(geometry.mounting_deviations[:2] ** 2)))
+    imu = Imu(robot.imu.position, rotation_from_vector(geometry.mounting) @ robot.imu.rotation, tilt)
     return dataclasses.replace(robot, legs=tuple(legs), imu=imu)
 
 
@@ -168,27 +181,43 @@ def _with_loads(robot: Robot, loads: Loads, mass: float) -> Robot:
     return dataclasses.replace(robot, body=body)
 
 
-def _with_servos(robot: Robot, values: Array, loads: Loads | None) -> Robot:
-    laws = []
-    for joint, row in enumerate(values):
-        stiffness = robot.servo.stiffness if loads is None else float(loads.servos.stiffness[joint])
-        zone = row[servo_response.ZONE] if loads is None else loads.servos.zone[joint]
-        laws.append(
-            JointServo(
-                stiffness=stiffness,
-                dead_zone=float(zone),
-                latency=float(row[servo_response.LATENCY]),
-                lag=float(row[servo_response.LAG]),
-                feed_forward=float(row[servo_response.KIND]),
-                play=float(row[servo_response.PLAY]),
-                coulomb=max(float(row[servo_response.FRICTION]) * stiffness, 0.0),
-                load_friction=0.0 if loads is None else max(loads.servos.loaded, 0.0),
-            )
-        )
-    mean = float(np.mean([law.stiffness for law in laws]))
-    damping = mean * float(np.mean([law.lag for law in laws]))
-    servo = dataclasses.replace(robot.servo, stiffness=mean, damping=damping)
+def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
+    """The robot with its servos. Without a suspended exercise latency, zone, play and kind of a servo are not known:
+    its law is the robot file's, with the stiffness that was found, or there is none.
+    """
+    n = robot.joint_count
+    stiffness = np.full(n, robot.servo.stiffness) if loads is None else loads.servos.stiffness
+    if response is not None:
+        laws = _laws(response, stiffness, loads)
+    else:
+        found = stiffness if loads is not None else [law.stiffness for law in robot.joint_servos]
+        laws = [dataclasses.replace(law, stiffness=float(k)) for law, k in zip(robot.joint_servos, found, strict=False)]
+    lags = [law.lag for law in laws] or [robot.servo.damping / robot.servo.stiffness]
+    if geometry is not None:
+        laws = [
+            dataclasses.replace(law, zero_deviation=float(zero))
+            for law, zero in zip(laws, geometry.offset_deviations, strict=False)
+        ]
+    mean = float(np.mean(stiffness))
+    servo = dataclasses.replace(robot.servo, stiffness=mean, damping=mean * float(np.mean(lags)))
     return dataclasses.replace(robot, servo=servo, joint_servos=tuple(laws))
+
+
+def _laws(response: ServoResponse, stiffness: Array, loads: Loads | None) -> list[JointServo]:
+    zone = response.values[:, servo_response.ZONE] if loads is None else loads.servos.zone
+    return [
+        JointServo(
+            stiffness=float(k),
+            dead_zone=float(zone[joint]),
+            latency=float(row[servo_response.LATENCY]),
+            lag=float(row[servo_response.LAG]),
+            feed_forward=float(row[servo_response.KIND]),
+            play=float(row[servo_response.PLAY]),
+            coulomb=max(float(row[servo_response.FRICTION] * k), 0.0),
+            load_friction=0.0 if loads is None else max(loads.servos.loaded, 0.0),
+        )
+        for joint, (row, k) in enumerate(zip(response.values, stiffness, strict=True))
+    ]
 
 
 # ---- findings --------------------------------------------------------------------------------------------------------

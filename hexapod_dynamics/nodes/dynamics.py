@@ -59,8 +59,8 @@ class DynamicsNode(GuardedNode):
             horizon=values["horizon"],
             horizon_period=0.025,
             horizon_timestep=values["horizon_timestep"],
-            spread=Spread(
-                mounting=math.radians(values["imu_mounting_error"]), angles=math.radians(values["servo_angle_error"])
+            spread=Spread.of_robot(
+                robot, math.radians(values["imu_mounting_error"]), math.radians(values["servo_angle_error"])
             ),
         )
         self._torques = CommandedTorques(self.observer, values["feedforward_rates"]) if values["feedforward"] else None

@@ -30,12 +30,17 @@ PARAMETERS = (
         0.2,
     ),
     _in_file(
-        "imu_mounting_error", 1.0, "standard deviation of the tilt by which the IMU is mounted askew [deg]", 0.0, 10.0
+        "imu_mounting_error",
+        1.0,
+        "standard deviation of the tilt by which the IMU is mounted askew [deg], unless the robot file has its own",
+        0.0,
+        10.0,
     ),
     _in_file(
         "servo_angle_error",
         1.0,
-        "standard deviation of joint angles from what their servos report: horns mounted off, play [deg]",
+        "standard deviation of joint angles from what their servos report: horns mounted off, play [deg], unless the "
+        "robot file has its own",
         0.0,
         10.0,
     ),

@@ -103,6 +103,7 @@ def robot_fields(data: Any) -> dict[str, Any]:
     imu = Imu(
         constant(section.vector("position", 3, [0, 0, 0]), (3,), "imu.position"),
         constant(rotation_rpy(*np.radians(section.vector("rpy_deg", 3, [0, 0, 0]))), (3, 3), "imu.rotation"),
+        _deviation(section, "tilt_deviation_deg"),
     )
     section.done()
 
@@ -149,6 +150,11 @@ def robot_fields(data: Any) -> dict[str, Any]:
     }
 
 
+def _deviation(section: Section, key: str) -> float | None:
+    """Read an optional standard deviation in degrees, in radians; None if it is not given."""
+    return math.radians(section.number(key, low=0.0)) if key in section.values else None
+
+
 def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ...]:
     """Read the optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
     section = top.section("joint_servos", {})
@@ -160,7 +166,8 @@ def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ..
         values = {key: entry.number(key, 0.0, low=0.0) for key in ("latency", "lag", "coulomb", "load_friction")}
         values |= {key: math.radians(entry.number(f"{key}_deg", 0.0, low=0.0)) for key in ("dead_zone", "play")}
         feed = entry.number("feed_forward", 1.0, low=0.0)
-        laws.append(JointServo(entry.number("stiffness", above=0.0), feed_forward=feed, **values))
+        zero = _deviation(entry, "zero_deviation_deg")
+        laws.append(JointServo(entry.number("stiffness", above=0.0), feed_forward=feed, zero_deviation=zero, **values))
         entry.done()
     section.done()
     return tuple(laws)

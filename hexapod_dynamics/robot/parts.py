@@ -248,7 +248,7 @@ class JointServo:
     stiffness [N m/rad]; dead_zone [rad]: half width, the error below which the servo gives no torque; latency [s]:
     from a command to its start; lag [s]: damping over stiffness; feed_forward, 0 to 1: share of the set-point's
     rate that it feeds forward; play [rad]: half width; coulomb [N m]: dry friction; load_friction: friction as a
-    share of the load.
+    share of the load; zero_deviation [rad]: standard deviation of the servo's zero, None if it is not identified.
     """
 
     stiffness: float
@@ -259,12 +259,15 @@ class JointServo:
     play: float = 0.0
     coulomb: float = 0.0
     load_friction: float = 0.0
+    zero_deviation: float | None = None
 
     def __post_init__(self) -> None:
         check_number(self.stiffness, "joint_servos: stiffness", "N m/rad", zero=False)
         units = {"dead_zone": "rad", "latency": "s", "lag": "s", "play": "rad", "coulomb": "N m"}
         for name, unit in (units | {"feed_forward": "", "load_friction": ""}).items():
             check_number(getattr(self, name), f"joint_servos: {name}", unit)
+        if self.zero_deviation is not None:
+            check_number(self.zero_deviation, "joint_servos: zero_deviation", "rad")
         if self.feed_forward > 1.0:
             raise RobotError(f"joint_servos: feed_forward: {self.feed_forward} given, at most 1 allowed")
 
@@ -284,12 +287,17 @@ class Contact:
 
 @dataclass(frozen=True, eq=False)
 class Imu:
-    """Mounting of the IMU: position (3,) [m] and rotation (3, 3) base_link <- chip axes."""
+    """Mounting of the IMU: position (3,) [m] and rotation (3, 3) base_link <- chip axes; tilt_deviation [rad]: standard
+    deviation of its roll and pitch, None if they are not identified.
+    """
 
     position: np.ndarray
     rotation: np.ndarray
+    tilt_deviation: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", constant(self.position, (3,), "imu.position"))
         object.__setattr__(self, "rotation", constant(self.rotation, (3, 3), "imu.rotation"))
         check_rotation(self.rotation, "imu.rotation")
+        if self.tilt_deviation is not None:
+            check_number(self.tilt_deviation, "imu.tilt_deviation", "rad")

@@ -63,6 +63,7 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
         "imu": {
             "position": _numbers(imu.position),
             "rpy_deg": _numbers(np.degrees(roll_pitch_yaw(np.asarray(imu.rotation)))),
+            **_deviation("tilt_deviation_deg", imu.tilt_deviation),
         },
         "servo": {
             "stiffness": _number(servo.stiffness),
@@ -87,6 +88,7 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
                 "play_deg": _number(math.degrees(law.play)),
                 "coulomb": _number(law.coulomb),
                 "load_friction": _number(law.load_friction),
+                **_deviation("zero_deviation_deg", law.zero_deviation),
             }
             for name, law in zip(robot.joint_names, robot.joint_servos, strict=True)
         }
@@ -95,6 +97,11 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
         said = _comment((comments or {}).get(key, ""))
         text += ("\n" + said if said else "") + yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, width=120)
     return text
+
+
+def _deviation(key: str, value: float | None) -> dict[str, float]:
+    """The key with a standard deviation [rad] in degrees; nothing if there is none."""
+    return {} if value is None else {key: _number(math.degrees(value))}
 
 
 def _comment(text: str) -> str:

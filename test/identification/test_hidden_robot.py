@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from support.identification_rig import record
+from support.identification_rig import LATENCY, record
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import identify_geometry
@@ -15,12 +16,10 @@ from hexapod_dynamics.identification.servo_response import PLAY, identify_servos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
-from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD
 
 ROBOT = Robot.jethexa()
 TRUTH = Truth.parse("servos=real,seed=5,payload=0")
-# [ms] CHAIN, the Truth's delay and one period of the servo's loop, which samples its encoder and holds its torque.
-LATENCY = 14.0 + 1e3 * (TRUTH.delay + LOOP_PERIOD)
+DELAY = 1e3 * (LATENCY + TRUTH.delay)  # [ms]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def values(result, kind):
 def test_servos_are_identified(result):
     latency, deviation = values(result, ".latency")
     assert len(latency) == 6  # of the joints that moved
-    assert np.abs(latency - LATENCY).max() < 4.0 and deviation.max() < 4.0  # [ms]
+    assert np.abs(latency - DELAY).max() < 4.0 and deviation.max() < 4.0  # [ms]
     zone, _ = values(result, ".dead_zone")
     assert np.abs(zone - TRUTH.zone).max() < 0.15  # [deg]
     feed, _ = values(result, ".feed_forward")
@@ -56,7 +55,7 @@ def test_latency_lag_and_play_of_servos_that_damp_against_zero_rate_are_told_apa
     found = identify_servos(ROBOT, hanging.in_counts(ROBOT))
     latency, lag, kind = found.values[found.moved][:, :3].mean(axis=0)
     assert truth.ff == 0.0 and kind < 0.1
-    assert latency == pytest.approx(0.014 + LOOP_PERIOD + truth.delay, abs=0.003)
+    assert latency == pytest.approx(LATENCY + truth.delay, abs=0.0015)
     assert lag == pytest.approx(ROBOT.servo.damping / ROBOT.servo.stiffness / truth.stiffness + truth.lag, abs=0.003)
     play = found.values[found.moved][:, PLAY].mean()
     assert math.degrees(play) == pytest.approx(truth.hysteresis, abs=0.12)
@@ -75,7 +74,7 @@ def test_zero_offsets_are_identified_of_feet_that_slide_and_a_body_that_accelera
     """They were 0.5 degrees wrong, root mean square, those of the tibias all to one side."""
     n = ROBOT.joint_count
     standing = record(ROBOT, TRUTH, standing_exercise(ROBOT), suspended=False)
-    edges, delay = np.arange(0.5, standing.reading_time[-1], 0.25), 1e-3 * LATENCY
+    edges, delay = np.arange(0.5, standing.reading_time[-1], 0.25), 1e-3 * DELAY
     footing = Footing.of(ROBOT, standing)
     means = standing.means(edges, np.full(n, delay), np.full(n, math.radians(TRUTH.hysteresis)))
     found = identify_geometry(ROBOT, footing.at_rest(means, delay), footing.all_the_while(edges))
@@ -90,6 +89,34 @@ def test_what_is_not_seen_says_which_motion_is_missing(result):
     assert "waves" in missing["coxa_joint_LF.latency"] and "femur_joint_LF.latency" not in missing
     with pytest.raises(IdentificationError, match="no recording"):
         identify(ROBOT, None, None)
+
+
+def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_servos(result):
+    """Their priors were written into the file as if they were found."""
+    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
+    found = identify(ROBOT, None, standing, weighed=2.5)
+    assert found.robot.joint_servos == ()
+    assert found.robot.servo.stiffness == pytest.approx(found.loads.servos.stiffness.mean())
+    lag = ROBOT.servo.damping / ROBOT.servo.stiffness
+    assert found.robot.servo.damping == pytest.approx(lag * found.robot.servo.stiffness)
+    again = identify(result.robot, None, standing, weighed=2.5)
+    for law, before, stiffness in zip(
+        again.robot.joint_servos, result.robot.joint_servos, again.loads.servos.stiffness, strict=True
+    ):
+        assert law.stiffness == stiffness != before.stiffness
+        assert (law.dead_zone, law.play, law.feed_forward) == (before.dead_zone, before.play, before.feed_forward)
+
+
+def test_the_file_says_how_well_zeros_and_mounting_are_known(result):
+    found = result.geometry
+    laws = result.robot.joint_servos
+    assert [law.zero_deviation for law in laws] == pytest.approx(found.offset_deviations)
+    assert result.robot.imu.tilt_deviation == pytest.approx(np.sqrt(np.mean(found.mounting_deviations[:2] ** 2)))
+    spread = Spread.of_robot(result.robot, 0.1, 0.1)
+    assert spread.mounting == result.robot.imu.tilt_deviation
+    play = [law.play for law in laws]
+    assert spread.angles == pytest.approx(np.sqrt(np.mean(found.offset_deviations**2 + np.square(play) / 3.0)))
+    assert Spread.of_robot(ROBOT, 0.02, 0.03) == Spread(mounting=0.02, angles=0.03)
 
 
 def test_the_robot_with_the_results_is_one(result):
