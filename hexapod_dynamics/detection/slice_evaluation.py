@@ -67,6 +67,7 @@ class SliceEvaluation:
     def start_again(self, time: float, morphology: Morphology) -> None:
         """Discard the measurements, and let the model continue from its present state with another morphology."""
         self.settling.change(time)
+        self.suspicion.forget()
         self.window.clear()
         self.moved.clear()
         if self._model.started:

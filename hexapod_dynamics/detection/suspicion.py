@@ -35,6 +35,10 @@ class Suspicion:
         self._usual, self._seen, self._surprise = 1.0, 0, 0.0
         self._calm_until, self._calm_value, self._calm = -np.inf, 0.0, self._limits.calm
 
+    def forget(self) -> None:
+        """Discard what the last slices said, because they were of a robot with other parts; what is usual stays."""
+        self.value = 0.0
+
     def look(
         self,
         residual: np.ndarray,

@@ -113,6 +113,10 @@ def test_a_lost_foot_is_suspected_by_what_is_usual_on_its_own_ground(spread):
     assert suspicion.asks(0.0)
     suspicion.found_nothing(1.0, suspicion.value)
     assert not suspicion.asks(1.4) and suspicion.asks(3.0)
+    suspicion.forget()  # the robot has other parts now
+    assert not suspicion.asks(3.0)
+    suspicion.look(residual, load, yaw, NOISE, baseline)
+    assert suspicion.asks(3.0)
 
 
 def test_a_robot_on_an_unknown_slope_teaches_its_baseline_although_it_deviates_but_not_later():

@@ -34,5 +34,6 @@ def test_a_robot_that_is_mended_has_not_met_uneven_ground():
         assert blind.run(2.0, until=lambda walk: walk.declared.remaining("LM", "tibia") < 1.0)
         blind.damage(whole)
         blind.declare(whole)
+        assert blind.detector.suspicion == 0.0  # it was of a robot that has another leg now
         blind.run(8.0)
         assert blind.detector.leaning.usual(blind.time) < math.radians(2.0)
