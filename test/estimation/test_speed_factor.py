@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.speed_factor import DAMPED, LARGEST, SAG, STUMBLE, UNSEEN, SpeedFactor
+from hexapod_dynamics.estimation.speed_factor import DAMPED, FED, LARGEST, SAG, STUMBLE, UNSEEN, SpeedFactor
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -17,11 +17,11 @@ ROBOT = Robot.jethexa()
 def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():
     factor = SpeedFactor(play=0.0)
     assert factor.update(0.0, 0.0, 0.01) == 0.0
-    assert factor.update(0.004, 0.0, 0.01) == pytest.approx(SAG * 0.004)
+    assert factor.update(0.004, 0.0, 0.01) == pytest.approx(FED * 0.004)
     shaken = factor.update(0.004, 0.01, 0.01)
     assert shaken == factor.share < -0.05 and factor.update(0.0, 10.0, 0.01) > -STUMBLE * LARGEST
     known = SpeedFactor(play=0.002)
-    assert known.update(0.002, 0.0, 0.01) == pytest.approx(SAG * 0.004)
+    assert known.update(0.002, 0.0, 0.01) == pytest.approx(FED * 0.004)
     assert known.update(0.002, 0.0, 0.01, 0.0) == pytest.approx(DAMPED * 0.004)  # servos that damp against zero rate
     assert SpeedFactor().update(0.0, 0.0, 0.01) == pytest.approx(SAG * UNSEEN)  # play that was not identified
 
