@@ -173,7 +173,7 @@ class DamageDetector:
         self.posterior = None
         self._slices.watch.forget()
         goes_on = onset is not None and self._slices.go_on_from(onset, self.time, morphology)
-        self.leaning.clear(self.time if suspect is None else suspect[2])
+        self.leaning.discard_since(self.time if suspect is None else suspect[2])
         self.baseline.change_robot(unknown=goes_on)
         self._probe.doubt(self.time, doubted if goes_on else None)
         if not goes_on:
@@ -197,7 +197,7 @@ class DamageDetector:
 
     def off_its_feet(self, time: float) -> None:
         """Ignore sag, tilt and single servos for some seconds: the robot lies after a fall, or is getting up."""
-        self.leaning.clear(time)  # its lean then tells nothing about the ground
+        self.leaning.clear()  # its lean then tells nothing about the ground
         self._ignore_late(time)
 
     def braces(self, time: float) -> None:

@@ -39,12 +39,17 @@ class Leaning:
             while time - obstacles[0] > limits.lean_kept:
                 obstacles.popleft()
 
-    def clear(self, since: float) -> None:
-        """Discard all leans, because the robot has changed, and the obstacles since a time [s] from which on it may
-        have been damaged: a stump that strikes the ground throws the body back, too.
-        """
+    def clear(self) -> None:
+        """Discard all leans: a robot that lies leans otherwise than the ground."""
         self._peaks.clear()
-        self._obstacles = deque(at for at in self._obstacles if at < since - self._limits.lean_onset)
+
+    def discard_since(self, time: float) -> None:
+        """Discard leans and obstacles since a time [s] from which on the robot may have been damaged: its stump leans
+        the body and throws it back like an obstacle. What came before is the ground's.
+        """
+        begin = time - self._limits.lean_onset
+        self._peaks = deque(part for part in self._peaks if part[0] < begin)
+        self._obstacles = deque(at for at in self._obstacles if at < begin)
 
     def is_held(self, time: float) -> bool:
         """Whether an obstacle holds the robot back at a time [s]."""

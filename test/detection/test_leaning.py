@@ -9,16 +9,15 @@ from hexapod_dynamics.detection.leaning import Leaning
 from hexapod_dynamics.robot import Morphology
 
 
-def test_obstacles_since_a_foot_was_suspected_are_forgotten_when_it_is_declared_and_earlier_ones_are_not():
+def test_what_came_since_a_foot_was_suspected_is_forgotten_when_it_is_declared_and_the_ground_before_is_not():
     for met, kept in ((2.0, True), (5.5, False)):
         leaning = Leaning()
         leaning.note_obstacle(met)
-        leaning.clear(since=6.0)
+        leaning.discard_since(6.0)
         assert leaning.is_rough(8.0) == kept
-    leaning = Leaning()
-    leaning.note(1.0, 0.2)
-    leaning.clear(since=0.0)
-    assert leaning.usual(2.0) == 0.0
+        leaning.note(met, 0.1)
+        leaning.discard_since(6.0)
+        assert leaning.usual(8.0) == (0.1 if kept else 0.0)
 
 
 @pytest.mark.slow

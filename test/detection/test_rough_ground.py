@@ -33,7 +33,7 @@ def test_a_body_that_leans_no_further_than_the_ground_has_leant_it_has_lost_no_f
     assert "lost: from 4.5 on" in leaning.why_not(8.2)
     leaning.note(8.3, math.radians(5.0))
     assert not leaning.why_not(8.2)
-    leaning.clear(8.2)
+    leaning.clear()
     leaning.note(9.0, math.radians(2.5))
     assert not leaning.why_not(9.2)  # on level ground so far
 
