@@ -29,7 +29,9 @@ class LearntServos:
         return not self._times
 
     def learns_start(self, deviation: float) -> bool:
-        """Whether a time window is learnt in spite of any deviation, because it is one of the first."""
+        """Whether a time window is learnt in spite of any deviation, because it is one of the first, or of the first
+        after a change of lag and zone: what was learnt before is of other servos.
+        """
         self._started += 1
         return self._started <= self._limits.start_windows and deviation < self._limits.start_deviation
 
@@ -51,4 +53,5 @@ class LearntServos:
             return False
         self.lag = float(np.clip(self.lag + lag, -self._limits.longest_lag, self._limits.longest_lag))
         self.zone = float(np.clip(self.zone + zone, 0.0, self._limits.widest_zone))
+        self._started = min(self._started, limits.start_windows - limits.relearnt_windows)
         return True

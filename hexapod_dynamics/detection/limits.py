@@ -33,6 +33,7 @@ class DetectorLimits:
     least_lag: float = _limit(3e-3, "s", "change of the lag below which, with least_zone, the model stays as it is")
     least_zone: float = _limit(2.5e-3, "rad", "change of the dead zone below which, with least_lag, it stays")
     start_windows: int = _count(40, "windows", "that are learnt at the start whatever they deviate by")
+    relearnt_windows: int = _count(16, "windows", "of these at least after each identification of lag and dead zone")
     start_deviation: float = _limit(400.0, "", "deviation above which a window is not learnt, even at the start")
     load_sign: float = _limit(4e-3, "rad", "lead over which the sign of a joint's load changes")
     servo_lag: float = _limit(0.020, "s", "standard deviation of the servos' lag before any reading")

@@ -24,7 +24,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 class Outcome(Enum):
     """Outcome of the evaluation of a slice."""
 
-    NOTHING = auto()  # the first slices after a start only let the model fall onto its feet
+    NOTHING = auto()  # the model falls onto its feet after a start, or the robot settles after a change
     COMPARED = auto()
     SERVOS_IDENTIFIED = auto()  # the model now has the lag and the dead zone of this robot's servos
 
@@ -132,7 +132,8 @@ class SliceEvaluation:
         residual, load, yaw, motion = view.residual[0], view.load[0], view.yaw[0], view.motion[0]
         self._measured = bool(np.isfinite(load).any())
         on_feet = self._model.on_feet[self._model.row(np.arange(piece * ticks, (piece + 1) * ticks))].mean()
-        if self.settling.skips(time, on_feet, lean, residual[-TILTS:][:2]):
+        skipped = self.settling.skips(time, on_feet, lean, residual[-TILTS:][:2])
+        if skipped:
             self.first = piece + 1
             self.watch.forget()
         expected = self.baseline.predict(load, yaw, motion)[: len(load)]
@@ -140,6 +141,9 @@ class SliceEvaluation:
         valid = max(self._commanded.in_step_from, self.first * ticks)
         self.watch.look(self.window, self._model.tick, watched, np.nan_to_num(expected), valid)
         if piece < limits.falling_windows:
+            return Outcome.NOTHING
+        if skipped:  # a part that comes back is far from the model until the robot stands on it
+            self.suspicion.forget()
             return Outcome.NOTHING
         self.suspicion.look(residual, load, yaw, view.noise[0], self.baseline, motion)
         starting = self.servos.learns_start(self.suspicion.deviation)

@@ -47,6 +47,15 @@ def starts(limits, deviation=0.0, windows=60):
     return sum(servos.learns_start(deviation) for _ in range(windows))
 
 
+def starts_again(limits):
+    """Number of windows that are learnt whatever they deviate by, after lag and dead zone have been identified late."""
+    servos = LearntServos(limits, 18, 0.5)
+    assert [servos.learns_start(0.0) for _ in range(100)][-1] is False  # it has stood for long
+    while not servos.measure(readings_of(lag=0.02)):
+        pass
+    return sum(servos.learns_start(0.0) for _ in range(100))
+
+
 def identified(limits, residual, rate, lead, before=0):
     """Lag [s] and zone [rad] after one reading; before: number of readings that the lag is zero."""
     one = ServoIdentification(18, limits)
@@ -265,6 +274,7 @@ EDGES = {
     "least_lag": lambda l: changes(lambda lag: bool(learnt(l, 10, lag=lag)[1]), 2.7e-3, 3.3e-3),
     "least_zone": lambda l: changes(lambda zone: bool(learnt(l, 10, zone=zone)[1]), 2.3e-3, 2.8e-3),
     "start_windows": lambda l: starts(l) == 40,
+    "relearnt_windows": lambda l: starts_again(l) == 16,
     "start_deviation": lambda l: changes(lambda deviation: starts(l, deviation) == 0, 380.0, 420.0),
     "load_sign": lambda l: near(sign_of_load(np.array(4e-3), l.load_sign), 0.707),
     "servo_lag": lambda l: near(identified(l, -0.02, 1.0, 0.0)[0], 0.00873, 0.1),
