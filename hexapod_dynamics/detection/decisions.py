@@ -327,8 +327,10 @@ class DecisionMaker:
         held = not explains and len(news.keys() & set(self.robot.leg_joints(hypothesis.leg))) > 1
         if one is None or held or one.state == "follows" or not np.isfinite(one.spread):
             return None
-        # Play of the gears moves the readings of a locked joint, too.
         limits = self._limits
+        if one.apart < limits.limp_follows * one.spread:  # its servo moves it as commanded
+            return None
+        # Play of the gears moves the readings of a locked joint, too.
         if one.spread > limits.limp_moves + limits.stuck_zones * self.zone:
             return limp(self.robot, joint)
         stands = one.state == "locked" or (one.count >= limits.stands_still and one.lasts >= limits.stands_still_for)

@@ -21,7 +21,8 @@ class JointCondition:
     """State of one joint: "follows", "locked" or "astray"; its angle [rad]; log likelihood of being locked.
 
     spread: of its readings since it was first found astray [rad], infinite if there are too few; count: their
-    number; lasts [s]: time from the first to the last of them.
+    number; lasts [s]: time from the first to the last of them; apart [rad]: root mean square of their distance from
+    the model, beyond the usual one.
     """
 
     state: str
@@ -30,6 +31,7 @@ class JointCondition:
     spread: float
     count: int
     lasts: float = np.inf
+    apart: float = np.inf
 
 
 def look(
@@ -58,7 +60,8 @@ def look(
     after = angles[chosen]
     spread = float(np.ptp(after)) if after.size >= 3 else np.inf
     lasts = float(np.ptp(places[chosen])) * TICK if after.size else 0.0
-    return JointCondition(state, float(np.median(angles[-3:])), evidence, spread, int(after.size), lasts)
+    apart = float(np.sqrt(np.mean((residuals[chosen] - expected) ** 2))) if after.size else np.inf
+    return JointCondition(state, float(np.median(angles[-3:])), evidence, spread, int(after.size), lasts, apart)
 
 
 def _evidence_of_lock(

@@ -304,6 +304,9 @@ class DetectorLimits:
     lean_gain: float = _limit(0.01, "", "of the running mean of roll and pitch beyond the model's")
     alone_silent: float = _limit(1.5, "s", "after which a servo is silent while servos further out answer")
     limp_moves: float = _limit(0.0105, "rad", "range of the readings above which a joint is limp, else locked")
+    limp_follows: float = _limit(
+        0.2, "", "share of this range by which they are apart from the model of a joint that moves"
+    )
     stuck_zones: float = _limit(2.0, "zones", "identified, over which a locked joint's readings may spread more")
     stands_still: int = _count(6, "readings", "without motion after which a joint that does not follow is locked")
     stands_still_for: float = _limit(0.85, "s", "that they last")

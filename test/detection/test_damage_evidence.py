@@ -6,7 +6,7 @@ import pytest
 from hexapod_dynamics.detection.bus_evidence import BusEvidence
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import limp, short
-from hexapod_dynamics.detection.joint_evidence import JointCondition
+from hexapod_dynamics.detection.joint_evidence import JointCondition, look
 from hexapod_dynamics.detection.posterior import Posterior, posterior_of
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
@@ -177,6 +177,26 @@ def test_a_leg_in_which_two_joints_do_not_follow_is_held_from_outside_and_has_no
     # A femur that is limp moves its tibia, too: its simulation explains both. It was declared after 4 s before.
     assert decisions({femur: astray, femur + 1: astray}, 0.30, 46.0) == ["RM.femur limp"]
     assert decisions({femur: JointCondition("follows", 0.2, 0.0, 0.1, 5)}) == []
+
+
+def test_a_joint_that_moves_as_commanded_is_not_limp_whatever_a_bank_says():
+    """Two legs torn off: the robot slipped, and a bank called a healthy coxa limp that had moved by 47 degrees."""
+    ticks = np.arange(0.0, 80.0, 6.0)
+    model = 0.4 * np.sin(0.1 * ticks)
+    lag = np.gradient(model, ticks) * 1.7  # readings that come 34 ms late
+
+    def kind(angles):
+        condition = look(ticks, angles, angles - model, (model - 0.05, model + 0.05), 0.0, since=0.0)
+        assert condition.state == "astray" and condition.spread > 0.05
+        posterior = Posterior(
+            np.array([1.0]), np.array([98.0]), np.zeros(1, int), 0.0, np.full(1, 1.0), 4.0, 5, np.zeros(1)
+        )
+        maker = DecisionMaker(ROBOT, DetectorSettings())
+        coxa = ROBOT.leg_joints("LR")[0]
+        return [one.name for one in maker.from_bank(1.0, [limp(ROBOT, coxa)], posterior, {coxa: condition})]
+
+    assert kind(model - lag - 0.02) == []
+    assert kind(0.1 + 0.05 * np.sin(0.3 * ticks)) == ["LR.coxa limp"]
 
 
 def banks(*odds):

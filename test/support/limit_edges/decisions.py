@@ -114,11 +114,11 @@ def bus_decides(limits, *, let_go=(), silence=None, time=10.0):
     return bool(DecisionMaker(ROBOT, settings_of(limits)).from_bus(time, evidence, WHOLE, np.zeros(18), True))
 
 
-def kind_of(limits, spread=0.0, zone=0.0, count=10, lasts=2.0):
-    """Kind of damage of a joint whose readings spread [rad], are so many and last so long [s]."""
+def kind_of(limits, spread=0.0, zone=0.0, count=10, lasts=2.0, apart=1.0):
+    """Kind of damage of a joint whose readings spread [rad], are so many, last so long [s] and deviate so far [rad]."""
     maker = DecisionMaker(ROBOT, settings_of(limits))
     maker.zone = zone
-    news = {0: JointCondition("astray", 0.0, 0.0, spread, count, lasts)}
+    news = {0: JointCondition("astray", 0.0, 0.0, spread, count, lasts, apart)}
     found = maker._kind_of(LIMP, news, True)
     return None if found is None else found.kind
 
@@ -315,6 +315,7 @@ EDGES = {
         lambda age: bus_decides(l, silence=SilentChain("LF", 0, True, 10.0 - age, (0,))), 1.45, 1.55
     ),
     "limp_moves": lambda l: changes(lambda spread: kind_of(l, spread) == "limp", 0.01, 0.0111),
+    "limp_follows": lambda l: changes(lambda apart: kind_of(l, 0.8, apart=apart) == "limp", 0.15, 0.17),
     "stuck_zones": lambda l: changes(lambda spread: kind_of(l, spread, zone=0.01) == "limp", 0.029, 0.032),
     "stands_still": lambda l: changes(lambda count: kind_of(l, count=count) == "locked", 5, 6),
     "stands_still_for": lambda l: changes(lambda lasts: kind_of(l, lasts=lasts) == "locked", 0.8, 0.9),
