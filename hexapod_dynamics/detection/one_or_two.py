@@ -11,11 +11,11 @@ the log odds of the best pair less those of the best single foot, has to exceed 
     else                                                               wait
 
 If roll and pitch hardly support the pair in all consecutive banks, g must be 0.1 of what the foot alone explains,
-or the pair must leave 0.4 of what the foot leaves; else there is no pair: because of modelling errors, every pair
-fits the joints slightly better. The pair must also be unambiguous: its log odds exceed those of every other pair
-by 20, and it is not behind any of them in the sum of all consecutive banks, in which no bank counts for more than
-20, and no pair is further behind than 40; or it is ahead of them in this sum by 40. Until then the detector waits
-for the next bank: half a cycle later a body that tips over moves in another direction.
+or the pair must leave 0.4 of what the foot leaves; else, or if they contradict the pair, there is none: because of
+modelling errors, every pair fits the joints slightly better. The pair must also be unambiguous: its log odds exceed
+those of every other pair by 20, and it is not behind any of them in the sum of all consecutive banks, in which no
+bank counts for more than 20, and no pair is further behind than 40; or it is ahead of them in this sum by 40. Until
+then the detector waits for the next bank: half a cycle later a body that tips over moves in another direction.
 
 A foot that fits poorly (LastingEvidence) is declared alone only if g < 0. A second foot, lost at the same time as
 the first but in the other half of the gait, is found after the first has been declared: the model is repeated from
@@ -130,7 +130,8 @@ def choose(
     full = posterior.onset[one] == 0
     if two is not None and clear and good.get(two) and set(groups_of(hypotheses[two])) <= sure:
         much_better = posterior.misfit[two] <= limits.pair_share * posterior.misfit[one]
-        weak = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one] and not much_better
+        little = tilt < limits.pair_tilt and gain < limits.pair_of_all * odds[one]
+        weak = tilt < limits.pair_no_tilt or (little and not much_better)
         otherwise = posterior.tilt[two] - posterior.tilt[one] < limits.other_tilt
         if weak or (otherwise and not lasting):
             gain = -np.inf

@@ -167,6 +167,7 @@ def test_a_lasting_pair_is_declared_and_one_that_tilts_the_body_otherwise_is_not
 OF_ALL = {
     "half of LM's tibia": ([(2, -2.9, 719), (24, -4.1, 1092), (25, -1.8, 1040), (37, -0.6, 994)], [0, 0, 0, 0]),
     "RF's foot": ([(36, 3.1, 570), (37, 2.8, 559), (31, 1.1, 497)], [0, 0, 0]),
+    "LM's foot": ([(28, -2.4, 189), (27, -2.4, 160)], [0, 0]),
     "two feet, by roll and pitch": ([(21.3, 6.1, 980), (32.6, 8.2, 980)], [0, 2]),
     "two feet, by the joints": ([(133, 3.6, 552)] * 3, [None, None, 2]),
 }

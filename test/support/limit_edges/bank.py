@@ -349,7 +349,12 @@ EDGES = {
     "pair_tilt": lambda l: lasts(l, *[(40.0, 4.3)] * 2) and not lasts(l, *[(40.0, 3.7)] * 2),
     "pair_more_banks": lambda l: lasts(l, *[(60.0, 1.0)] * 3),
     "pair_more_odds": lambda l: lasts(l, *[(35.0, 0.5)] * 3) and not lasts(l, *[(31.0, 0.5)] * 3),
-    "pair_no_tilt": lambda l: lasts(l, *[(60.0, 0.1)] * 3) and not lasts(l, *[(60.0, -0.1)] * 3),
+    "pair_no_tilt": lambda l: (
+        lasts(l, *[(60.0, 0.1)] * 3)
+        and not lasts(l, *[(60.0, -0.1)] * 3)
+        and [chosen(l, 90.0, in_a_row=tilt, share=0.5, onset=0) for tilt in (0.1, -0.1)] == ["both", "one"]
+        and chosen(l, 90.0, in_a_row=-0.1, share=0.3, onset=0) == "one"
+    ),
     "probe_suspected": lambda l: asks(l, 1.7, ("LM lost", 0.9, 0.0)) and not asks(l, 1.5, ("LM lost", 0.9, 0.0)),
     "probe_pause": lambda l: asks(l, 8.5, undecided="LM", before=0.0) and not asks(l, 7.5, undecided="LM", before=0.0),
     "probe_changed": lambda l: asks(l, 0.11, doubt=True) and not asks(l, 0.09, doubt=True),
