@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no walk is begun later")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--servos", choices=sorted(SERVOS), help="servos that are not springs, and an IMU askew")
+    parser.add_argument("--truth", default="", help="with --servos: values instead of the drawn ones, as lag=0.03")
     parser.add_argument("--identified", action="store_true", help="with the catalogue's robot, then with its own")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
@@ -155,10 +156,10 @@ def main():
     truths = [random_truth(rng, options.rough * (k % 2)) for k in range(options.runs)]
     spread = None
     if options.servos:
-        no_load = ",payload=0" if options.identified else ""
+        fixed = ("," + options.truth if options.truth else "") + (",payload=0" if options.identified else "")
         spread = Spread(mounting=np.radians(1.0), angles=np.radians(1.0))
         truths = [
-            Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}{no_load}")
+            Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}{fixed}")
             for k, one in enumerate(truths)
         ]
     both = list(GAITS)
