@@ -20,6 +20,7 @@ import numpy as np
 
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
@@ -91,7 +92,7 @@ def measure(name, seconds, turnaround):
         other.start()
         results.get()
         frames = None if name == "latched" else DirectFrames(MAP.ids, name == "shifted")
-        chain = ServoChain(LxServos(ServoBus(str(link)), MAP.ids, frames), MAP)
+        chain = ServoChain(LxServos(ServoBus(PortSettings(str(link))), MAP.ids, frames), MAP)
         chain.start()
         while not chain.snapshot().settled:
             time.sleep(0.05)

@@ -10,11 +10,10 @@ import sys
 import time
 
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers.servos.interface import Fault, NoReply
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
@@ -262,9 +261,8 @@ def main(args=None):
     bus = None
     try:
         robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
-        direction = GpioDirection() if given.direction == "gpio" else AdapterDirection()
         port = given.port or str(device_directory() / SERVO_BUS)
-        bus = ServoBus(port, given.baudrate, direction, given.reply_timeout)
+        bus = ServoBus(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout))
         bus.open()
         tool = ServoTool(
             bus,

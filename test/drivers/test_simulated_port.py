@@ -10,7 +10,7 @@ import pytest
 
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.simulated_port import PortClaim, proved_device
@@ -59,7 +59,7 @@ def test_a_killed_simulators_link_is_not_opened_whoever_has_its_terminal_now(kil
     try:
         assert os.ttyname(strangers[-1][1]) == port, "the number was given to a stranger"
         os.set_blocking(strangers[-1][0], False)
-        bus = ServoBus(str(link), prove=lambda: _proved(link))
+        bus = ServoBus(PortSettings(str(link), prove=lambda: _proved(link)))
         with pytest.raises(BusError, match="left by a simulator that has died"):
             bus.open()
         with pytest.raises(BlockingIOError):

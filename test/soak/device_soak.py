@@ -128,7 +128,7 @@ class Rig:
         self.hardware.start()
         port = str(Path(directory) / SERVO_BUS)
         if bus == "lx":
-            self.bus = TappedBus(port)
+            self.bus = TappedBus(PortSettings(port))
             servos = LxServos(self.bus, MAP.ids)
         else:
             self.bus, servos = None, make_servos(PortSettings(port, BAUDRATES[bus]), MAP.ids, bus)

@@ -18,7 +18,7 @@ from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_che
 from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
 from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -56,7 +56,7 @@ class Rehearsal:
             time.sleep(0.01)
 
     def bench(self, joints=LEFT_FRONT, speed=1.0, owner=None):
-        port = ServoBus(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
+        port = ServoBus(PortSettings(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT))
         bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
         return Bench(
             ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), owner or self.owner, joints, speed
@@ -256,8 +256,10 @@ def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
 def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
-        "import sys; from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus\n"
-        f"bus = ServoBus({str(one.robot.servo_bus.link)!r}); bus.open(); print(flush=True); input()  # node servos"
+        "from hexapod_dynamics.drivers.servos.interface import PortSettings\n"
+        "from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus\n"
+        f"bus = ServoBus(PortSettings({str(one.robot.servo_bus.link)!r}))\n"
+        "bus.open(); print(flush=True); input()  # node servos"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
@@ -375,4 +377,4 @@ def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     assert not owner.holds(Attitude.LEVEL) and not owner.permits("more")  # the end of the answers
     assert "Move it?" in said[0]
     with pytest.raises(BusError):
-        ServoBus("nowhere").open()
+        ServoBus(PortSettings("nowhere")).open()

@@ -11,6 +11,7 @@ import pytest
 
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
@@ -34,7 +35,7 @@ class Session:
     """A tool on the rig's bus, its answers, and what it said and asked."""
 
     def __init__(self, rig, answers=(), ids=range(25)):
-        self.bus = ServoBus(str(rig.link), reply_timeout=0.06)
+        self.bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.06))
         self.bus.open()
         self.said, self.asked, self.answers = [], [], list(answers)
         self.tool = ServoTool(self.bus, ROBOT, self._ask, self.said.append, ids)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from hexapod_dynamics.drivers.board import frames
 from hexapod_dynamics.drivers.board.frames import Answer, Frame, FrameParser, Function, Pad, Remote, ServoCommand
 from hexapod_dynamics.drivers.board.sample_clock import SampleClock
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
@@ -70,21 +70,11 @@ class BoardListener:
 class BoardPort(SerialLink):
     """The board behind a serial port.
 
-    first_id: id of the servo that is asked after the opening, to find out whether there is a board. reply_timeout,
-    patience [s]: as in ServoInterface.
+    first_id: id of the servo that is asked after the opening, to find out whether there is a board.
     """
 
-    def __init__(
-        self,
-        port: str,
-        baudrate: int = frames.BAUDRATE,
-        *,
-        first_id: int = 1,
-        reply_timeout: float = 0.006,
-        patience: float = 0.05,
-        prove: Callable[[], str] | None = None,
-    ) -> None:
-        super().__init__(port, baudrate, prove, modem_lines=False, reply_timeout=reply_timeout, patience=patience)
+    def __init__(self, settings: PortSettings, first_id: int = 1) -> None:
+        super().__init__(settings, modem_lines=False)
         self.listener, self.health = BoardListener(), BoardHealth()
         self.answer: Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival

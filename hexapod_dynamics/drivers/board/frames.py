@@ -14,7 +14,6 @@ from typing import NamedTuple
 from hexapod_dynamics.errors import DeviceError
 
 HEADER = b"\xaa\x55"
-BAUDRATE = 1_000_000
 OVERHEAD = 5  # bytes of a frame beside its data
 # Longest data of a frame that the board sends is 36 bytes (SBUS); a longer one is noise.
 LONGEST_DATA = 64

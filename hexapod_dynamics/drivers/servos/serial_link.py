@@ -13,11 +13,10 @@ import select
 import termios
 import threading
 import time
-from collections.abc import Callable
 
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
@@ -61,31 +60,21 @@ def claim(fd: int) -> None:
 class SerialLink:
     """A serial port; raises BusError when it fails.
 
-    port: device path, best a stable one (/dev/serial/by-id/..., a udev link). prove(): called before the port is opened
-    and again before the first byte is written; returns the device behind the path, or raises BusError if it is not the
-    intended one. modem_lines: state of RTS and DTR, set before the opening; None: as pyserial sets them. reply_timeout,
-    patience [s]: as in ServoInterface.
+    settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
+    called before the port is opened and again before the first byte is written. modem_lines: state of RTS and DTR, set
+    before the opening; None: as pyserial sets them.
     """
 
-    def __init__(
-        self,
-        port: str,
-        baudrate: int,
-        prove: Callable[[], str] | None = None,
-        modem_lines: bool | None = None,
-        *,
-        reply_timeout: float,
-        patience: float,
-    ) -> None:
-        self.port, self.baudrate = port, baudrate
-        self.reply_timeout, self.patience = reply_timeout, patience
+    def __init__(self, settings: PortSettings, modem_lines: bool | None = None) -> None:
+        self.port, self.baudrate = settings.port, settings.baudrate
+        self.reply_timeout, self.patience = settings.reply_timeout, settings.patience
         self.fault: Fault | None = None  # of the last request
         self.strays = 0  # bytes since the last good answer that were no answer
-        self.byte_time = BITS_PER_BYTE / baudrate
+        self.byte_time = BITS_PER_BYTE / settings.baudrate
         self.bytes_sent = 0
         self.bytes_received = 0
         self.late_wakes = 0  # waits that ended late, through no fault of a servo
-        self._prove, self._modem_lines = prove, modem_lines
+        self._prove, self._modem_lines = settings.prove, modem_lines
         # Set by `interrupt`, cleared by the thread that uses the link: until then, that thread's frames are dropped and
         # its waits for answers end.
         self.interrupted = False

@@ -14,6 +14,7 @@ from hexapod_dynamics.bench.commissioning.joint_checks import JointChecks, asses
 from hexapod_dynamics.bench.commissioning.owner import Attitude
 from hexapod_dynamics.bench.commissioning.port import check_file, users_of
 from hexapod_dynamics.bench.commissioning.servo_checks import Supply, assess_answers, assess_supplies
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -121,7 +122,9 @@ def test_an_empty_battery_is_told_even_where_all_servos_agree():
     ],
 )
 def test_the_motion_that_should_be_seen_follows_from_the_robots_geometry(joint, change, words):
-    checks = JointChecks(ROBOT, SlowMove(LxServos(ServoBus("nowhere"), MAP.ids), MAP, [-1.0] * 18, [1.0] * 18), None)
+    checks = JointChecks(
+        ROBOT, SlowMove(LxServos(ServoBus(PortSettings("nowhere")), MAP.ids), MAP, [-1.0] * 18, [1.0] * 18), None
+    )
     assert words in checks.motion_text(MAP.joint_names.index(joint), change)
 
 

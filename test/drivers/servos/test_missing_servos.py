@@ -8,9 +8,9 @@ import pytest
 
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
@@ -42,7 +42,7 @@ def rig(tmp_path):
 
 @pytest.fixture
 def chain(rig):
-    chain = ServoChain(LxServos(ServoBus(str(rig.link)), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link))), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -139,14 +139,12 @@ def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
     assert {f.servo_id for _, f in rig.heard if f.command == Command.MOVE_STOP} == {lx_frames.BROADCAST_ID}
 
 
-class StuckDirection(AdapterDirection):
+class StuckDirection:
     """A direction pin whose driver hangs while `free` is not set."""
 
     def __init__(self):
         self.free, self.hung, self.closed = threading.Event(), threading.Event(), False
         self.hang = False
-
-    needs_drain = True
 
     def send(self):
         if self.hang:
@@ -163,7 +161,9 @@ class StuckDirection(AdapterDirection):
 def test_the_port_stays_open_while_the_bus_thread_still_uses_it(rig):
     """Its number would be given to another file, into which the thread would write."""
     direction = StuckDirection()
-    chain = ServoChain(LxServos(ServoBus(str(rig.link), direction=direction, reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(
+        LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=direction), MAP.ids), MAP
+    )
     chain.start()
     settled(chain)
     direction.hang = True

@@ -9,6 +9,7 @@ import pytest
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
@@ -51,7 +52,7 @@ def device(servos, tmp_path):
 
 @pytest.fixture
 def control(device, said):
-    chain = ServoChain(LxServos(ServoBus(str(device.link), reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link), reply_timeout=0.05)), MAP.ids), MAP)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), said.append)
     chain.start()
@@ -164,7 +165,7 @@ def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_b
 
 
 def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
-    chain = ServoChain(LxServos(ServoBus(str(device.link), reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link), reply_timeout=0.05)), MAP.ids), MAP)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), print)
     device.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent

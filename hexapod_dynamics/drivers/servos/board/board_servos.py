@@ -78,15 +78,7 @@ class BoardServos(SerialServos):
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> BoardServos:
         """Make them for a port that stays closed."""
-        board = BoardPort(
-            settings.port,
-            settings.baudrate,
-            first_id=ids[0] if ids else 1,
-            reply_timeout=settings.reply_timeout,
-            patience=settings.patience,
-            prove=settings.prove,
-        )
-        return cls(board, ids)
+        return cls(BoardPort(settings, first_id=ids[0] if ids else 1), ids)
 
     def open(self) -> None:
         """Open the port for this process alone, once a board has answered or reported."""

@@ -15,7 +15,6 @@ from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quant
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, GpioDirection
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
@@ -52,15 +51,7 @@ class LxServos(SerialServos):
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
         """Create the interface with its port closed."""
-        direction = (
-            GpioDirection(settings.transmit_pin, settings.receive_pin)
-            if settings.direction == "gpio"
-            else AdapterDirection()
-        )
-        bus = ServoBus(
-            settings.port, settings.baudrate, direction, settings.reply_timeout, settings.patience, settings.prove
-        )
-        return cls(bus, ids)
+        return cls(ServoBus(settings), ids)
 
     def take_lateness(self) -> float:
         """Longest time [s] from an abandoned request to its answer, since the last call."""

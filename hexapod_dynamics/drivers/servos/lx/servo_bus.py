@@ -10,11 +10,11 @@ import time
 from collections import deque
 from typing import Any
 
-from hexapod_dynamics.drivers.servos.interface import Fault, no_reply
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, no_reply
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.line_direction import AdapterDirection, Direction
+from hexapod_dynamics.drivers.servos.lx.line_direction import GpioDirection
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
 _OWED = 32  # number of unanswered requests that are remembered
@@ -24,46 +24,42 @@ _LATENESS = 1.5  # after a late answer the timeout of the next one is this multi
 class ServoBus(SerialLink):
     """A serial port with LX/HTD servos on it.
 
-    port, prove: as in SerialLink. reply_timeout and patience [s] (see `exchange`) count from the moment the request has
-    left the wire. Raises BusError when the port fails, NoReply when a servo does.
+    settings: see PortSettings; reply_timeout and patience (see `exchange`) count from the moment the request has left
+    the wire. direction: switches the line, by default as the settings say. Raises BusError when the port fails, NoReply
+    when a servo does.
     """
 
-    def __init__(
-        self,
-        port: str,
-        baudrate: int = lx_frames.DEFAULT_BAUDRATE,
-        direction: Direction | None = None,
-        reply_timeout: float = 0.006,
-        patience: float = 0.05,
-        prove: Any = None,
-    ) -> None:
-        super().__init__(port, baudrate, prove, reply_timeout=reply_timeout, patience=patience)
+    def __init__(self, settings: PortSettings, direction: GpioDirection | None = None) -> None:
+        super().__init__(settings)
         self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
         # Longest time [s] from an abandoned request to its answer, since the user of the bus set it to zero.
         self.lateness = 0.0
         self._owed: deque[tuple[bytes, float]] = deque(
             maxlen=_OWED
         )  # abandoned requests: first bytes of the answer, time at which the request had been sent
-        self._direction = direction or AdapterDirection()
+        if direction is None and settings.direction == "gpio":
+            direction = GpioDirection(settings.transmit_pin, settings.receive_pin)
+        self._direction = direction  # None: the adapter (or a pty) switches by itself
 
     def open(self) -> None:
         """Open the port for this process alone."""
         super().open()
-        self._direction.send()
+        self._prepare_to_send()
 
     def release(self) -> None:
         """Close the port and release the direction pins."""
         self.close()
-        self._direction.close()
+        if self._direction is not None:
+            self._direction.close()
 
     def _prepare_to_send(self) -> None:
-        if self._direction.needs_drain:
+        if self._direction is not None:
             self._direction.send()
 
     def drain(self) -> None:
         """Wait until all queued bytes have been sent."""
         super().drain()
-        if self._direction.needs_drain and self._serial is not None:
+        if self._direction is not None and self._serial is not None:
             try:
                 self._serial.flush()
             except (OSError, termios.error) as error:
@@ -83,7 +79,7 @@ class ServoBus(SerialLink):
             self.strays += len(stale)
             self._find_late(stale)
         self.send(lx.read_request(servo_id, command))
-        if self._direction.needs_drain:
+        if self._direction is not None:
             self.drain()
             try:
                 with self._wire:

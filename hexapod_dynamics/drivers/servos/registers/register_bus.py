@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from hexapod_dynamics.drivers.servos.interface import Fault
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings
 from hexapod_dynamics.drivers.servos.registers.packets import Packets, Status
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 
@@ -17,18 +17,10 @@ RETURN_DELAY = 0.0006  # [s] after which a servo answers, unless its register sa
 
 
 class RegisterBus(SerialLink):
-    """A serial port with servos that speak `packets`; reply_timeout, patience [s]: as in ServoInterface."""
+    """A serial port with servos that speak `packets`."""
 
-    def __init__(
-        self,
-        port: str,
-        baudrate: int,
-        packets: Packets,
-        reply_timeout: float = 0.006,
-        patience: float = 0.05,
-        prove: Callable[[], str] | None = None,
-    ) -> None:
-        super().__init__(port, baudrate, prove, reply_timeout=reply_timeout, patience=patience)
+    def __init__(self, settings: PortSettings, packets: Packets) -> None:
+        super().__init__(settings)
         self.packets = packets
 
     def ask(

@@ -63,15 +63,7 @@ class RegisterServos(SerialServos):
         if name not in cls.MODELS:
             raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(cls.MODELS)}")
         model = cls.MODELS[name]
-        bus = RegisterBus(
-            settings.port,
-            settings.baudrate,
-            model.packets(),
-            settings.reply_timeout,
-            settings.patience,
-            settings.prove,
-        )
-        return cls(bus, ids, model)
+        return cls(RegisterBus(settings, model.packets()), ids, model)
 
     # Counts ----------------------------------------------------------------------------------------------------------
 

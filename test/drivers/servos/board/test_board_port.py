@@ -16,7 +16,7 @@ from hexapod_dynamics.drivers.board import frames
 from hexapod_dynamics.drivers.board.board_port import BoardListener, BoardPort
 from hexapod_dynamics.drivers.board.imu_relay import ImuSender, RelayedImu
 from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 
 IDS = list(range(1, 19))
 TIMEOUT = 0.1
@@ -33,7 +33,7 @@ def board(tmp_path):
 
 @pytest.fixture
 def driver(board):
-    driver = BoardServos(BoardPort(str(board.link), reply_timeout=TIMEOUT), IDS)
+    driver = BoardServos(BoardPort(PortSettings(str(board.link), board.baudrate, reply_timeout=TIMEOUT)), IDS)
     driver.open()
     yield driver
     driver.release()
@@ -57,7 +57,7 @@ class OtherDevice(SerialDevice):
 def test_another_device_is_asked_and_never_moved(tmp_path):
     device = OtherDevice(tmp_path / "port")
     device.start()
-    port = BoardPort(str(device.link), first_id=5)
+    port = BoardPort(PortSettings(str(device.link), 1_000_000), first_id=5)
     with pytest.raises(BusError, match="no STM32 board.*bytes that are no frames.*Nothing was moved"):
         port.open()
     device.stop()
@@ -67,7 +67,7 @@ def test_another_device_is_asked_and_never_moved(tmp_path):
 
 
 def test_another_baud_rate_is_named(board):
-    port = BoardPort(str(board.link), 115200)
+    port = BoardPort(PortSettings(str(board.link), 115200))
     with pytest.raises(BusError, match="at 115200 baud"):
         port.open()
 
@@ -81,7 +81,7 @@ def test_rts_and_dtr_are_false_before_the_port_is_opened(board, monkeypatch):
             super().open()
 
     monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", Watched)
-    port = BoardPort(str(board.link))
+    port = BoardPort(PortSettings(str(board.link), board.baudrate))
     port.open()
     port.close()
     assert seen == [(False, False)]
@@ -160,7 +160,7 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
 
 
 def test_the_reading_thread_ends_with_the_port(board):
-    port = BoardPort(str(board.link))
+    port = BoardPort(PortSettings(str(board.link), board.baudrate))
     before = {thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         port.open()

@@ -18,7 +18,7 @@ from support.machine_load import busy
 from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain_state import FAULTS
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.frames import Command
@@ -59,7 +59,7 @@ def rig(tmp_path):
 
 @pytest.fixture
 def bus(rig):
-    bus = ServoBus(str(rig.link), reply_timeout=0.05)  # patient: a loaded CI machine answers late
+    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05))  # patient: a loaded CI machine answers late
     bus.open()
     yield bus
     bus.release()
@@ -67,7 +67,7 @@ def bus(rig):
 
 @pytest.fixture
 def chain(rig):
-    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -76,7 +76,7 @@ def chain(rig):
 @pytest.fixture
 def brisk_chain(rig):
     """A chain with the driver's own reply_timeout: on a bad line, each lost answer of the patient one costs 50 ms."""
-    chain = ServoChain(LxServos(ServoBus(str(rig.link)), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link))), MAP.ids), MAP)
     chain.start()
     yield chain
     chain.stop()
@@ -154,7 +154,7 @@ def test_a_missing_servo_is_said_to_be_silent(bus):
 
 def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monkeypatch):
     """On a slow machine a wait of 3 ms can take 50: then the answer is there, and the servo is not at fault."""
-    bus = ServoBus(str(rig.link))  # reply_timeout 6 ms
+    bus = ServoBus(PortSettings(str(rig.link)))  # reply_timeout 6 ms
     bus.open()
     wait, slept, me = select.select, [], threading.get_ident()
 
@@ -199,7 +199,7 @@ def test_an_echo_is_passed_over(bus, rig):
 
 def test_a_port_belongs_to_one_process(bus, rig):
     with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
-        ServoBus(str(rig.link)).open()
+        ServoBus(PortSettings(str(rig.link))).open()
 
 
 def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
@@ -212,7 +212,7 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
     master, slave = os.openpty()
     try:
         path = os.ttyname(slave)
-        bus = ServoBus(path)
+        bus = ServoBus(PortSettings(path))
         bus.open()
         assert not is_marked(slave), "a pty outlives the process that has opened it, and the mark would, too"
         bus.close()
@@ -232,7 +232,7 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
 
 def test_a_port_that_is_not_there_is_named_with_the_remedy(tmp_path):
     with pytest.raises(BusError, match="does not exist"):
-        ServoBus(str(tmp_path / "nothing")).open()
+        ServoBus(PortSettings(str(tmp_path / "nothing"))).open()
 
 
 def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
@@ -241,7 +241,7 @@ def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
 
     monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", refuse)
     with pytest.raises(BusError, match="dialout"):
-        ServoBus(str(tmp_path)).open()
+        ServoBus(PortSettings(str(tmp_path))).open()
 
 
 class RecordingGpio:
@@ -268,7 +268,7 @@ class RecordingGpio:
 
 def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
     gpio = RecordingGpio()
-    bus = ServoBus(str(rig.link), direction=GpioDirection(27, 17, gpio), reply_timeout=0.05)
+    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=GpioDirection(27, 17, gpio))
     assert gpio.log[0] == "BCM" and gpio.pins == {27: 1, 17: 0}
     bus.open()
     bus.read(5, Command.POS_READ)
@@ -281,7 +281,7 @@ def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
 
 
 def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
-    bus = ServoBus(str(rig.link), direction=GpioDirection(27, 17, RecordingGpio()), reply_timeout=0.05)
+    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=GpioDirection(27, 17, RecordingGpio()))
     bus.open()
 
     def gone():
@@ -296,7 +296,7 @@ def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
 
 def test_gpio_without_its_package_says_what_to_install():
     with pytest.raises(DeviceError, match="pip install Jetson.GPIO"):
-        GpioDirection()
+        GpioDirection(27, 17)
 
 
 def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_path, monkeypatch):
@@ -306,7 +306,7 @@ def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_p
     for name in ("Jetson", "Jetson.GPIO"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(DeviceError, match="Could not determine Jetson model.*adapter") as refusal:
-        GpioDirection()
+        GpioDirection(27, 17)
     assert "\n" not in str(refusal.value)
 
 
@@ -330,7 +330,7 @@ def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
     for frame in lx_frames.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
-    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
     chain.start()
     state = settled(chain)
     chain.stop()
@@ -440,7 +440,8 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
     servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
     device = ServoBusDevice(servos, tmp_path / "bus", turnaround=turnaround)
     device.start()
-    chain = ServoChain(LxServos(ServoBus(str(device.link)), MAP.ids), MAP)  # with the driver's own reply_timeout
+    # With the driver's own reply_timeout.
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link))), MAP.ids), MAP)
     chain.start()
     try:
         settled(chain)
@@ -560,7 +561,7 @@ def test_while_the_bus_is_interrupted_nothing_else_is_sent(bus, rig):
 
 
 def test_an_interrupt_of_a_closed_port_says_so(tmp_path):
-    assert not ServoBus(str(tmp_path / "nothing")).interrupt(lx.move_stop(254))
+    assert not ServoBus(PortSettings(str(tmp_path / "nothing"))).interrupt(lx.move_stop(254))
 
 
 def test_unplugging_is_survived_and_a_pose_planned_before_is_not_sent(rig, chain):
@@ -660,7 +661,7 @@ def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig
 def test_closing_leaves_no_thread_or_descriptor(rig):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
+        chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
         chain.start()
         settled(chain)
         chain.stop()
@@ -669,7 +670,7 @@ def test_closing_leaves_no_thread_or_descriptor(rig):
 
 
 def test_letting_go_and_stopping_at_once_lets_go(rig):
-    chain = ServoChain(LxServos(ServoBus(str(rig.link), reply_timeout=0.05), MAP.ids), MAP)
+    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
     chain.start()
     settled(chain)
     chain.set_torque(False)
