@@ -40,11 +40,12 @@ class Packets(ABC):
     """How packets are built and found.
 
     overhead: number of bytes of an answer besides its data. longest: most data bytes of a packet that this
-    computer sends.
+    computer sends. width: bytes of an address and of a size.
     """
 
     overhead: int
     longest: int
+    width: int
 
     def __init__(self) -> None:
         self.damaged = 0  # answers with a wrong checksum
@@ -64,21 +65,28 @@ class Packets(ABC):
     def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
         """Return a packet of this computer."""
 
-    @abstractmethod
     def read(self, servo_id: int, address: int, size: int) -> bytes:
         """Return the packet that reads registers."""
+        return self.build(servo_id, Instruction.READ, self._numbers(address, size))
 
-    @abstractmethod
     def write(self, servo_id: int, address: int, data: bytes) -> bytes:
         """Return the packet that writes registers of one servo."""
+        return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
 
-    @abstractmethod
     def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
         """Return the packet that writes the same registers of several servos: parts (id, data), data of one size."""
+        sizes = {len(data) for _, data in parts}
+        if len(sizes) != 1:
+            raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
+        listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts)
+        return self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
 
-    @abstractmethod
     def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
         """Return the packet that reads the same registers of several servos; they answer in this order."""
+        return self.build(BROADCAST_ID, Instruction.SYNC_READ, self._numbers(address, size) + bytes(ids))
+
+    def _numbers(self, *values: int) -> bytes:
+        return b"".join(value.to_bytes(self.width, "little") for value in values)
 
     @abstractmethod
     def feed(self, chunk: bytes) -> list[Status]:
@@ -91,17 +99,10 @@ class Packets(ABC):
         del self._held[:count]
 
 
-def _same_size(parts: Sequence[tuple[int, bytes]]) -> int:
-    sizes = {len(data) for _, data in parts}
-    if len(sizes) != 1:
-        raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
-    return sizes.pop()
-
-
 class Protocol1(Packets):
     """Dynamixel protocol 1, and Feetech; bulk: several servos are read by BULK_READ (MX) instead of SYNC_READ."""
 
-    overhead, longest = 6, 244
+    overhead, longest, width = 6, 244, 1
 
     def __init__(self, bulk: bool = False) -> None:
         super().__init__()
@@ -112,26 +113,12 @@ class Protocol1(Packets):
         body = bytes((servo_id, len(parameters) + 2, instruction)) + parameters
         return b"\xff\xff" + body + bytes((~sum(body) & 0xFF,))
 
-    def read(self, servo_id: int, address: int, size: int) -> bytes:
-        """Return the packet that reads registers."""
-        return self.build(servo_id, Instruction.READ, bytes((address, size)))
-
-    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
-        """Return the packet that writes registers of one servo."""
-        return self.build(servo_id, Instruction.WRITE, bytes((address,)) + data)
-
-    def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
-        """Return the packet that writes the same registers of several servos."""
-        size = _same_size(parts)
-        listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts)
-        return self.build(BROADCAST_ID, Instruction.SYNC_WRITE, bytes((address, size)) + listed)
-
     def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
         """Return the packet that reads the same registers of several servos."""
         if self._bulk:
             listed = b"".join(bytes((size, servo_id, address)) for servo_id in ids)
             return self.build(BROADCAST_ID, Instruction.BULK_READ, b"\x00" + listed)
-        return self.build(BROADCAST_ID, Instruction.SYNC_READ, bytes((address, size, *ids)))
+        return super().sync_read(address, size, ids)
 
     def feed(self, chunk: bytes) -> list[Status]:
         """Return the answers that are complete with these bytes."""
@@ -185,32 +172,13 @@ def crc16(data: bytes | bytearray) -> int:
 class Protocol2(Packets):
     """Dynamixel protocol 2."""
 
-    overhead, longest = 11, 1024
+    overhead, longest, width = 11, 1024, 2
 
     def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
         """Return FF FF FD 00, id, length, instruction, stuffed parameters, CRC-16."""
         inner = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
         head = b"\xff\xff\xfd\x00" + bytes((servo_id,)) + (len(inner) + 2).to_bytes(2, "little")
         return head + inner + crc16(head + inner).to_bytes(2, "little")
-
-    def read(self, servo_id: int, address: int, size: int) -> bytes:
-        """Return the packet that reads registers."""
-        return self.build(servo_id, Instruction.READ, address.to_bytes(2, "little") + size.to_bytes(2, "little"))
-
-    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
-        """Return the packet that writes registers of one servo."""
-        return self.build(servo_id, Instruction.WRITE, address.to_bytes(2, "little") + data)
-
-    def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
-        """Return the packet that writes the same registers of several servos."""
-        where = address.to_bytes(2, "little") + _same_size(parts).to_bytes(2, "little")
-        listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts)
-        return self.build(BROADCAST_ID, Instruction.SYNC_WRITE, where + listed)
-
-    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
-        """Return the packet that reads the same registers of several servos."""
-        where = address.to_bytes(2, "little") + size.to_bytes(2, "little")
-        return self.build(BROADCAST_ID, Instruction.SYNC_READ, where + bytes(ids))
 
     def feed(self, chunk: bytes) -> list[Status]:
         """Return the answers that are complete with these bytes."""
