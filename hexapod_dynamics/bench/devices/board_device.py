@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import struct
-import termios
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,12 +22,12 @@ from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Command, Frame
 
-_SPEEDS = {115200: termios.B115200, 1000000: termios.B1000000}
 _LINE_BYTE = 10.0 / 115200  # [s] of the servos' own line
 _TURNAROUND = 0.0003  # [s] of a servo
 _PATIENCE = 0.004  # [s] for which the board waits for a servo's answer
 _THINKING = 0.0003  # [s] the board's delay from a request to the servos' line and back
 _START = 0.3  # [s] after a reset in which the board is silent
+_IMU_RATE, _JITTER = 100.0, 0.002  # [1/s] of the IMU's frames, [s] their largest delay
 _LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
 _READS = {
     0x05: (Command.POS_READ, "<h"),
@@ -70,8 +69,7 @@ class BoardImu:
 class BoardDevice(SerialDevice):
     """A board on a pty; `link` is the stable path to open.
 
-    link, session: as in SerialDevice. imu_rate [1/s]: rate of the IMU frames, 0 without an IMU; usb_jitter [s]:
-    their largest delay. on_frame(frame, time): called in the device's thread for each frame that the servos hear.
+    link, session: as in SerialDevice.
     """
 
     def __init__(
@@ -80,32 +78,24 @@ class BoardDevice(SerialDevice):
         sensor: VirtualMpu6050,
         link: str | os.PathLike,
         *,
-        baudrate: int = 1_000_000,
-        imu_rate: float = 100.0,
-        usb_jitter: float = 0.002,
-        on_frame: Callable[[Frame, float], object] | None = None,
         session: str = "",
     ) -> None:
-        super().__init__(link, baudrate, session)
-        self.servos, self.on_frame = servos, on_frame
-        self.baudrate = baudrate
+        super().__init__(link, 1_000_000, session)
+        self.servos = servos
         self.imu = BoardImu(sensor, I2cFaults())
         self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
-        self._imu_rate, self._jitter = imu_rate, usb_jitter
         self._heard = bytearray()
-        self._host_busy = 0.0  # [s] time until which the host's bytes are on the wire
         self._line_free = 0.0  # [s] time at which the servos' line is free
         self._starting_until = 0.0
         self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
 
     def start(self) -> None:
         """Make the port, serve it, and report battery and IMU from now on."""
-        for register, value in chip.Mpu6050Settings(rate=self._imu_rate or 100.0).registers.items():
+        for register, value in chip.Mpu6050Settings(rate=_IMU_RATE).registers.items():
             self.imu.sensor.write(register, value)
         now = time.monotonic()
-        if self._imu_rate:
-            self.at(now, self._say_imu, -1.0)
+        self.at(now, self._say_imu, -1.0)
         self.at(now, self._say_battery, -1.0)
         super().start()
 
@@ -130,9 +120,8 @@ class BoardDevice(SerialDevice):
 
     def receive(self, data: bytes, now: float) -> None:
         """Take the host's bytes one by one; each complete frame takes effect when its last byte is in."""
-        self._host_busy = max(now, self._host_busy) + len(data) * self.byte_time
-        heard = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
-        self._heard += heard
+        self.occupy(len(data), now)
+        self._heard += self.hears(data)
         if now < self._starting_until or self.mute:
             self._heard.clear()
         while (taken := self._take()) is not None:
@@ -141,7 +130,7 @@ class BoardDevice(SerialDevice):
             if function == 2 and len(payload) == 8:
                 self.beeps.append(struct.unpack("<4H", payload))
             elif function == 5 and payload:
-                self.at(self._host_busy, partial(self._obey, payload), self._host_busy)
+                self.at(self.host_busy, partial(self._obey, payload), self.host_busy)
 
     def _take(self) -> tuple[int, bytes] | None:
         """Return function and data of the next received frame, None if there is none."""
@@ -160,16 +149,9 @@ class BoardDevice(SerialDevice):
             del heard[0]
         return None
 
-    def host_flushed(self, now: float) -> None:
-        """Drop the bytes that the host has flushed before its UART sent them."""
-        until = min(self._host_busy, now + 32 * self.byte_time)
-        if until < self._host_busy:
-            self._host_busy = until
-            self._heard.clear()
-            self.drop_events(until)
-
-    def _same_speed(self) -> bool:
-        return self.host_speed() == _SPEEDS[self.baudrate]
+    def cut_off(self, until: float) -> None:
+        """Forget half a frame."""
+        self._heard.clear()
 
     # The servos' line ------------------------------------------------------------------------------------------------
 
@@ -196,23 +178,20 @@ class BoardDevice(SerialDevice):
         if begin - when > _LONGEST_QUEUE:
             return
         self._line_free = begin + size * _LINE_BYTE
-        self.at(self._line_free, partial(self._execute, sent), self._host_busy)
+        self.at(self._line_free, partial(self._execute, sent), self.host_busy)
 
     def _execute(self, sent: Frame, when: float) -> list[bytes]:
         silent = self.faults.silent
         if sent.servo_id in silent:
             return []
-        answers = self.servos.execute(sent, when, deaf=silent)
-        if self.on_frame is not None:
-            self.on_frame(sent, when)
-        return answers
+        return self.servos.execute(sent, when, deaf=silent)
 
     def _ask(self, command: int, servo_id: int, when: float) -> None:
         lx_command = _READS[command][0]
         begin = max(when + _THINKING, self._line_free)
         end = begin + (6 + lx_frames.reply_size(lx_command)) * _LINE_BYTE + _TURNAROUND
         self._line_free = end
-        self.at(end, partial(self._answer, command, servo_id), self._host_busy)
+        self.at(end, partial(self._answer, command, servo_id), self.host_busy)
 
     def _answer(self, command: int, servo_id: int, when: float) -> None:
         lx_command, layout = _READS[command]
@@ -234,7 +213,7 @@ class BoardDevice(SerialDevice):
 
     def _say(self, data: bytes) -> None:
         if time.monotonic() >= self._starting_until and not self.mute:
-            self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
+            self.speak(data)
 
     def _report(self, function: int, data: bytes) -> None:
         now = time.monotonic()
@@ -248,9 +227,9 @@ class BoardDevice(SerialDevice):
             settings = chip.Mpu6050Settings()
             a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
             data = frame(7, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
-            late = when + self.faults.random.random() * self._jitter
+            late = when + self.faults.random.random() * _JITTER
             self.at(late, lambda _: self._say(data), -1.0)
-        self.at(when + 1.0 / self._imu_rate, self._say_imu, -1.0)
+        self.at(when + 1.0 / _IMU_RATE, self._say_imu, -1.0)
 
     def _say_battery(self, when: float) -> None:
         millivolts = round(1000.0 * float(self.servos.voltage.max()))

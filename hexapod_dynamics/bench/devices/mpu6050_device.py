@@ -25,6 +25,7 @@ from hexapod_dynamics.errors import DeviceError
 
 _GYRO_LSB = [lsb / math.radians(1.0) for lsb in chip.GYRO_RANGES.values()]  # per rad/s
 _ACCEL_LSB = [lsb / chip.STANDARD_GRAVITY for lsb in chip.ACCEL_RANGES.values()]  # per m/s^2
+_ADDRESS, _CLOCK = 0x68, 100e3  # on the I2C bus; speed of this bus [Hz]
 _TEMPERATURE_UNIT, _TEMPERATURE_ZERO = 340.0, 36.53
 
 
@@ -154,14 +155,11 @@ class I2cFaults:
 
 
 class I2cBusDevice:
-    """Serves the chip at I2C address `address` over the socket at `path`, at `clock` [Hz]."""
+    """Serves the chip over the socket at `path`."""
 
-    def __init__(
-        self, sensor: VirtualMpu6050, path: str | os.PathLike, *, address: int = 0x68, clock: float = 100e3
-    ) -> None:
+    def __init__(self, sensor: VirtualMpu6050, path: str | os.PathLike) -> None:
         self.sensor, self.path, self.faults = sensor, Path(path), I2cFaults()
         self.exchanges = 0
-        self._address, self._clock = address, clock
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None
         self._stopping = False
@@ -219,8 +217,8 @@ class I2cBusDevice:
         self.exchanges += 1
         count = min(value, 32) if operation == READ_BLOCK else 1
         # Address, register, (address again,) data: nine clocks each.
-        time.sleep((3 + count if operation != WRITE_BYTE else 3) * 9 / self._clock)
-        error = self.faults.draw_error() if address == self._address else 121
+        time.sleep((3 + count if operation != WRITE_BYTE else 3) * 9 / _CLOCK)
+        error = self.faults.draw_error() if address == _ADDRESS else 121
         if error:
             return bytes((error,))
         if operation == WRITE_BYTE:

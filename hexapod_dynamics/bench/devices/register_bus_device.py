@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import termios
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,11 +19,6 @@ from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 _BROADCAST = 254
 _PING, _READ, _WRITE, _SYNC_READ, _SYNC_WRITE, _BULK_READ = 1, 2, 3, 0x82, 0x83, 0x92
 _TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
-_SPEEDS = {
-    57600: termios.B57600,
-    115200: termios.B115200,
-    1_000_000: termios.B1000000,
-}
 _TURN = 2.0 * math.pi
 
 
@@ -142,15 +136,12 @@ class RegisterBusDevice(SerialDevice):
         model: str,
         link: str | os.PathLike,
         *,
-        baudrate: int = 1_000_000,
         session: str = "",
         on_write: Callable[[int, int, bytes, float], object] | None = None,
     ) -> None:
-        super().__init__(link, baudrate, session)
+        super().__init__(link, 1_000_000, session)
         self.servos, self.model, self.on_write = servos, MODELS[model], on_write
-        self.baudrate = baudrate
         self._heard = bytearray()
-        self._host_busy = 0.0
         self._spoken_until = 0.0
         self._memory = [bytearray(256) for _ in range(len(servos))]
         with servos.lock:
@@ -166,29 +157,23 @@ class RegisterBusDevice(SerialDevice):
 
     def receive(self, data: bytes, now: float) -> None:
         """Take the host's bytes; each packet takes effect when its last byte is out."""
-        begin = max(now, self._host_busy)
-        self._host_busy = begin + len(data) * self.byte_time
+        begin = self.occupy(len(data), now)
         if now - self._spoken_until > 0.02:  # a servo forgets half a packet after a pause
             self._heard.clear()
-        same = self.host_speed() == _SPEEDS[self.baudrate]
-        heard = self.faults.noisy(data) if same else bytes(byte & 0x55 for byte in data)
+        heard = self.hears(data)
         if self.faults.echo:
-            self.at(self._host_busy, lambda _: self.say(heard), self._host_busy)
+            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
         held = len(self._heard)
         self._heard += heard
-        self._spoken_until = self._host_busy
+        self._spoken_until = self.host_busy
         find = self._find_1 if self.model.protocol == 1 else self._find_2
         for request in list(find()):
-            end = min(begin + max(0, request.end - held) * self.byte_time, self._host_busy)
+            end = min(begin + max(0, request.end - held) * self.byte_time, self.host_busy)
             self.at(end, partial(self._obey, request), end)
 
-    def host_flushed(self, now: float) -> None:
-        """Drop the bytes that the host has flushed before its UART sent them."""
-        until = min(self._host_busy, now + 32 * self.byte_time)
-        if until < self._host_busy:
-            self._host_busy = until
-            self._heard.clear()
-            self.drop_events(until)
+    def cut_off(self, until: float) -> None:
+        """Forget half a packet."""
+        self._heard.clear()
 
     def _find_1(self) -> Iterator[Request]:
         heard, gone = self._heard, 0
@@ -280,12 +265,8 @@ class RegisterBusDevice(SerialDevice):
             self.counters.collisions += 1
             data = bytes(a & b for a, b in zip(*packets[:2], strict=False))
         self.counters.answers += 1
-        self.at(end, lambda _: self._speak(data), end)
+        self.at(end, lambda _: self.speak(data), end)
         return end
-
-    def _speak(self, data: bytes) -> None:
-        same = self.host_speed() == _SPEEDS[self.baudrate]
-        self.say(self.faults.noisy(data) if same else bytes(byte & 0x2A for byte in data))
 
     def _status(self, i: int, data: bytes) -> bytes:
         error, servo_id = self._error(i), int(self.servos.ids[i])

@@ -24,11 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexapod_dynamics.bench.devices.timing import set_timer_slack
-from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
+from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
+_SPEEDS = {115200: termios.B115200, 1_000_000: termios.B1000000}
 
 
 @dataclass
@@ -104,7 +105,8 @@ class SerialDevice(ABC):
     def __init__(self, link: str | os.PathLike, baudrate: int, session: str = "") -> None:
         self.link = Path(link)
         self.faults, self.counters = BusFaults(), BusCounters()
-        self.byte_time = BITS_PER_BYTE / baudrate
+        self.baudrate, self.byte_time = baudrate, BITS_PER_BYTE / baudrate
+        self.host_busy = 0.0  # monotonic time [s] until which the wire carries the host's bytes
         self._session = session
         self._claim: PortClaim | None = None
         self._events: list[Event] = []
@@ -125,8 +127,10 @@ class SerialDevice(ABC):
         """
 
     @abstractmethod
-    def host_flushed(self, now: float) -> None:
-        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
+    def cut_off(self, until: float) -> None:
+        """Forget the beginning of a packet whose end the host has flushed; `until`: monotonic time [s] of the last byte
+        that was transmitted.
+        """
 
     # Life ------------------------------------------------------------------------------------------------------------
 
@@ -201,10 +205,31 @@ class SerialDevice(ABC):
 
     # The wire --------------------------------------------------------------------------------------------------------
 
-    def host_speed(self) -> int:
-        """Speed constant (termios.B...) that the host has set on its end; 0 while the device is unplugged."""
+    def occupy(self, count: int, now: float) -> float:
+        """Put this number of bytes of the host on the wire, behind those that are on it; return when they begin [s]."""
+        begin = max(now, self.host_busy)
+        self.host_busy = begin + count * self.byte_time
+        return begin
+
+    def hears(self, data: bytes) -> bytes:
+        """Return the host's bytes as the device receives them; garbage if the host has another speed."""
+        return self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
+
+    def speak(self, data: bytes) -> None:
+        """Let the host receive these bytes over the line; garbage if it has another speed."""
+        self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
+
+    def _same_speed(self) -> bool:
         with self._lock:
-            return termios.tcgetattr(self._slave)[4] if self._slave >= 0 else 0
+            return self._slave >= 0 and termios.tcgetattr(self._slave)[4] == _SPEEDS[self.baudrate]
+
+    def _host_flushed(self, now: float) -> None:
+        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
+        until = min(self.host_busy, now + UART_FIFO * self.byte_time)
+        if until < self.host_busy:
+            self.host_busy = until
+            self.drop_events(until)
+            self.cut_off(until)
 
     def at(self, when: float, action: Callable[[float], object], end: float, urgent: bool = True) -> None:
         """Call action(when) in the device's thread at the monotonic time `when` [s]; see Event."""
@@ -254,7 +279,7 @@ class SerialDevice(ABC):
         now = time.monotonic()
         status, data = data[:1], data[1:]  # of the pty's packet mode
         if status and status[0] & termios.TIOCPKT_FLUSHWRITE:
-            self.host_flushed(now)
+            self._host_flushed(now)
         if data:
             self.receive(data, now)
 

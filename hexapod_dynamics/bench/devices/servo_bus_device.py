@@ -17,7 +17,6 @@ from hexapod_dynamics.bench.devices.serial_device import SerialDevice
 from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx.frames import Frame
-from hexapod_dynamics.drivers.servos.serial_link import UART_FIFO
 
 _PAUSE = 0.005  # [s] a servo forgets half a frame after this much silence
 
@@ -34,29 +33,26 @@ class ServoBusDevice(SerialDevice):
         servos: VirtualServos,
         link: str | os.PathLike,
         *,
-        baudrate: int = lx_frames.DEFAULT_BAUDRATE,
         turnaround: float = 0.0003,
         on_frame: Callable[[Frame, float], object] | None = None,
         session: str = "",
     ) -> None:
-        super().__init__(link, baudrate, session)
+        super().__init__(link, lx_frames.DEFAULT_BAUDRATE, session)
         self.servos, self.on_frame = servos, on_frame
         self._turnaround = turnaround
         self._parser = lx_frames.FrameParser()
-        self._host_busy = 0.0  # the wire carries the host's bytes until then
         self._spoken: deque[tuple[float, float]] = deque(maxlen=8)  # (begin, end) of the last transmissions
 
     def receive(self, data: bytes, now: float) -> None:
         """Put the host's bytes on the wire; each frame takes effect when its last byte is out."""
-        if now - self._host_busy > _PAUSE:
+        if now - self.host_busy > _PAUSE:
             self._parser.reset()
-        begin = max(now, self._host_busy)
-        self._host_busy = begin + len(data) * self.byte_time
-        self._spoken.append((begin, self._host_busy))
+        begin = self.occupy(len(data), now)
+        self._spoken.append((begin, self.host_busy))
         heard = self.faults.noisy(data)
         if self.faults.echo:
-            self.at(self._host_busy, lambda _: self.say(heard), self._host_busy)
-        first, offset = self._host_busy - len(heard) * self.byte_time, self._parser.fed
+            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
+        first, offset = self.host_busy - len(heard) * self.byte_time, self._parser.fed
         for frame in self._parser.feed(heard):
             when = end = first + max(0, frame.end - offset) * self.byte_time
             if frame.command in lx_frames.READS:
@@ -67,16 +63,12 @@ class ServoBusDevice(SerialDevice):
             urgent = frame.command != lx_frames.Command.MOVE_TIME_WAIT_WRITE
             self.at(when, partial(self._happen, frame), end, urgent)
 
-    def host_flushed(self, now: float) -> None:
-        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
-        until = min(self._host_busy, now + UART_FIFO * self.byte_time)
-        if until < self._host_busy:
-            self._host_busy = until
-            self.drop_events(until)
-            for _ in range(len(self._spoken)):
-                begin, end = self._spoken.popleft()
-                self._spoken.append((begin, min(end, until)))
-            self._parser.reset()
+    def cut_off(self, until: float) -> None:
+        """Shorten what is on the wire, and forget half a frame."""
+        for _ in range(len(self._spoken)):
+            begin, end = self._spoken.popleft()
+            self._spoken.append((begin, min(end, until)))
+        self._parser.reset()
 
     def _happen(self, frame: Frame, when: float) -> None:
         self.counters.frames += 1

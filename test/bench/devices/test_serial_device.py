@@ -13,7 +13,7 @@ class Silent(SerialDevice):
     def receive(self, data, now):
         """Ignore it."""
 
-    def host_flushed(self, now):
+    def cut_off(self, until):
         """Forget nothing."""
 
 

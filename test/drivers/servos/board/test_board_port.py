@@ -50,7 +50,7 @@ class OtherDevice(SerialDevice):
         self.heard += data
         self.say(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
 
-    def host_flushed(self, now):
+    def cut_off(self, until):
         pass
 
 
