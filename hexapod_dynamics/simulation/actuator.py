@@ -20,54 +20,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.simulation.servo_kernel import (
-    DAMPING,
-    DEAD_BAND,
-    DRIVEN,
-    LOADED,
-    LOWER,
-    NUMBERS,
-    RATE,
-    SATURATED,
-    SERVO,
-    SETPOINT,
-    SPEED,
-    SPEED_LIMIT,
-    STIFFNESS,
-    STOPPED,
-    TARGET,
-    TORQUE,
-    TORQUE_LIMIT,
-    UPPER,
-    command,
-    move_setpoints,
-)
-
-__all__ = [
-    "DAMPING",
-    "DEAD_BAND",
-    "DRIVEN",
-    "LOADED",
-    "LOWER",
-    "NUMBERS",
-    "RATE",
-    "SATURATED",
-    "SERVO",
-    "SETPOINT",
-    "SPEED",
-    "SPEED_LIMIT",
-    "STIFFNESS",
-    "STOPPED",
-    "TARGET",
-    "TORQUE",
-    "TORQUE_LIMIT",
-    "UPPER",
-    "DelayLine",
-    "command",
-    "move_setpoints",
-    "set_driven",
-    "take_over",
-]
+from hexapod_dynamics.simulation.servo_kernel import DRIVEN, LOADED, SETPOINT, SPEED, TARGET
 
 
 def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> None:

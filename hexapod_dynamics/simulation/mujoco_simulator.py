@@ -16,7 +16,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation import actuator, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
 from hexapod_dynamics.simulation.returned_parts import place_returned
@@ -137,8 +137,8 @@ class MujocoSimulator(RobotSimulator):
         self.nu[:] = 0.0
         self._settle_locked()
         actuator.set_driven(self._servos, self._true_morphology, self.q)
-        self._servos[:, actuator.SETPOINT] = self._servos[:, actuator.TARGET] = self.q
-        self._servos[:, [actuator.RATE, actuator.SPEED]] = 0.0
+        self._servos[:, servo_kernel.SETPOINT] = self._servos[:, servo_kernel.TARGET] = self.q
+        self._servos[:, [servo_kernel.RATE, servo_kernel.SPEED]] = 0.0
         if self._law is not None:
             self._law.reset(self.q)
         self._delayed.clear()
@@ -197,7 +197,7 @@ class MujocoSimulator(RobotSimulator):
             if self.gait is not None:
                 self._command_from_gait()
             self._delayed.execute(self.time, self._servos, self._servo)
-            actuator.move_setpoints(self._servos, self.timestep)
+            servo_kernel.move_setpoints(self._servos, self.timestep)
             self._apply_servos()
             if pushed:
                 self._apply_wrench()
@@ -258,15 +258,15 @@ class MujocoSimulator(RobotSimulator):
                 targets = np.round(targets / self._resolution) * self._resolution
             targets = targets - self._zeros
             for joint in range(targets.size):
-                self._execute(actuator.command, joint, float(targets[joint]), duration)
+                self._execute(servo_kernel.command, joint, float(targets[joint]), duration)
         self._since_command = (self._since_command + 1) % self._command_steps
 
     def _apply_law(self, law: ServoLaw) -> None:
         """Compute the servos' position loops and set their friction; the actuator's control is the loop's torque."""
         servos, data = self._servos, self.data
-        on = servos[self._joints, actuator.LOADED] * servos[self._joints, actuator.DRIVEN]
+        on = servos[self._joints, servo_kernel.LOADED] * servos[self._joints, servo_kernel.DRIVEN]
         if (on != self._loaded_now).any():
-            drag = self._servo[actuator.DAMPING]
+            drag = self._servo[servo_kernel.DAMPING]
             self.model.actuator_gainprm[self._actuators, 0] = 1.0
             self.model.actuator_biasprm[self._actuators, 1] = 0.0
             self.model.actuator_biasprm[self._actuators, 2] = -np.where(on, law.damping, drag)
@@ -276,7 +276,7 @@ class MujocoSimulator(RobotSimulator):
         here = self.q.copy()
         here[self._joints] = data.qpos[self._qpos]
         law.follow(here)
-        torques = law.drive(servos[:, actuator.SETPOINT], servos[:, actuator.RATE])[self._joints]
+        torques = law.drive(servos[:, servo_kernel.SETPOINT], servos[:, servo_kernel.RATE])[self._joints]
         data.ctrl[self._actuators] = on * torques
         if law.scale:
             rates = data.qvel[self._qvel]
@@ -294,19 +294,20 @@ class MujocoSimulator(RobotSimulator):
             self._apply_law(self._law)
             return
         servos, servo, joints = self._servos, self._servo, self._joints
-        on = servos[joints, actuator.LOADED] * servos[joints, actuator.DRIVEN]
+        on = servos[joints, servo_kernel.LOADED] * servos[joints, servo_kernel.DRIVEN]
         if (on != self._loaded_now).any():
-            gain = on * servo[actuator.STIFFNESS]
+            gain = on * servo[servo_kernel.STIFFNESS]
             self.model.actuator_gainprm[self._actuators, 0] = gain
             self.model.actuator_biasprm[self._actuators, 1] = -gain
             self._loaded_now = on
-        control = servos[joints, actuator.SETPOINT]
+        control = servos[joints, servo_kernel.SETPOINT]
         if self._band:
             here = self.data.qpos[self._qpos]
             lag = control - here
             control = here + lag - np.clip(lag, -self._band, self._band)
-        if servo[actuator.STIFFNESS] > 0.0:
-            control = control + servo[actuator.DAMPING] / servo[actuator.STIFFNESS] * servos[joints, actuator.RATE]
+        stiffness, damping = servo[servo_kernel.STIFFNESS], servo[servo_kernel.DAMPING]
+        if stiffness > 0.0:
+            control = control + damping / stiffness * servos[joints, servo_kernel.RATE]
         self.data.ctrl[self._actuators] = control
 
     def _apply_wrench(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import actuator, loops
+from hexapod_dynamics.simulation import loops, servo_kernel
 from hexapod_dynamics.simulation.ground import LEVEL, SLOPE_X, Ground
 from hexapod_dynamics.simulation.step import StepMemory
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
@@ -65,8 +65,8 @@ class Predictor:
         world = self._model.world
         self._ahead = StepMemory(self._model.workspace, self._ahead_world, self._ahead_state)
         self.position, self.rotation, self.q, self.nu = self._model.state
-        self.setpoints = world.servos[:, actuator.SETPOINT]
-        self.joint_torques = world.servos[:, actuator.TORQUE]
+        self.setpoints = world.servos[:, servo_kernel.SETPOINT]
+        self.joint_torques = world.servos[:, servo_kernel.TORQUE]
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
     def __getstate__(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class Predictor:
     def set_dead_band(self, band: float) -> None:
         """Set the dead band of the model's servos [rad]."""
         for world in (self._model.world, self._ahead_world):
-            world.servo[actuator.DEAD_BAND] = band
+            world.servo[servo_kernel.DEAD_BAND] = band
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import actuator
+from hexapod_dynamics.simulation import actuator, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
@@ -187,7 +187,7 @@ class RobotSimulator(ABC):
     @property
     @abstractmethod
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """State of the servos (n, NUMBERS) and their common parameters (SERVO,); see actuator.py."""
+        """State of the servos (n, NUMBERS) and their common parameters (SERVO,); see servo_kernel.py."""
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class RobotSimulator(ABC):
     @property
     def setpoints(self) -> np.ndarray:
         """Present set-points of the servos (n,) [rad], as angles of the joints."""
-        return self._servo_arrays[0][:, actuator.SETPOINT]
+        return self._servo_arrays[0][:, servo_kernel.SETPOINT]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
@@ -247,15 +247,15 @@ class RobotSimulator(ABC):
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
-        self._execute(actuator.command, joint, float(target - self._zeros[joint]), float(duration))
+        self._execute(servo_kernel.command, joint, float(target - self._zeros[joint]), float(duration))
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
         row = self._servo_arrays[0][joint]
-        if loaded and row[actuator.LOADED] == 0.0:
-            row[[actuator.SETPOINT, actuator.TARGET]] = self.q[joint]
-            row[actuator.SPEED] = 0.0
-        row[actuator.LOADED] = 1.0 if loaded else 0.0
+        if loaded and row[servo_kernel.LOADED] == 0.0:
+            row[[servo_kernel.SETPOINT, servo_kernel.TARGET]] = self.q[joint]
+            row[servo_kernel.SPEED] = 0.0
+        row[servo_kernel.LOADED] = 1.0 if loaded else 0.0
 
     def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
         """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].

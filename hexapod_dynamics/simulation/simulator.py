@@ -12,7 +12,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector
-from hexapod_dynamics.simulation import actuator, loops
+from hexapod_dynamics.simulation import loops, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
@@ -44,7 +44,7 @@ class Simulator(RobotSimulator):
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
         self._state = self._model.state
         band = self.truth.deadband * robot.servo.resolution + math.radians(self.truth.zone)
-        self._model.world.servo[actuator.DEAD_BAND] = band
+        self._model.world.servo[servo_kernel.DEAD_BAND] = band
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
@@ -115,7 +115,7 @@ class Simulator(RobotSimulator):
     @property
     def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
-        return self._model.world.servos[:, actuator.TORQUE]
+        return self._model.world.servos[:, servo_kernel.TORQUE]
 
     @property
     def foot_forces(self) -> np.ndarray:

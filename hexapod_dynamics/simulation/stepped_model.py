@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.dynamics.workspace import BODY, EXTERNAL
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import actuator, loops
+from hexapod_dynamics.simulation import actuator, loops, servo_kernel
 from hexapod_dynamics.simulation.damage import change_morphology, settle
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.step import StepMemory
@@ -73,7 +73,7 @@ class SteppedModel:
         for array in (world.acceleration, world.foot_forces, world.ground_force, world.friction_memory):
             array[:] = 0.0
         world.contact_count[:] = 0
-        world.servos[:, [actuator.TORQUE, actuator.SATURATED, actuator.STOPPED]] = 0.0
+        world.servos[:, [servo_kernel.TORQUE, servo_kernel.SATURATED, servo_kernel.STOPPED]] = 0.0
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology between two steps; momentum is conserved, see damage.py."""

@@ -10,7 +10,9 @@ import numpy as np
 
 from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation.actuator import (
+from hexapod_dynamics.simulation.contact import CORNERS, STICTION_VISCOSITY
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.servo_kernel import (
     DAMPING,
     DRIVEN,
     LOADED,
@@ -22,8 +24,6 @@ from hexapod_dynamics.simulation.actuator import (
     TORQUE_LIMIT,
     UPPER,
 )
-from hexapod_dynamics.simulation.contact import CORNERS, STICTION_VISCOSITY
-from hexapod_dynamics.simulation.ground import Ground
 
 # State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
 # rates. World: the environment of the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
