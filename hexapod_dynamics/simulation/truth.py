@@ -16,34 +16,6 @@ from hexapod_dynamics.simulation.ground import LARGEST_SEED, Ground
 from hexapod_dynamics.simulation.servo_friction import MODELS
 from hexapod_dynamics.simulation.terrain import ALLOWED, ground_values
 
-# Field: smallest and largest value, unit.
-RANGES = {
-    "mass": (0.2, 5.0, ""),
-    "payload": (0.0, 5.0, "kg"),
-    "payload_x": (-0.5, 0.5, "m"),
-    "payload_y": (-0.5, 0.5, "m"),
-    "payload_z": (-0.5, 0.5, "m"),
-    "stiffness": (0.05, 10.0, ""),
-    "friction": (0.0, 5.0, ""),
-    "deadband": (0.0, 20.0, "counts"),
-    "delay": (0.0, 0.5, "s"),
-    "slope": (-45.0, 45.0, "degrees"),
-    "slope_yaw": (-360.0, 360.0, "degrees"),
-    "rough": (0.0, 0.1, "m"),
-    "seed": (0, LARGEST_SEED, ""),
-    "lag": (0.0, 0.1, "s"),
-    "ff": (0.0, 1.0, ""),
-    "zone": (0.0, 5.0, "degrees"),
-    "hysteresis": (0.0, 5.0, "degrees"),
-    "zero": (0.0, 10.0, "degrees"),
-    "servo_friction": (0.0, 5.0, ""),
-    "friction_model": (0, 6, ""),
-    "servo_spread": (0.0, 0.5, ""),
-    "link_masses": (0.0, 0.9, ""),
-    "link_centres": (0.0, 1.0, ""),
-    "imu_tilt": (0.0, 20.0, "degrees"),
-    "gyro_bias": (0.0, 20.0, "degrees/s"),
-}
 WHOLE_NUMBERS = ("seed", "friction_model")
 # The fields that make the servos a ServoLaw instead of the springs of the model.
 _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_friction": 0.0, "servo_spread": 0.0}
@@ -51,6 +23,11 @@ _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_f
 SERVOS = {"real": 1.0, "half": 0.5}
 # Separate random streams of a seed, so that a new draw does not change the others.
 _ZEROS, _LINKS, _IMU, _PRESET, _CENTRES, _STIFFNESSES = range(1, 7)
+
+
+def _number(default: float, low: float, high: float, unit: str = "") -> Any:
+    """A number of a Truth, with its smallest and largest value and its unit."""
+    return dataclasses.field(default=default, metadata={"range": (low, high, unit)})
 
 
 @dataclass(frozen=True)
@@ -74,31 +51,31 @@ class Truth:
     of gyration. imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
     """
 
-    mass: float = 1.0
-    payload: float = 0.0
-    payload_x: float = 0.0
-    payload_y: float = 0.0
-    payload_z: float = 0.03
-    stiffness: float = 1.0
-    friction: float = 0.6
-    deadband: float = 0.0
-    delay: float = 0.0
-    slope: float = 0.0
-    slope_yaw: float = 0.0
-    rough: float = 0.0
-    seed: int = 0
-    lag: float = 0.0
-    ff: float = 1.0
-    zone: float = 0.0
-    hysteresis: float = 0.0
-    zero: float = 0.0
-    servo_friction: float = 0.0
-    friction_model: int = 6
-    servo_spread: float = 0.0
-    link_masses: float = 0.0
-    link_centres: float = 0.0
-    imu_tilt: float = 0.0
-    gyro_bias: float = 0.0
+    mass: float = _number(1.0, 0.2, 5.0)
+    payload: float = _number(0.0, 0.0, 5.0, "kg")
+    payload_x: float = _number(0.0, -0.5, 0.5, "m")
+    payload_y: float = _number(0.0, -0.5, 0.5, "m")
+    payload_z: float = _number(0.03, -0.5, 0.5, "m")
+    stiffness: float = _number(1.0, 0.05, 10.0)
+    friction: float = _number(0.6, 0.0, 5.0)
+    deadband: float = _number(0.0, 0.0, 20.0, "counts")
+    delay: float = _number(0.0, 0.0, 0.5, "s")
+    slope: float = _number(0.0, -45.0, 45.0, "degrees")
+    slope_yaw: float = _number(0.0, -360.0, 360.0, "degrees")
+    rough: float = _number(0.0, 0.0, 0.1, "m")
+    seed: int = _number(0, 0, LARGEST_SEED)
+    lag: float = _number(0.0, 0.0, 0.1, "s")
+    ff: float = _number(1.0, 0.0, 1.0)
+    zone: float = _number(0.0, 0.0, 5.0, "degrees")
+    hysteresis: float = _number(0.0, 0.0, 5.0, "degrees")
+    zero: float = _number(0.0, 0.0, 10.0, "degrees")
+    servo_friction: float = _number(0.0, 0.0, 5.0)
+    friction_model: int = _number(6, 0, 6)
+    servo_spread: float = _number(0.0, 0.0, 0.5)
+    link_masses: float = _number(0.0, 0.0, 0.9)
+    link_centres: float = _number(0.0, 0.0, 1.0)
+    imu_tilt: float = _number(0.0, 0.0, 20.0, "degrees")
+    gyro_bias: float = _number(0.0, 0.0, 20.0, "degrees/s")
     terrain: str = "flat"
 
     def __post_init__(self) -> None:
@@ -238,6 +215,10 @@ class Truth:
     def payload_position(self) -> np.ndarray:
         """Position of the payload (3,), in base_link [m]."""
         return np.array([self.payload_x, self.payload_y, self.payload_z])
+
+
+# Name of each number: smallest and largest value, unit.
+RANGES = {field.name: field.metadata["range"] for field in dataclasses.fields(Truth) if field.metadata}
 
 
 def radii_of_gyration(mass: float, inertia: np.ndarray) -> np.ndarray:
