@@ -17,7 +17,7 @@ from hexapod_dynamics.damage import JointDamage
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Joint, Link
-from hexapod_dynamics.se3 import exp, skew
+from hexapod_dynamics.se3 import exp, pose, skew
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
@@ -55,6 +55,19 @@ class Branch:
     def limp(self) -> bool:
         """Whether the joint moves and its servo gives no torque."""
         return self.damage is not None and self.damage.limp
+
+    @property
+    def screw(self) -> NDArray[np.float64]:
+        """Twist (6,) of the child by its joint, linear first, in the child's axes; zero for a foot."""
+        if self.joint is None or self.joint.kind == "prismatic":
+            return np.concatenate([self.axis, np.zeros(3)])
+        return np.concatenate([self.joint.pitch * self.axis, self.axis])
+
+    @property
+    def at_zero(self) -> NDArray[np.float64]:
+        """Pose (4, 4) parent <- child at joint position zero, or at the position at which the joint is locked."""
+        at_zero = pose(self.rotation, self.position)
+        return at_zero if self.lock is None else at_zero @ exp(self.screw * self.lock)
 
 
 def link_frame(leg: str, link: str) -> str:
@@ -112,16 +125,6 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
     return tree
 
 
-def displacement(kind: str, axis: np.ndarray, position: float, pitch: float = 0.0) -> NDArray[np.float64]:
-    """Pose (4, 4) of a link's frame in the frame's pose at zero, for a joint position [rad or m] about or along
-    axis (3,).
-    """
-    axis = np.asarray(axis, float)
-    if kind == "prismatic":
-        return exp(np.concatenate([axis * position, np.zeros(3)]))
-    return exp(np.concatenate([axis * (pitch * position), axis * position]))
-
-
 class LinkTree:
     """Poses of all frames in their parents, as arrays: for tf and viewers."""
 
@@ -130,14 +133,14 @@ class LinkTree:
         self.branches = branches(robot, morphology)
         self.parents = [branch.parent for branch in self.branches]
         self.children = [branch.child for branch in self.branches]
-        self._at_zero = np.array([_at_zero(branch) for branch in self.branches]).reshape(-1, 4, 4)
+        self._at_zero = np.array([branch.at_zero for branch in self.branches]).reshape(-1, 4, 4)
         moving = [(k, b) for k, b in enumerate(self.branches) if b.joint is not None and b.lock is None]
         turning = [(k, b) for k, b in moving if b.joint is not None and b.joint.kind == "revolute"]
         self._turning = np.array([k for k, _ in turning], int)
         self._joints = np.array([b.index for _, b in turning], int)
         self._skew = np.array([skew(b.axis) for _, b in turning]).reshape(-1, 3, 3)
         self._skew2 = self._skew @ self._skew
-        self._others = [(k, b.joint, b.axis, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
+        self._others = [(k, b.screw, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
 
     def poses(self, q: np.ndarray) -> NDArray[np.float64]:
         """Poses (m, 4, 4) parent <- child for the positions q (n,) of all joints; entries of locked joints are
@@ -149,21 +152,13 @@ class LinkTree:
         angles = np.asarray(q, float)[self._joints][:, None, None]
         turns = np.eye(3) + np.sin(angles) * self._skew + (1.0 - np.cos(angles)) * self._skew2
         out[self._turning, :3, :3] = self._at_zero[self._turning, :3, :3] @ turns
-        for k, joint, axis, index in self._others:
-            out[k] = self._at_zero[k] @ displacement(joint.kind, axis, q[index], joint.pitch)
+        for k, screw, index in self._others:
+            out[k] = self._at_zero[k] @ exp(screw * q[index])
         return out
 
     def base_poses(self, q: np.ndarray) -> dict[str, NDArray[np.float64]]:
         """Poses {frame: (4, 4)} of all frames in base_link."""
         done = {"base_link": np.eye(4)}
-        for branch, pose in zip(self.branches, self.poses(q), strict=True):
-            done[branch.child] = done[branch.parent] @ pose
+        for branch, in_parent in zip(self.branches, self.poses(q), strict=True):
+            done[branch.child] = done[branch.parent] @ in_parent
         return done
-
-
-def _at_zero(branch: Branch) -> NDArray[np.float64]:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = branch.rotation, branch.position
-    if branch.lock is not None and branch.joint is not None:
-        return pose @ displacement(branch.joint.kind, branch.axis, branch.lock, branch.joint.pitch)
-    return pose

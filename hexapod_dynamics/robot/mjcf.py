@@ -14,10 +14,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
+from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import check_number, constant
-from hexapod_dynamics.robot.xml_text import checked_text
+from hexapod_dynamics.robot.xml_text import as_text, checked_text
 from hexapod_dynamics.se3 import quaternion_from_rotation
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def to_mjcf(
     tree = branches(robot, morphology)
     servo = robot.servo
     plane = f'<geom name="ground" type="plane" size="0 0 1" contype="{GROUND}" conaffinity="{ROBOT}"/>' if floor else ""
-    box = _text(0.5 * np.asarray(robot.body.box))
+    box = as_text(0.5 * np.asarray(robot.body.box))
     weight = (
-        f'<body name="payload" pos="{_text(payload_position)}">'
+        f'<body name="payload" pos="{as_text(payload_position)}">'
         f'<inertial pos="0 0 0" mass="{float(payload)!r}" diaginertia="1e-9 1e-9 1e-9"/></body>'
         if payload > 0.0
         else ""
@@ -77,7 +77,7 @@ def to_mjcf(
     <body name="base_link"><freejoint name="floating_base"/>
       {_inertial(robot.body.mass, robot.body.com, robot.body.inertia)}
       <geom name="base_link" type="box" size="{box}" {_collides()}/>
-      <site name="imu" pos="{_text(robot.imu.position)}"/>{weight}{legs}
+      <site name="imu" pos="{as_text(robot.imu.position)}"/>{weight}{legs}
     </body>
   </worldbody>
   <actuator>{actuators}</actuator>
@@ -95,15 +95,14 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
         if branch.joint is None or branch.link is None:  # the foot
             position = branch.position - np.array([FOOT_RADIUS, 0.0, 0.0])
             opening += (
-                f'<geom name="{_name(branch.child)}" type="sphere" size="{FOOT_RADIUS}" pos="{_text(position)}" '
-                f'{_collides()}/><site name="{_name(branch.child)}" pos="{_text(branch.position)}"/>'
+                f'<geom name="{_name(branch.child)}" type="sphere" size="{FOOT_RADIUS}" pos="{as_text(position)}" '
+                f'{_collides()}/><site name="{_name(branch.child)}" pos="{as_text(branch.position)}"/>'
             )
             continue
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = branch.rotation, branch.position
-        if branch.lock is not None:
-            pose = pose @ displacement(branch.joint.kind, branch.axis, branch.lock, branch.joint.pitch)
-        opening += f'<body name="{_name(branch.child)}" pos="{_text(pose[:3, 3])}" quat="{_quaternion(pose[:3, :3])}">'
+        pose = branch.at_zero
+        opening += (
+            f'<body name="{_name(branch.child)}" pos="{as_text(pose[:3, 3])}" quat="{_quaternion(pose[:3, :3])}">'
+        )
         if branch.lock is None:
             opening += _joint(branch, rotor_inertia)
         link = branch.link
@@ -113,7 +112,7 @@ def _links(chain: list[Branch], rotor_inertia: float) -> str:
             start, end = LINK_RADIUS, link.length - 1.5 * LINK_RADIUS
             opening += (
                 f'<geom name="{_name(branch.child)}" type="capsule" size="{LINK_RADIUS}" '
-                f'fromto="{_text([start, 0.0, 0.0, end, 0.0, 0.0])}" {_collides()}/>'
+                f'fromto="{as_text([start, 0.0, 0.0, end, 0.0, 0.0])}" {_collides()}/>'
             )
         closing += "</body>"
     return opening + closing
@@ -131,7 +130,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
         f'range="{float(max(joint.lower, -FAR))!r} {float(min(joint.upper, FAR))!r}"' if limited else 'limited="false"'
     )
     return (
-        f'<joint name="{_name(joint.name)}" type="{kind}" axis="{_text(branch.axis)}" {limits} '
+        f'<joint name="{_name(joint.name)}" type="{kind}" axis="{as_text(branch.axis)}" {limits} '
         f'armature="{float(joint.rotor_inertia or rotor_inertia)!r}"/>'
     )
 
@@ -151,18 +150,14 @@ def _actuator(branch: Branch, servo: Any) -> str:
 def _inertial(mass: float, com: np.ndarray, inertia: np.ndarray) -> str:
     i = np.asarray(inertia)
     full = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
-    return f'<inertial mass="{float(mass)!r}" pos="{_text(com)}" fullinertia="{_text(full)}"/>'
+    return f'<inertial mass="{float(mass)!r}" pos="{as_text(com)}" fullinertia="{as_text(full)}"/>'
 
 
 def _quaternion(rotation: np.ndarray) -> str:
     x, y, z, w = quaternion_from_rotation(rotation)
-    return _text([w, x, y, z])
+    return as_text([w, x, y, z])
 
 
 def _name(name: str) -> str:
     """Return a name as the value of an attribute."""
     return escape(checked_text(name), {'"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
-
-
-def _text(values: Any) -> str:
-    return " ".join(repr(float(value)) for value in values)

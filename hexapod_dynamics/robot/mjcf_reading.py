@@ -21,7 +21,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.parts import DRAKE, Contact, Imu, Servo
+from hexapod_dynamics.robot.urdf import write_inertial
 from hexapod_dynamics.robot.urdf_reading import robot_arguments
+from hexapod_dynamics.robot.xml_text import as_text
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_from_quaternion
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
@@ -44,7 +46,7 @@ def mjcf_arguments(
     gravity = float(np.linalg.norm(model.opt.gravity))
     urdf = ET.tostring(_as_urdf(mujoco, model, body), encoding="unicode")
     arguments = robot_arguments(urdf, legs, servo, contact, None, gravity, keep_frame)
-    moved = np.zeros(3) if keep_frame else -_centre(mujoco, model, body)
+    moved = np.zeros(3) if keep_frame else -_centre(model, body)
     return arguments | {"imu": imu or _imu(mujoco, model, body, moved)}
 
 
@@ -101,12 +103,8 @@ def _rotation(quaternion: np.ndarray) -> np.ndarray:
     return rotation_from_quaternion((x, y, z, w))
 
 
-def _numbers(values: Any) -> str:
-    return " ".join(repr(float(value)) for value in values)
-
-
 def _origin(parent: ET.Element, position: np.ndarray, rotation: np.ndarray) -> None:
-    ET.SubElement(parent, "origin", xyz=_numbers(position), rpy=_numbers(roll_pitch_yaw(rotation)))
+    ET.SubElement(parent, "origin", xyz=as_text(position), rpy=as_text(roll_pitch_yaw(rotation)))
 
 
 def _as_urdf(mujoco: Any, model: Any, body: int) -> ET.Element:
@@ -141,14 +139,9 @@ def _link(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndar
     link = ET.SubElement(root, "link", name=_name(mujoco, model, "body", index))
     if model.body_mass[index] <= 0.0:
         return
-    inertial = ET.SubElement(link, "inertial")
-    _origin(inertial, model.body_ipos[index] - anchor, np.eye(3))
     turn = _rotation(model.body_iquat[index])
     full = turn @ np.diag(model.body_inertia[index]) @ turn.T
-    full = 0.5 * (full + full.T)
-    ET.SubElement(inertial, "mass", value=repr(float(model.body_mass[index])))
-    moments = zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), full[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)], strict=True)
-    ET.SubElement(inertial, "inertia", {key: repr(float(value)) for key, value in moments})
+    write_inertial(link, model.body_mass[index], model.body_ipos[index] - anchor, 0.5 * (full + full.T))
 
 
 def _joint_kind(mujoco: Any, model: Any, index: int) -> tuple[str, np.ndarray]:
@@ -173,7 +166,7 @@ def _joint(mujoco: Any, model: Any, root: ET.Element, index: int, kind: str) -> 
     name = _name(mujoco, model, "joint", first)
     limited = bool(model.jnt_limited[first])
     joint = ET.SubElement(root, "joint", name=name, type=kind if limited or kind != "revolute" else "continuous")
-    ET.SubElement(joint, "axis", xyz=_numbers(model.jnt_axis[first]))
+    ET.SubElement(joint, "axis", xyz=as_text(model.jnt_axis[first]))
     low, high = model.jnt_range[first] if limited else (-math.inf, math.inf)
     if kind == "prismatic" and not limited:
         raise RobotError(f'joint {name}: a slide without a range; give it range="LOWER UPPER" in metres')
@@ -203,7 +196,7 @@ def _box(mujoco: Any, model: Any, root: ET.Element, body: int) -> None:
     if boxes:
         largest = max(boxes, key=lambda g: float(np.prod(model.geom_size[g])))
         collision = ET.SubElement(root.find("link"), "collision")  # type: ignore[arg-type]
-        size = _numbers(2.0 * model.geom_size[largest])
+        size = as_text(2.0 * model.geom_size[largest])
         ET.SubElement(ET.SubElement(collision, "geometry"), "box", size=size)
 
 
@@ -273,7 +266,7 @@ def _servo(mujoco: Any, model: Any) -> Servo:
     return Servo(float(stiffness), float(damping), float(torque), float(speed), RESOLUTION)
 
 
-def _centre(mujoco: Any, model: Any, body: int) -> np.ndarray:
+def _centre(model: Any, body: int) -> np.ndarray:
     """Return the centre of mass (3,) [m] of the main body and everything fixed to it, in the main body's frame."""
     total, moment = 0.0, np.zeros(3)
     poses = {body: (np.eye(3), np.zeros(3))}

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import urdf_shapes
-from hexapod_dynamics.robot.link_tree import Branch, branches, displacement
+from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import DRAKE, Joint
-from hexapod_dynamics.robot.xml_text import checked_text
+from hexapod_dynamics.robot.xml_text import as_text, checked_text
 from hexapod_dynamics.se3 import roll_pitch_yaw
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     for name, rgba in urdf_shapes.colours().items():
         ET.SubElement(ET.SubElement(root, "material", name=name), "color", rgba=rgba)
     body = ET.SubElement(root, "link", name="base_link")
-    _inertial(body, robot.body.mass, robot.body.com, robot.body.inertia)
+    write_inertial(body, robot.body.mass, robot.body.com, robot.body.inertia)
     urdf_shapes.body(body, robot)
     for branch in tree:
         _joint(root, robot, branch)
         element = ET.SubElement(root, "link", name=branch.child)
         if branch.link is not None:
-            _inertial(element, branch.link.mass, branch.link.com, branch.link.inertia)
+            write_inertial(element, branch.link.mass, branch.link.com, branch.link.inertia)
             urdf_shapes.link(element, branch)
     for joint in moving:
         if joint.rotor_inertia:
@@ -60,20 +60,17 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
 
 
 def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
-    joint, turn, offset = branch.joint, branch.rotation, branch.position
+    joint, pose = branch.joint, branch.at_zero
     if joint is not None and joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: URDF has no helical joint; revolute and prismatic joints can be written")
     moves = joint is not None and branch.lock is None
     name = joint.name if joint is not None else f"foot_joint_{branch.leg}"
     element = ET.SubElement(root, "joint", name=name, type=_kind(joint) if moves and joint else "fixed")
-    if joint is not None and branch.lock is not None:
-        moved = displacement(joint.kind, branch.axis, branch.lock)
-        turn, offset = turn @ moved[:3, :3], offset + turn @ moved[:3, 3]
-    ET.SubElement(element, "origin", xyz=_numbers(offset), rpy=_numbers(roll_pitch_yaw(turn)))
+    ET.SubElement(element, "origin", xyz=as_text(pose[:3, 3]), rpy=as_text(roll_pitch_yaw(pose[:3, :3])))
     ET.SubElement(element, "parent", link=branch.parent)
     ET.SubElement(element, "child", link=branch.child)
     if moves and joint is not None:
-        ET.SubElement(element, "axis", xyz=_numbers(branch.axis))
+        ET.SubElement(element, "axis", xyz=as_text(branch.axis))
         bounds = {"lower": joint.lower, "upper": joint.upper} if element.get("type") != "continuous" else {}
         bounds |= {"effort": robot.servo.torque_limit, "velocity": robot.servo.speed_limit}
         ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
@@ -103,13 +100,10 @@ def _transmission(root: ET.Element, joint: Joint) -> None:
     ET.SubElement(actuator, f"{{{DRAKE}}}rotor_inertia", value=repr(float(joint.rotor_inertia)))
 
 
-def _inertial(link: ET.Element, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
+def write_inertial(link: ET.Element, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
+    """Write mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m^2] to a link."""
     element = ET.SubElement(link, "inertial")
-    ET.SubElement(element, "origin", xyz=_numbers(com), rpy="0 0 0")
+    ET.SubElement(element, "origin", xyz=as_text(com), rpy="0 0 0")
     ET.SubElement(element, "mass", value=repr(float(mass)))
     places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
     ET.SubElement(element, "inertia", {name: repr(float(inertia[place])) for name, place in places.items()})
-
-
-def _numbers(values: Any) -> str:
-    return " ".join(repr(float(value) + 0.0) for value in values)

@@ -1,8 +1,9 @@
-"""Checks texts that are to be written to XML."""
+"""Texts that are written to XML: names are checked, numbers keep all their digits."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hexapod_dynamics.errors import RobotError
 
@@ -14,3 +15,8 @@ def checked_text(text: str) -> str:
     if NOT_IN_XML.search(text):
         raise RobotError(f"name {text!r}: it has a character that XML cannot have; rename it")
     return text
+
+
+def as_text(values: Iterable[float]) -> str:
+    """Return numbers with all their digits, separated by blanks; -0.0 as 0.0."""
+    return " ".join(repr(float(value) + 0.0) for value in values)

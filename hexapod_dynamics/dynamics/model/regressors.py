@@ -31,8 +31,8 @@ from hexapod_dynamics.dynamics.model.model_core import ModelCore
 from hexapod_dynamics.dynamics.model.selection import Selection
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.link_tree import Branch, LinkTree
-from hexapod_dynamics.se3 import exp, skew
+from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.se3 import skew
 
 Array = NDArray[np.float64]
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -265,12 +265,8 @@ class _MovingTree:
         self.at_zero = [(np.eye(3), np.zeros(3))]
         for branch in here:
             moves = bool(morphology.moving_mask[branch.index])
-            self.joints.append((branch.index, 6 + int(rates[branch.index]), _screw(branch)) if moves else None)
-            at_zero = np.eye(4)
-            at_zero[:3, :3], at_zero[:3, 3] = branch.rotation, branch.position
-            if branch.lock is not None and branch.joint is not None:
-                at_zero = at_zero @ exp(_screw(branch) * branch.lock)
-            self.at_zero.append((at_zero[:3, :3], at_zero[:3, 3]))
+            self.joints.append((branch.index, 6 + int(rates[branch.index]), branch.screw) if moves else None)
+            self.at_zero.append((branch.at_zero[:3, :3], branch.at_zero[:3, 3]))
         self.size = 6 + int(morphology.moving_mask.sum())
 
     def motion(self, q: Array, nu: Array, nudot: Array, up: Array) -> _Motion:
@@ -362,15 +358,6 @@ class _MovingTree:
 @lru_cache(maxsize=64)
 def _tree_of(robot: Robot, morphology: Morphology) -> _MovingTree:
     return _MovingTree(robot, morphology)
-
-
-def _screw(branch: Branch) -> Array:
-    """Screw (6,) of a branch's joint in the axes of its link."""
-    if branch.joint is None:
-        raise DynamicsError(f"{branch.child} has no joint")
-    if branch.joint.kind == "prismatic":
-        return np.concatenate([branch.axis, np.zeros(3)])
-    return np.concatenate([branch.joint.pitch * branch.axis, branch.axis])
 
 
 def _displacements(screw: Array, positions: Array) -> tuple[Array, Array]:
