@@ -2,12 +2,10 @@
 of joints.
 """
 
-import time
-
 import numpy as np
 
 from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, least_time, panels
 from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
@@ -136,10 +134,4 @@ def _seconds(formulation, n):
     rows = [(0, 0.1, 0.3, np.pi / 2 * (i % 2)) for i in range(n)]
     chain = Chain.from_denavit_hartenberg(rows, [1] * n, [[-0.15, 0, 0]] * n, [np.diag([0.002, 0.01, 0.01])] * n)
     q, qdot, qddot = np.random.default_rng(n).normal(size=(3, n))
-    terms, laps = link_terms(chain, q), []  # the terms are given, as in Table I
-    until = time.perf_counter() + 0.15
-    while len(laps) < 2 or time.perf_counter() < until:
-        start = time.perf_counter()
-        formulation(terms, qdot, qddot)
-        laps.append(time.perf_counter() - start)
-    return min(laps)
+    return least_time(formulation, link_terms(chain, q), qdot, qddot)  # the terms are given, as in Table I

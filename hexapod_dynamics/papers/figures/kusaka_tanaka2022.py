@@ -2,11 +2,9 @@
 time.
 """
 
-import time
-
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, whole_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -102,9 +100,9 @@ def _cost(page):
         rows.append(
             [
                 n,
-                1e3 * _seconds(whole_forces, chain),
-                1e3 * _seconds(lambda n=n: PartialLagrangian([link] * n)),
-                1e3 * _seconds(shorter.extended, link),
+                1e3 * least_time(whole_forces, chain),
+                1e3 * least_time(lambda n=n: PartialLagrangian([link] * n)),
+                1e3 * least_time(shorter.extended, link),
                 chain.dynamics().torque_function.n_instructions(),
             ]
         )
@@ -117,7 +115,7 @@ def _cost(page):
     ten = PartialLagrangian([link] * 10).dynamics().torque_function
     states = [np.random.default_rng(k).normal(size=(10, 5000)) for k in range(3)]
     rates = {
-        count: _seconds(ten.map(5000, *(("serial",) if count == 1 else ("thread", count))), *states, least=0.5)
+        count: least_time(ten.map(5000, *(("serial",) if count == 1 else ("thread", count))), *states, least=0.5)
         for count in (1, 2)
     }
     page.table("threads", ["threads", "time of 5000 evaluations, ten links [s]"], [[k, v] for k, v in rates.items()])
@@ -148,13 +146,3 @@ def _cost(page):
         each.set_xticks([1, 2, 3, 4, 6, 10], ["1", "2", "3", "4", "6", "10"])
         each.tick_params(axis="x", which="minor", bottom=False)
     page.figure("cost", figure, "Figure 5b: cost against the number of links")
-
-
-def _seconds(function, *arguments, least=0.15):
-    laps = []
-    until = time.perf_counter() + least
-    while len(laps) < 3 or time.perf_counter() < until:
-        start = time.perf_counter()
-        function(*arguments)
-        laps.append(time.perf_counter() - start)
-    return min(laps)

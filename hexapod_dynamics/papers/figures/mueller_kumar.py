@@ -2,11 +2,9 @@
 each order.
 """
 
-import time
-
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
 from hexapod_dynamics.papers.franka import franka, franka_trajectory
 from hexapod_dynamics.papers.nth_order import closed_form, recursive
 from hexapod_dynamics.papers.second_order import second_order
@@ -80,12 +78,12 @@ def reproduce(output_folder, progress):
     rows = []
     for order in range(7):
         sample = franka_trajectory(0.7, order + 2)
-        rows.append([order, *(1e3 * _seconds(form, chain, sample, order) for form in (recursive, closed_form))])
+        rows.append([order, *(1e3 * least_time(form, chain, sample, order) for form in (recursive, closed_form))])
     page.heading("Cost")
     page.table("cost", ["order", "recursive [ms]", "closed form [ms]"], rows)
     sample = franka_trajectory(0.7, 4)
     by_hand, general = second_order(chain, sample), recursive(chain, sample, 2).forces
-    seconds = 1e3 * _seconds(second_order, chain, sample), 1e3 * _seconds(recursive, chain, sample, 2)
+    seconds = 1e3 * least_time(second_order, chain, sample), 1e3 * least_time(recursive, chain, sample, 2)
     page.table(
         "by_hand",
         ["second order", "time [ms]", "largest difference [relative]"],
@@ -110,13 +108,3 @@ def reproduce(output_folder, progress):
 
 def _ordinal(k):
     return ("inverse dynamics", "first derivative", "second derivative", "third derivative")[k]
-
-
-def _seconds(function, *arguments):
-    laps = []
-    until = time.perf_counter() + 0.1
-    while len(laps) < 3 or time.perf_counter() < until:
-        start = time.perf_counter()
-        function(*arguments)
-        laps.append(time.perf_counter() - start)
-    return min(laps)
