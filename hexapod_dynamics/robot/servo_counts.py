@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,40 @@ from hexapod_dynamics.robot.description import Robot
 
 MAX_COUNT, CENTRE_COUNT = 1000, 500
 COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
+
+
+@dataclass(frozen=True)
+class CountScale:
+    """Counts of a kind of servo: `centre` at 0 rad, `per_radian`; set-points go from 0 to `top`."""
+
+    centre: int
+    per_radian: float
+    top: int
+
+    def angle(self, count: float) -> float:
+        """Angle [rad] of a count, which may lie outside 0..top when it was measured."""
+        return (count - self.centre) / self.per_radian
+
+    def count(self, angle: float) -> int:
+        """Nearest count of an angle [rad]."""
+        return math.floor(self.centre + angle * self.per_radian + 0.5)
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest set-points; NaN stays NaN."""
+        counts = angles * self.per_radian
+        counts += self.centre
+        counts += 0.5
+        np.floor(counts, out=counts)
+        np.maximum(counts, 0.0, out=counts)
+        np.minimum(counts, self.top, out=counts)
+        counts -= self.centre
+        counts /= self.per_radian
+        return counts
+
+
+BUS_SERVO = CountScale(CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT)
+# A potentiometer past its ends reads a little below 0 or above 1000; readings outside this range are implausible.
+BUS_SERVO_READABLE = BUS_SERVO.angle(-250), BUS_SERVO.angle(1250)
 
 
 def check_servo_ids(robot: Robot) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hexapod_dynamics.drivers.servos.interface import ServoInterface
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_counts import CountScale
 
 
 class SerialServos(ServoInterface):
-    """Servos behind a SerialLink; a subclass passes link, servo ids and the protocol's highest id to `_use`."""
+    """Servos behind a SerialLink; a subclass passes link, servo ids, highest possible id and counts to `_use`."""
 
-    def _use(self, link: SerialLink, ids: Sequence[int], highest_id: int) -> None:
+    def _use(self, link: SerialLink, ids: Sequence[int], highest_id: int, counts: CountScale) -> None:
         for servo_id in ids:
             if not 0 <= servo_id <= highest_id:
                 raise DeviceError(
@@ -20,6 +23,11 @@ class SerialServos(ServoInterface):
                 )
         self._link, self.port, self.ids = link, link.port, tuple(ids)
         self.reply_timeout, self.patience = link.reply_timeout, link.patience
+        self.counts, self.resolution = counts, 1.0 / counts.per_radian
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest counts; NaN stays NaN."""
+        return self.counts.quantise(angles)
 
     @property
     def is_open(self) -> bool:

@@ -11,15 +11,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from hexapod_dynamics.drivers.board import frames
 from hexapod_dynamics.drivers.board.board_port import BoardPort
 from hexapod_dynamics.drivers.board.frames import ServoCommand
 from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
+from hexapod_dynamics.robot.servo_counts import (
+    BUS_SERVO,
+    BUS_SERVO_READABLE,
+    CENTRE_COUNT,
+    COUNTS_PER_RADIAN,
+    MAX_COUNT,
+)
 
 _COMMANDS: dict[Quantity, ServoCommand] = {
     "position": ServoCommand.READ_POSITION,
@@ -35,20 +39,11 @@ _LINE_BYTE = 10.0 / 115200
 _MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
 _STOP_COPIES = 3
 _HIGHEST_ID = 253
-_READABLE_COUNTS = -250, 1250  # counts of a potentiometer past its ends; no servo reports counts beyond
-
-
-def _angle(count: float) -> float:
-    return (count - CENTRE_COUNT) / COUNTS_PER_RADIAN
-
-
-def _count(angle: float) -> int:
-    return math.floor(CENTRE_COUNT + angle * COUNTS_PER_RADIAN + 0.5)
 
 
 def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
     if quantity == "position":
-        return _angle(numbers[0])
+        return BUS_SERVO.angle(numbers[0])
     if quantity == "loaded":
         return numbers[0] != 0
     if quantity == "voltage":
@@ -61,11 +56,10 @@ def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
 class BoardServos(SerialServos):
     """The servos of these ids behind a board. Raises DeviceError for wrong ids."""
 
-    resolution = 1.0 / COUNTS_PER_RADIAN
-    readable = _angle(_READABLE_COUNTS[0]), _angle(_READABLE_COUNTS[1])
+    readable = BUS_SERVO_READABLE
 
     def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
-        self._use(board, ids, _HIGHEST_ID)
+        self._use(board, ids, _HIGHEST_ID, BUS_SERVO)
         self.board = board
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
@@ -124,11 +118,6 @@ class BoardServos(SerialServos):
         }
         return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
 
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
-        counts = np.floor(angles * COUNTS_PER_RADIAN + (CENTRE_COUNT + 0.5))
-        return (np.clip(counts, 0.0, MAX_COUNT) - CENTRE_COUNT) / COUNTS_PER_RADIAN
-
     def pose_time(self, servos: int) -> float:
         """Time [s] that the board needs to pass this number of set-points on."""
         return servos * _MOVE
@@ -143,7 +132,7 @@ class BoardServos(SerialServos):
         for index, wanted in enumerate(chosen):
             if wanted:
                 milliseconds = round(durations[index] * 1000.0)
-                groups.setdefault(milliseconds, []).append((self.ids[index], _count(angles[index])))
+                groups.setdefault(milliseconds, []).append((self.ids[index], BUS_SERVO.count(angles[index])))
                 self._sent[index] = angles[index]
         if groups:
             data = [frames.set_positions(0.001 * duration, targets) for duration, targets in groups.items()]
@@ -152,7 +141,7 @@ class BoardServos(SerialServos):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one move; DeviceError beyond the servo's travel."""
-        count = _count(angle) if math.isfinite(angle) else -1
+        count = BUS_SERVO.count(angle) if math.isfinite(angle) else -1
         if not 0 <= count <= MAX_COUNT:
             raise DeviceError(f"servo angle {angle} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad")
         self.board.send(frames.set_positions(duration, [(self.ids[index], count)]))

@@ -7,6 +7,7 @@ from functools import partial
 
 from hexapod_dynamics.drivers.servos.registers.models import RPM, TURN, Register, ServoModel
 from hexapod_dynamics.drivers.servos.registers.packets import Protocol1, Protocol2
+from hexapod_dynamics.robot.servo_counts import CountScale
 
 _OVERLOAD, _HEAT = 0x20, 0x04
 _ERRORS_1 = (
@@ -23,19 +24,17 @@ _ERRORS_2 = (
     (0x10, "electrical shock"),
     (_OVERLOAD, "overload"),
 )
+_AX = CountScale(512, 1023.0 / math.radians(300.0), 1023)
+_MX = CountScale(2048, 4096.0 / TURN, 4095)
 _VOLTAGE_LIMITS_1 = Register(12, 1, 0.1), Register(13, 1, 0.1)
 
 
-def _protocol_1(
-    name: str, number: tuple[int, ...], counts: float, centre: int, top: int, unit: float, bulk: bool
-) -> ServoModel:
+def _protocol_1(name: str, number: tuple[int, ...], counts: CountScale, unit: float, bulk: bool) -> ServoModel:
     return ServoModel(
         name=name,
         numbers=number,
         packets=partial(Protocol1, bulk),
-        counts_per_radian=counts,
-        centre=centre,
-        top=top,
+        counts=counts,
         model=Register(0, 2),
         torque=Register(24, 1),
         goal=Register(30, 2),
@@ -59,9 +58,7 @@ def _protocol_2(name: str, numbers: tuple[int, ...], current: Register | None) -
         name=name,
         numbers=numbers,
         packets=Protocol2,
-        counts_per_radian=4096.0 / TURN,
-        centre=2048,
-        top=4095,
+        counts=_MX,
         model=Register(0, 2),
         torque=Register(64, 1),
         goal=Register(116, 4, signed=True),
@@ -82,13 +79,11 @@ def _protocol_2(name: str, numbers: tuple[int, ...], current: Register | None) -
     )
 
 
-_AX = 1023.0 / math.radians(300.0)
-_MX = 4096.0 / TURN
 MODELS = {
     model.name: model
     for model in (
-        _protocol_1("ax12", (12, 18, 300), _AX, 512, 1023, 0.111, False),  # AX-12A, AX-18A, AX-12W
-        _protocol_1("mx_protocol1", (29, 310, 320), _MX, 2048, 4095, 0.114, True),  # MX-28, MX-64, MX-106
+        _protocol_1("ax12", (12, 18, 300), _AX, 0.111, False),  # AX-12A, AX-18A, AX-12W
+        _protocol_1("mx_protocol1", (29, 310, 320), _MX, 0.114, True),  # MX-28, MX-64, MX-106
         _protocol_2("mx", (30, 311, 321), Register(126, 2, 3.36e-3, signed=True)),  # MX-28, MX-64, MX-106
         _protocol_2("xm", (1020, 1030, 1060, 1110, 1120, 1130), Register(126, 2, 2.69e-3, signed=True)),
         _protocol_2("xl330", (1190, 1200), Register(126, 2, 1.0e-3, signed=True)),

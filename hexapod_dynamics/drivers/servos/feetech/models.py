@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hexapod_dynamics.drivers.servos.registers.models import TURN, Register, ServoModel
 from hexapod_dynamics.drivers.servos.registers.packets import Protocol1
+from hexapod_dynamics.robot.servo_counts import CountScale
 
 _COUNTS = 4096.0 / TURN
 _OVERLOAD, _HEAT = 0x20, 0x04
@@ -12,9 +13,7 @@ MODELS = {
         name="sts3215",
         numbers=(777,),
         packets=Protocol1,
-        counts_per_radian=_COUNTS,
-        centre=2048,
-        top=4095,
+        counts=CountScale(2048, _COUNTS, 4095),
         model=Register(3, 2),
         torque=Register(40, 1),
         goal=Register(42, 2, sign=15),

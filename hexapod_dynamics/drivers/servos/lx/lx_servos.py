@@ -5,11 +5,8 @@ Writes are never acknowledged, so stops and torque are sent several times.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
@@ -18,6 +15,7 @@ from hexapod_dynamics.drivers.servos.lx.frames import Command
 from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
+from hexapod_dynamics.robot.servo_counts import BUS_SERVO, BUS_SERVO_READABLE
 
 _COMMANDS: dict[Quantity, Command] = {
     "position": Command.POS_READ,
@@ -36,11 +34,10 @@ _STOPS, _STOP_COPIES = lx.move_stop(lx_frames.BROADCAST_ID) * 6, 3
 class LxServos(SerialServos):
     """The servos of these ids on a bus; frames: another way to write a pose. Raises DeviceError for wrong ids."""
 
-    resolution = 1.0 / lx.COUNTS_PER_RADIAN
-    readable = lx.angle_from_count(lx.PLAUSIBLE_COUNTS[0]), lx.angle_from_count(lx.PLAUSIBLE_COUNTS[1])
+    readable = BUS_SERVO_READABLE
 
     def __init__(self, bus: ServoBus, ids: Sequence[int], frames: PoseFrames | None = None) -> None:
-        self._use(bus, ids, lx_frames.BROADCAST_ID - 1)
+        self._use(bus, ids, lx_frames.BROADCAST_ID - 1, BUS_SERVO)
         self.bus = bus
         self._frames = frames or PoseFrames(self.ids)
         # Time [s] of each answer on the wire.
@@ -58,28 +55,13 @@ class LxServos(SerialServos):
         lateness, self.bus.lateness = self.bus.lateness, 0.0
         return lateness
 
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Angles (n,) [rad] of the nearest counts in 0..1000; NaN stays NaN."""
-        counts = angles * lx.COUNTS_PER_RADIAN
-        counts += lx.CENTRE_COUNT
-        counts += 0.5
-        np.floor(counts, out=counts)
-        np.maximum(counts, 0.0, out=counts)
-        np.minimum(counts, lx.MAX_COUNT, out=counts)
-        counts -= lx.CENTRE_COUNT
-        counts /= lx.COUNTS_PER_RADIAN
-        return counts
-
     def pose_time(self, servos: int) -> float:
         """Time [s] of this number of latched moves and of their start."""
         return (1 + servos) * lx_frames.MOVE_SIZE * self.bus.byte_time
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue a latched move for each chosen servo and one start."""
-        counts = [
-            math.floor(lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN + 0.5) if wanted else 0
-            for angle, wanted in zip(angles, chosen, strict=True)
-        ]
+        counts = [BUS_SERVO.count(angle) if wanted else 0 for angle, wanted in zip(angles, chosen, strict=True)]
         self.bus.send(self._frames.build(counts, durations, chosen))
 
     def write(self, index: int, angle: float, duration: float) -> None:

@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 from hexapod_dynamics.drivers.servos.lx.frames import BROADCAST_ID, READS, REPLY, REQUEST, Command, build, reply
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
+from hexapod_dynamics.robot.servo_counts import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
 MAX_MOVE_TIME = 30.0  # [s]
-# A potentiometer past its ends reads a little below 0 or above 1000; readings outside this range are implausible.
-PLAUSIBLE_COUNTS = (-250, 1250)
+angle_from_count = BUS_SERVO.angle
 
 
 class LedError(IntFlag):
@@ -49,18 +48,13 @@ def count_from_angle(angle: float) -> int:
     """Nearest commandable count (0..1000) of an angle [rad] from the centre; raises beyond the travel."""
     if not math.isfinite(angle):
         raise DeviceError(f"servo angle {angle} rad is not finite")
-    count = math.floor(CENTRE_COUNT + angle * COUNTS_PER_RADIAN + 0.5)
+    count = BUS_SERVO.count(angle)
     if not 0 <= count <= MAX_COUNT:
         raise DeviceError(
             f"servo angle {angle:.4f} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad "
             "(+-120 deg) from the centre"
         )
     return count
-
-
-def angle_from_count(count: float) -> float:
-    """Angle [rad] from the centre of a count (any sign: a reading may lie past the ends)."""
-    return (count - CENTRE_COUNT) / COUNTS_PER_RADIAN
 
 
 def _milliseconds(duration: float) -> int:

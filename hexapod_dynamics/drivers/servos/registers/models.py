@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hexapod_dynamics.drivers.servos.registers.packets import Packets
+from hexapod_dynamics.robot.servo_counts import CountScale
 
 TURN = 2.0 * math.pi
 RPM = TURN / 60.0
@@ -44,7 +45,7 @@ class Register:
 
 @dataclass(frozen=True)
 class ServoModel:
-    """A model of servo; angles count from `centre` with counts_per_radian, set-points go from 0 to `top`.
+    """A model of servo.
 
     numbers: model numbers, the values of the register `model`. goal_block: (address, size) that is written for a
     motion; speed [rad/s for each count] is the unit of the register `speed`, `slowest` its least value that moves.
@@ -55,9 +56,7 @@ class ServoModel:
     name: str
     numbers: tuple[int, ...]
     packets: Callable[[], Packets]
-    counts_per_radian: float
-    centre: int
-    top: int
+    counts: CountScale
     model: Register
     torque: Register
     goal: Register

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.registers.models import Register, ServoModel
@@ -41,10 +39,10 @@ class RegisterServos(SerialServos):
 
     def __init__(self, bus: RegisterBus, ids: Sequence[int], model: ServoModel) -> None:
         n = len(ids)
-        self._use(bus, ids, _HIGHEST_ID)
+        self._use(bus, ids, _HIGHEST_ID, model.counts)
         self.bus, self.model = bus, model
-        self.resolution = 1.0 / model.counts_per_radian
-        self.readable = self._angle(0) - _BEYOND, self._angle(model.top) + _BEYOND
+        self._lowest, self._highest = model.counts.angle(0), model.counts.angle(model.counts.top)
+        self.readable = self._lowest - _BEYOND, self._highest + _BEYOND
         self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
         self._motion = threading.Lock()  # guards the present motions, which a stop from any thread needs
         self._motions = Motions(n)
@@ -64,20 +62,6 @@ class RegisterServos(SerialServos):
             raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(cls.MODELS)}")
         model = cls.MODELS[name]
         return cls(RegisterBus(settings, model.packets()), ids, model)
-
-    # Counts ----------------------------------------------------------------------------------------------------------
-
-    def _angle(self, count: float) -> float:
-        return (count - self.model.centre) / self.model.counts_per_radian
-
-    def _count(self, angle: float) -> int:
-        count = math.floor(self.model.centre + angle * self.model.counts_per_radian + 0.5)
-        return min(max(count, 0), self.model.top)
-
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Angles (n,) [rad] of the nearest counts; NaN stays NaN."""
-        counts = np.floor(angles * self.model.counts_per_radian + (self.model.centre + 0.5))
-        return (np.clip(counts, 0.0, self.model.top) - self.model.centre) / self.model.counts_per_radian
 
     # The port --------------------------------------------------------------------------------------------------------
 
@@ -111,7 +95,7 @@ class RegisterServos(SerialServos):
         state = self._state[index]
         if state is None:
             return math.nan
-        return self._angle(self._field(state, self.model.position))
+        return self.counts.angle(self._field(state, self.model.position))
 
     def _field(self, state: bytes, register: Register) -> int:
         begin = register.address - self.model.state_block[0]
@@ -123,7 +107,8 @@ class RegisterServos(SerialServos):
         address, size = model.goal_block
         block = bytearray(size)
         counts = min(max(math.ceil(speed / model.speed.unit), model.slowest), model.fastest)
-        for register, value in ((model.goal, self._count(angle)), (model.speed, counts)):
+        goal = min(max(self.counts.count(angle), 0), self.counts.top)
+        for register, value in ((model.goal, goal), (model.speed, counts)):
             begin = register.address - address
             block[begin : begin + register.size] = register.pack(value)
         return bytes(block)
@@ -155,10 +140,8 @@ class RegisterServos(SerialServos):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one motion; DeviceError beyond the servo's travel."""
-        if not self._angle(0) <= angle <= self._angle(self.model.top):
-            raise DeviceError(
-                f"servo angle {angle:.4f} rad is outside {self._angle(0):.4f}..{self._angle(self.model.top):.4f} rad"
-            )
+        if not self._lowest <= angle <= self._highest:
+            raise DeviceError(f"servo angle {angle:.4f} rad is outside {self._lowest:.4f}..{self._highest:.4f} rad")
         self._measure_unknown([index])
         with self._motion:
             data = self._begin_motion(index, angle, duration, time.monotonic())
@@ -245,7 +228,7 @@ class RegisterServos(SerialServos):
             number = self._read_register(index, model.goal, idle, timeout)
             if number is None:
                 return None
-            angle = self._angle(number)
+            angle = self.counts.angle(number)
             with self._motion:
                 self._motions.hold(index, angle)
             return angle
@@ -259,7 +242,7 @@ class RegisterServos(SerialServos):
             self.fault = None
             return 0.0
         number = self._read_register(index, model.offset, idle, timeout)
-        return None if number is None else number / model.counts_per_radian
+        return None if number is None else number / self.counts.per_radian
 
     def _read_position(self, index: int, idle: Callable[[], bool] | None, timeout: float | None) -> float | None:
         damaged, self._damaged[index] = self._damaged[index], None
