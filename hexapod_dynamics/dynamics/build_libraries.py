@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hexapod_dynamics.dynamics.leg_code import MATRIX_KERNELS, batch_source, leg_source, matrix_source, model_source
-from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.robot_kernels import lane_count
+from hexapod_dynamics.dynamics.robot_kernels import lane_count, legs_of_type
 from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.errors import CompilerError
 from hexapod_dynamics.native import processor
@@ -28,10 +27,10 @@ VARIABLE = "HEXAPOD_DYNAMICS_PROCESSOR"
 def sources_of(robot: Robot, lanes: int) -> list[LibrarySource]:
     """Return the sources of all libraries that a robot's model may load; lanes: doubles in a vector register."""
     rows = Rows.of(max(len(leg.joints) for leg in robot.legs))
-    types = list(dict.fromkeys(LegType.of(leg) for leg in robot.legs))
-    width = lane_count([LegType.of(leg) for leg in robot.legs], lanes)
+    legs = legs_of_type(robot)
+    width = lane_count(legs, lanes)
     found = [model_source(rows, width)]
-    for each in types:
+    for each in legs:
         found += [leg_source(each, rows, width), batch_source(each, rows, lanes)]
         found += [matrix_source(name, each, rows, width) for name in MATRIX_KERNELS]
     return found

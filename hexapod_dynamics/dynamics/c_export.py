@@ -7,6 +7,7 @@ what the package itself compiles: the printed leg kernels and the headers of nat
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -48,26 +49,17 @@ def write_model(robot: Robot, directory: Path) -> list[Path]:
     return written
 
 
-def _types(robot: Robot) -> dict[LegType, list[int]]:
-    """Return the indices of the legs of each type."""
-    found: dict[LegType, list[int]] = {}
-    for index, leg in enumerate(robot.legs):
-        found.setdefault(LegType.of(leg), []).append(index)
-    return found
-
-
 def _header(kernels: RobotKernels) -> str:
-    robot, rows = kernels.robot, kernels.rows
-    types = _types(robot)
+    robot, rows, types = kernels.robot, kernels.rows, kernels.legs_of_type
     legs, joints = len(robot.legs), robot.joint_count
     blocks = [f"(({len(indices)} + HD_LANES - 1) / HD_LANES)" for indices in types.values()]
     widest = max(len(indices) for indices in types.values())
     default = 8 if widest > 4 else 4 if widest > 2 else widest
-    order = ", ".join(robot.joint_names)
+    order = "\n * ".join(textwrap.wrap(", ".join(robot.joint_names), 101, break_on_hyphens=False))
     return f"""\
 /* Dynamics of {robot.name}: {legs} legs, {joints} joints. Written by `ros2 run hexapod_dynamics compile --out`.
  *
- * Joints, in the order of all arrays: {_wrapped(order)}.
+ * Joints, in the order of all arrays: {order}.
  * Legs: {", ".join(robot.leg_names)}.
  *
  * Positions q are given for all HD_JOINTS joints. Velocities and accelerations have 6 + n entries: the twist of the
@@ -162,7 +154,7 @@ int hd_tip_jacobian(hd_model *m, const double *q, int64_t leg, double *J);
 
 
 def _source(kernels: RobotKernels) -> str:
-    robot, rows, types = kernels.robot, kernels.rows, _types(kernels.robot)
+    robot, rows, types = kernels.robot, kernels.rows, kernels.legs_of_type
     names = list(types)
     parts = ['/* Dynamics of one robot, see hexapod_model.h. */\n#include "hexapod_model.h"\n\n#include <string.h>\n']
     parts += [_body((INCLUDE / f"hd_{part}.h").read_text()) for part in PARTS[:1]]
@@ -222,13 +214,3 @@ def _numbers(values: Iterable[float]) -> str:
 def _table(name: str, rows: Iterable[np.ndarray]) -> str:
     lines = ",\n".join(f"    {_numbers(row)}" for row in rows)
     return f"static const double {name} = {{\n{lines}\n}};"
-
-
-def _wrapped(text: str, width: int = 100) -> str:
-    lines, line = [], ""
-    for word in text.split():
-        if len(line) + len(word) > width:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}".strip()
-    return "\n * ".join([*lines, line])

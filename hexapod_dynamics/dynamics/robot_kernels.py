@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -34,15 +33,13 @@ class RobotKernels:
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.rows = rows = Rows.of(max(len(leg.joints) for leg in robot.legs))
-        by_type: dict[LegType, list[int]] = {}
-        for index, leg in enumerate(robot.legs):
-            by_type.setdefault(LegType.of(leg), []).append(index)
-        self.lane_count = lane_count([LegType.of(leg) for leg in robot.legs], native_lanes())
+        self.legs_of_type = legs_of_type(robot)
+        self.lane_count = lane_count(self.legs_of_type, native_lanes())
         places: dict[int, tuple[int, int]] = {}
         code: list[Any] = []
         self._loaded = []  # keeps the code in memory
         self._block_types: list[LegType] = []
-        for leg_type, indices in by_type.items():
+        for leg_type, indices in self.legs_of_type.items():
             loaded = leg_library(leg_type, rows, self.lane_count)
             self._loaded.append(loaded)
             addresses = [0] * KERNELS
@@ -116,29 +113,38 @@ class RobotKernels:
     def workspace(self, morphology: Morphology | None = None) -> Workspace:
         """Return memory for the model of a morphology (by default the whole robot)."""
         if morphology is not None:
-            self._check(morphology)
+            self.check(morphology)
         return self.memory.workspace(Morphology.whole(self.robot) if morphology is None else morphology)
 
     def set_morphology(self, workspace: Workspace, morphology: Morphology) -> None:
         """Change a workspace to another morphology: the same arrays with new numbers; nothing is compiled."""
-        self._check(morphology)
+        self.check(morphology)
         self.memory.set_morphology(workspace, morphology)
 
-    def _check(self, morphology: Morphology) -> None:
-        if morphology.robot != self.robot:
+    def check(self, morphology: Morphology) -> None:
+        """Raise DynamicsError if the morphology belongs to another robot."""
+        if morphology.robot is not self.robot and morphology.robot != self.robot:
             raise DynamicsError(
                 f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
                 "make it from the model's own robot"
             )
 
 
-def lane_count(leg_types: list[LegType], native: int) -> int:
-    """Return the least number of lanes with which such legs need the fewest instructions.
+def legs_of_type(robot: Robot) -> dict[LegType, list[int]]:
+    """Return the indices of the legs of each type."""
+    found: dict[LegType, list[int]] = {}
+    for index, leg in enumerate(robot.legs):
+        found.setdefault(LegType.of(leg), []).append(index)
+    return found
+
+
+def lane_count(legs: dict[LegType, list[int]], native: int) -> int:
+    """Return the least number of lanes with which the legs of each type need the fewest instructions.
 
     native: number of doubles in a vector register.
     """
-    group_sizes, costs = Counter(leg_types).values(), {}
+    costs = {}
     for lanes in (1, 2, 4, 8):
-        blocks = sum(-(-size // lanes) for size in group_sizes)
+        blocks = sum(-(-len(group) // lanes) for group in legs.values())
         costs[lanes] = blocks * max(1, lanes // native)
     return min(costs, key=lambda lanes: (costs[lanes], lanes))

@@ -183,7 +183,7 @@ class BatchDynamics(ModelCore):
                 f"morphology[{state}]: {morphology!r} given, a Morphology needed (of the whole robot: "
                 "Morphology.whole(robot))"
             )
-        self._check_robot(morphology)
+        self._kernels.check(morphology)
 
     def _first_far(self, morphology: Morphology, states: np.ndarray, q: np.ndarray) -> int:
         """Return the first of the states with a moving joint beyond FARTHEST_POSITION, -1 if none."""

@@ -124,20 +124,12 @@ class ModelCore:
             raise DynamicsError(f"morphology: {morphology!r} given, a Morphology needed")
         selection = self._selections.get(morphology)
         if selection is None:
-            self._check_robot(morphology)
+            self._kernels.check(morphology)
             if len(self._selections) >= KEPT_SELECTIONS:
                 self._selections = {}
             selection = self._selections[morphology] = Selection(self._kernels.memory, morphology, morphology)
         self._known = selection  # for the next call; this call uses the returned selection
         return selection
-
-    def _check_robot(self, morphology: Morphology) -> None:
-        """Raise DynamicsError if the morphology belongs to another robot."""
-        if morphology.robot is not self.robot and morphology.robot != self.robot:
-            raise DynamicsError(
-                f"morphology of robot {morphology.robot.name!r} given to the model of {self.robot.name!r}; "
-                "make it from the model's own robot"
-            )
 
     def _leg_index(self, leg, known: Selection) -> np.ndarray:
         """Return the index (1,) of an existing leg for the compiled functions; DynamicsError if there is none."""
