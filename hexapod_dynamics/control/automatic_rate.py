@@ -7,33 +7,21 @@ known.
 from __future__ import annotations
 
 _SECOND = 1.0  # [s] period over which calls are counted
+_SHARE = 0.95  # of the calls; the full rate is held while at least this share is made
+_PATIENCE = 5  # consecutive seconds with too few calls after which the rate is halved; any stall counts as one
+_RETRY, _LONGEST = 20.0, 320.0  # [s] first and longest wait at half the rate, after which the full rate is tried
 
 
 class AutomaticRate:
-    """Chooses between the full rate of a task and half of it; times are monotonic seconds.
+    """Chooses between the full rate [1/s] of a task and half of it; times are monotonic seconds.
 
-    Args:
-        rate: full rate [1/s].
-        share: of the calls, 0..1; the full rate is held while at least this share is made.
-        patience: number of consecutive seconds with too few calls after which the rate is halved; a stall counts
-            as one, however long it is.
-        retry: time at half the rate after which the full rate is tried [s]; each try that fails doubles it, up to
-            `longest` [s]. A full rate that lasts as long as `retry` is held, and the doubling is forgotten.
-
+    Each try that fails doubles the wait for the next one. A full rate that lasts as long as the wait is held, and
+    the first wait applies again.
     """
 
-    def __init__(
-        self,
-        rate: float,
-        *,
-        share: float = 0.95,
-        patience: int = 5,
-        retry: float = 20.0,
-        longest: float = 320.0,
-    ) -> None:
+    def __init__(self, rate: float) -> None:
         self.full, self.halved = rate, False
-        self._share, self._patience, self._first, self._longest = share, patience, retry, longest
-        self._retry = retry
+        self._retry = _RETRY  # [s] the present wait
         self._since: float | None = None  # time from which the calls are counted
         self._calls = 0
         self._slow = 0  # consecutive seconds with too few calls
@@ -52,7 +40,7 @@ class AutomaticRate:
         if now - self._since < _SECOND:
             self._calls += 1
             return ""
-        enough = self._calls >= self._share * self.rate * (now - self._since)
+        enough = self._calls >= _SHARE * self.rate * (now - self._since)
         self._since, self._calls = now, 1
         if self.halved:
             if now - self._changed >= self._retry:
@@ -62,14 +50,14 @@ class AutomaticRate:
         if enough:
             self._slow = 0
             if self._trial and now - self._changed >= self._retry:
-                self._trial, self._retry = False, self._first
+                self._trial, self._retry = False, _RETRY
                 return f"{self.full:g} a second again"
             return ""
         self._slow += 1
-        if self._slow < self._patience:
+        if self._slow < _PATIENCE:
             return ""
         failed = self._trial
-        self._retry = min(2.0 * self._retry, self._longest) if failed else self._first
+        self._retry = min(2.0 * self._retry, _LONGEST) if failed else _RETRY
         self._turn(now, halved=True)
         return "" if failed else self.assess(now)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+_SHARE = 0.1  # of missed calls above which a fault is reported
+
 
 class DeadlineMonitor:
-    """Counts the calls that a task of a fixed period has missed.
+    """Counts the calls that a task of a fixed period [s] has missed."""
 
-    Args:
-        period: of the task [s].
-        share: of missed calls above which a fault is reported, 0..1.
-
-    """
-
-    def __init__(self, period: float, *, share: float = 0.1) -> None:
-        self._period, self._share = period, share
+    def __init__(self, period: float) -> None:
+        self._period = period
         self._last: float | None = None
         self._calls = self._missed = 0
         self.missed = 0  # since the start
@@ -39,6 +35,6 @@ class DeadlineMonitor:
         """
         calls, missed = self._calls, self._missed
         self._calls = self._missed = 0
-        if missed <= self._share * (calls + missed):
+        if missed <= _SHARE * (calls + missed):
             return ""
         return f"this machine is too slow or too busy: {missed} of {calls + missed} {what} were left out"

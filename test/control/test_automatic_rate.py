@@ -8,8 +8,8 @@ from hexapod_dynamics.control.automatic_rate import AutomaticRate
 class Machine:
     """Calls a task at its rate, or at what this machine can do, and keeps what is said and the rates (time, rate)."""
 
-    def __init__(self, **settings):
-        self.automatic, self.now = AutomaticRate(100.0, **settings), 1000.0
+    def __init__(self):
+        self.automatic, self.now = AutomaticRate(100.0), 1000.0
         self.said, self.rates = [], []
 
     def run(self, seconds, able=1e9):
@@ -43,7 +43,7 @@ def test_a_slow_machine_is_told_once_and_gets_half_the_rate_within_seconds(able)
 
 
 def test_tries_become_rare_while_they_fail_and_nothing_more_is_said():
-    machine = Machine(patience=5, retry=20.0, longest=320.0).run(2000.0, able=60.0)
+    machine = Machine().run(2000.0, able=60.0)
     begun = [time for time, rate in machine.rates if rate == 100.0][1:]
     ended = [time for time, rate in machine.rates if rate == 50.0]
     waits = [begin - end for begin, end in zip(begun, ended, strict=False)]
@@ -55,7 +55,7 @@ def test_tries_become_rare_while_they_fail_and_nothing_more_is_said():
 
 
 def test_the_full_rate_comes_back_when_the_machine_can_and_is_told_when_it_lasts():
-    machine = Machine(retry=20.0).run(60.0, able=60.0)
+    machine = Machine().run(60.0, able=60.0)
     machine.run(200.0)
     assert machine.automatic.rate == 100.0 and machine.automatic.assess(machine.now) == ""
     assert len(machine.said) == 2 and machine.said[1] == "100 a second again"
