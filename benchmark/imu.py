@@ -23,6 +23,7 @@ from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
 from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
 from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -40,7 +41,9 @@ def robot_process(directory, seconds, error_rate, results):
     simulated = SimulatedRobot(robot, whole, directory)
     FaultInjector(robot.joint_names, simulated.servo_bus, simulated.hardware.imu).set({"imu.error_rate": error_rate})
     simulated.start()
-    chain = ServoChain(ServoBus(PortSettings(str(Path(directory) / SERVO_BUS))), ServoMap.from_robot(robot))
+    servo_map = ServoMap.from_robot(robot)
+    bus = ServoBus(PortSettings(str(Path(directory) / SERVO_BUS)))
+    chain = ServoChain(LxServos(bus, servo_map.ids), servo_map)
     chain.start()
     while not chain.snapshot().settled:
         time.sleep(0.05)
