@@ -4,7 +4,8 @@ Each joint is tried first: if one does not move, because somebody holds it, the 
 legs straight out, a robot lies flat on its belly or on its back, from any attitude; legs that lie across each
 other move there one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it
 over; a second attempt is slow. A leg that is damaged but exists takes no part at first, except where only its coxa
-is damaged; its blocked joints keep their angles. If another joint is blocked, all joints stop, and the robot begins
+is damaged; its blocked joints keep their angles. A joint that pushes in vain
+with all its torque gives way (get_up_yield.py). If another joint is blocked, all joints stop, and the robot begins
 again with their trial. When the legs are tucked and the IMU measures an upright body, the gait stands up on the
 remaining legs. Measurements decide after each phase (get_up_phases.py); an unexpected measurement ends the motion
 with a reason (get_up_trouble.py).
@@ -23,6 +24,7 @@ from hexapod_dynamics.gait.get_up_stand import step_standing
 from hexapod_dynamics.gait.get_up_state import ENDED, WAITS, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_trouble import Trouble
 from hexapod_dynamics.gait.get_up_wait import Wait, Waiting
+from hexapod_dynamics.gait.get_up_yield import Yielding
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -45,6 +47,7 @@ class GetUp:
         self.robot, self.library, self.settings = robot, library, settings or GetUpSettings()
         self._motion = Motion(robot, self.settings, dt)
         self._waiting = Waiting(self._motion, dt)
+        self._yielding = Yielding(robot, dt)
         self._phases = Phases(self._motion, self._waiting)
         self._trouble = Trouble(self._motion, self._waiting, self._phases)
 
@@ -84,6 +87,7 @@ class GetUp:
         self._motion.reason = ""
         self._waiting.rest.at_rest = self._waiting.rest.falling = 0.0
         self._trouble.begin()
+        self._yielding.begin()
         self._phases.begin(gait, plan, morphology)
 
     def stop(self, reason: str) -> None:
@@ -127,11 +131,15 @@ class GetUp:
         if self.phase in WAITS:
             self._wait(dt, sensed)
             holds = self.phase is Phase.ANNOUNCED and not waiting.eased  # as before it was asked
-            return None if holds or not self.active else motion.setpoints
-        motion.follow.update(dt, motion.setpoints, sensed.joints)
+            return None if holds or not self.active else self._sent(dt, sensed)
+        motion.follow.update(dt, motion.setpoints, sensed.joints, self._yielding.moves)
         if not self._trouble.is_met(sensed):
             self._go_on(dt, sensed)
-        return motion.setpoints if self.active or self.phase is Phase.DONE else None
+        return self._sent(dt, sensed) if self.active or self.phase is Phase.DONE else None
+
+    def _sent(self, dt: float, sensed: Sensed) -> np.ndarray:
+        """Return the set-points (n,) [rad] to command: those of the motion, except where a joint gives way."""
+        return self._yielding.follow(dt, self._motion.setpoints, sensed.joints, self._motion.fastest)
 
     def _wait(self, dt: float, sensed: Sensed) -> None:
         outcome = self._waiting.step(dt, sensed)

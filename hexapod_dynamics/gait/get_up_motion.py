@@ -13,9 +13,9 @@ from hexapod_dynamics.robot import Morphology, Robot
 class Motion:
     """The phase of a robot that gets up, with its move of all joints from the angles `origin` to `goal`.
 
-    moves (n,): joints that can be commanded; spare (n,): joints of legs that are damaged but exist. setpoints, origin,
-    goal (n,) [rad]: NaN where a joint is not commanded. time [s]: since the phase began; reason: why it ended or
-    waits, in words.
+    moves (n,): joints that can be commanded; spare (n,): joints of legs that are damaged but exist. setpoints,
+    origin, goal (n,) [rad]: NaN where a joint is not commanded. fastest [rad/s]: of the joints in this phase. time
+    [s]: since the phase began; reason: why it ended or waits, in words.
     """
 
     def __init__(self, robot: Robot, settings: GetUpSettings, dt: float) -> None:
@@ -26,6 +26,7 @@ class Motion:
         self.setpoints, self.origin, self.goal = np.full(n, np.nan), np.zeros(n), np.zeros(n)
         self.follow = FollowWatch(n, dt, settings.follow_limit)
         self.time = self._lasts = self._hold = 0.0
+        self.fastest = settings.speed
         self.phase, self.reason = Phase.IDLE, ""
 
     def adopt(self, morphology: Morphology, lost: tuple[str, ...]) -> None:
@@ -58,7 +59,8 @@ class Motion:
         self.origin[:] = self.setpoints
         self.goal[:] = np.where(self.moves, self.poses.within(target), np.nan)
         way = np.fmax.reduce(np.abs(self.goal - self.origin), initial=0.0)
-        self._lasts, self._hold = max(least, way / min(self.settings.speed, most)), hold
+        self.fastest = min(self.settings.speed, most)
+        self._lasts, self._hold = max(least, way / self.fastest), hold
 
     @property
     def hold(self) -> float:

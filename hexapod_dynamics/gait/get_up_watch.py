@@ -75,7 +75,7 @@ class SwingWatch:
 
 class FollowWatch:
     """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
-    the last MEMORY, and for how long it has exceeded `limit` [rad].
+    the last MEMORY, and for how long it has exceeded `limit` [rad] without a motion of the joint.
 
     A NaN reading belongs to a missing or unknown joint, which counts as following.
     """
@@ -90,13 +90,13 @@ class FollowWatch:
         self._setpoints[:] = setpoints
         self.error[:] = self.off_for[:] = 0.0
 
-    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray) -> None:
-        """Process set-points and readings (n,) [rad], dt [s] after the previous ones."""
+    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray, moves: np.ndarray) -> None:
+        """Process set-points and readings (n,) [rad], dt [s] after the previous ones; moves (n,): joints that move."""
         self._setpoints[self._next] = setpoints
         self._next = (self._next + 1) % len(self._setpoints)
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
-        self.off_for[:] = np.where(self.error > self._limit, self.off_for + dt, 0.0)
+        self.off_for[:] = np.where((self.error > self._limit) & ~moves, self.off_for + dt, 0.0)
 
 
 class JointProbe:

@@ -15,7 +15,8 @@ from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
 from hexapod_dynamics.gait.get_up_poses import legs_without_coxa, lost_legs, seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
-from hexapod_dynamics.gait.get_up_watch import LIFT
+from hexapod_dynamics.gait.get_up_watch import LIFT, FollowWatch
+from hexapod_dynamics.gait.get_up_yield import GIVES
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.untangle import LegSpace, untangled
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
@@ -314,6 +315,28 @@ def test_what_is_caught_on_the_way_lets_go_rests_and_is_tried_again():
     puppet.held = []
     puppet.run()
     assert puppet.phases[-1] is Phase.DONE and puppet.phases.count(Phase.PROBE) == 2
+
+
+def test_a_joint_that_is_caught_is_pushed_with_part_of_its_torque_until_the_motion_stops():
+    puppet = Puppet().begin().run(until=Phase.ROLL)
+    puppet.held, pushed = [4], []
+    while puppet.get_up.phase is Phase.ROLL:
+        puppet.tick()
+        pushed.append(abs(puppet.get_up.step(0.0, puppet.sensed)[4] - puppet.joints[4]))
+    assert puppet.get_up.phase is Phase.BLOCKED
+    limit = ROBOT.servo.torque_limit / ROBOT.servo.stiffness
+    assert max(pushed) > limit and pushed[-2] == pytest.approx(GIVES * limit)
+
+
+def test_a_joint_that_moves_on_is_not_blocked_however_far_it_is_behind():
+    far, watches = np.ones(1), []
+    for moves in (False, True):
+        watch = FollowWatch(1, DT, limit=0.6)
+        watch.start(far)
+        for _ in range(50):
+            watch.update(DT, far, np.zeros(1), np.array([moves]))
+        watches.append(watch.off_for[0])
+    assert watches == pytest.approx([1.0, 0.0])
 
 
 def test_what_was_caught_on_the_belly_raises_its_legs_before_it_folds_them():
