@@ -16,7 +16,16 @@ from typing import Any
 import yaml
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.get_up_manoeuvre import DECIMALS, POSES, Manoeuvre, Pose, best_side, other_side
+from hexapod_dynamics.gait.get_up_manoeuvre import (
+    DECIMALS,
+    POSES,
+    SIDES,
+    Manoeuvre,
+    Pose,
+    best_side,
+    corner_legs,
+    other_side,
+)
 from hexapod_dynamics.gait.packaged import file_beside, packaged_file
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
@@ -73,17 +82,27 @@ class GetUpLibrary:
         gone, partners = frozenset(lost), self._partners
         return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
 
-    def manoeuvres(self, lost: Iterable[str], no_coxa: Iterable[str] = ()) -> list[Manoeuvre]:
+    def manoeuvres(
+        self, lost: Iterable[str], no_coxa: Iterable[str] = (), no_femur: Iterable[str] = ()
+    ) -> list[Manoeuvre]:
         """Return the manoeuvres to try without these legs, the most promising first; empty if there are none.
 
-        no_coxa: those of them whose coxa alone is damaged. Manoeuvres in which they take part come first: their femur
-        and tibia do most of the work of a leg, and where such a leg is folded it is in the way.
+        no_coxa, no_femur: those of them whose coxa, or femur, alone is damaged. Manoeuvres in which they take part come
+        first: a femur and a tibia do most of the work of a leg, and where a middle leg is folded that does not fold
+        well it is in the way.
         """
         gone, pushes = frozenset(lost), frozenset(no_coxa)
         own = self.own(gone)
+        if not pushes and self._stays_in_the_way(gone, no_femur):
+            return self._of_all_legs(gone, always=True)[::-1] + own
         if not pushes:
             return own + self._of_all_legs(gone, always=not own)
         return self.own(gone - pushes) + self._of_all_legs(gone, always=True) + own
+
+    def _stays_in_the_way(self, gone: frozenset[str], no_femur: Iterable[str]) -> bool:
+        """Return whether the only leg that is damaged is a middle one, of which the femur alone is."""
+        corners = {name for side in SIDES for name in corner_legs(self.robot, side)}
+        return len(gone) == 1 and gone == set(no_femur) and not gone & corners
 
     def _of_all_legs(self, gone: frozenset[str], always: bool) -> list[Manoeuvre]:
         """Return the universal manoeuvre and its mirror image, that which pushes with the better side without the legs

@@ -55,13 +55,16 @@ def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
     return tuple(leg.name for leg in robot.legs if not _whole_joints(robot, morphology, leg).all())
 
 
-def legs_without_coxa(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
-    """Return the names of those of the `lost_legs` that are whole but for a coxa that is locked or limp."""
+def legs_without(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
+    """Return the names of those of the `lost_legs` that are whole but for one joint that is locked or limp; joint: 0
+    the coxa, 1 the femur, 2 the tibia.
+    """
+    others = np.arange(3) != joint
     wholes = {leg.name: _whole_joints(robot, morphology, leg) for leg in robot.legs}
     return tuple(
         name
         for name, whole in wholes.items()
-        if not whole[0] and whole[1:].all() and morphology.existing_mask[robot.leg_joints(name)].all()
+        if not whole[joint] and whole[others].all() and morphology.existing_mask[robot.leg_joints(name)].all()
     )
 
 

@@ -12,7 +12,7 @@ from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
 from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
-from hexapod_dynamics.gait.get_up_poses import legs_without_coxa, lost_legs, seated
+from hexapod_dynamics.gait.get_up_poses import legs_without, lost_legs, seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
 from hexapod_dynamics.gait.get_up_watch import LIFT, FollowWatch
@@ -507,6 +507,10 @@ def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
     assert lost("LM", no_coxa=["LM"]) == [((), "right"), ((), "left"), (("LM",), "right")]
     first, *_, last = lost("LF", "LM", no_coxa=["LM"])
     assert first[0] == ("LF",) and last[0] == ("LF", "LM")
+    own = LIBRARY.manoeuvres(["LM"], no_femur=["LM"])
+    assert [(one.lost, one.pushers) for one in own] == [((), "left"), ((), "right"), (("LM",), "right")]
+    assert LIBRARY.manoeuvres(["LF"], no_femur=["LF"]) == LIBRARY.manoeuvres(["LF"])
+    assert LIBRARY.manoeuvres(["LM", "RF"], no_femur=["LM"]) == LIBRARY.manoeuvres(["LM", "RF"])
     both = lost("LF", "RR", no_coxa=["LF", "RR"])  # neither side has both corner legs
     assert {one[1] for one in both[:2]} == {"left", "right"} and both[2][0] == ("LF", "RR")
 
@@ -523,7 +527,7 @@ def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
 )
 def test_a_leg_whose_coxa_alone_is_damaged_can_push(damage, names):
     morphology = damage(Morphology.whole(ROBOT))
-    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_without_coxa(ROBOT, morphology) == names
+    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_without(ROBOT, morphology, 0) == names
 
 
 def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
