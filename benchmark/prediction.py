@@ -147,6 +147,8 @@ def main():
     parser.add_argument("--identified", action="store_true", help="with the catalogue's robot, then with its own")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
     options = parser.parse_args()
+    if options.truth and not options.servos:
+        parser.error("--truth replaces values that --servos draws: give --servos real, too")
     print("   way m  drift%  odometry%  commands%  yaw deg  tilt rms  pose in band %  tilt in band %  doubt")
     shape = "{:8.2f} {:7.2f} {:10.1f} {:10.1f} {:8.2f} {:9.2f} {:15.0f} {:11.0f} {:6.0f}"
     if options.damage:

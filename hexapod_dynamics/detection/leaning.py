@@ -40,7 +40,7 @@ class Leaning:
                 obstacles.popleft()
 
     def clear(self) -> None:
-        """Discard all leans: a robot that lies leans otherwise than the ground."""
+        """Discard all leans, because a robot that lies leans differently from the ground; obstacles are kept."""
         self._peaks.clear()
 
     def discard_since(self, time: float) -> None:

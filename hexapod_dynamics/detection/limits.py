@@ -33,7 +33,7 @@ class DetectorLimits:
     least_lag: float = _limit(3e-3, "s", "change of the lag below which, with least_zone, the model stays as it is")
     least_zone: float = _limit(2.5e-3, "rad", "change of the dead zone below which, with least_lag, it stays")
     start_windows: int = _count(40, "windows", "that are learnt at the start whatever they deviate by")
-    relearnt_windows: int = _count(16, "windows", "of these at least after each identification of lag and dead zone")
+    relearnt_windows: int = _count(16, "windows", "that are learnt so after each identification, at least")
     start_deviation: float = _limit(400.0, "", "deviation above which a window is not learnt, even at the start")
     load_sign: float = _limit(4e-3, "rad", "lead over which the sign of a joint's load changes")
     servo_lag: float = _limit(0.020, "s", "standard deviation of the servos' lag before any reading")
@@ -304,9 +304,7 @@ class DetectorLimits:
     lean_gain: float = _limit(0.01, "", "of the running mean of roll and pitch beyond the model's")
     alone_silent: float = _limit(1.5, "s", "after which a servo is silent while servos further out answer")
     limp_moves: float = _limit(0.0105, "rad", "range of the readings above which a joint is limp, else locked")
-    limp_follows: float = _limit(
-        0.2, "", "share of this range by which they are apart from the model of a joint that moves"
-    )
+    limp_follows: float = _limit(0.2, "", "share of this range: joints less apart from the model move as commanded")
     stuck_zones: float = _limit(2.0, "zones", "identified, over which a locked joint's readings may spread more")
     stands_still: int = _count(6, "readings", "without motion after which a joint that does not follow is locked")
     stands_still_for: float = _limit(0.85, "s", "that they last")

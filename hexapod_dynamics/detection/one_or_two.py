@@ -10,9 +10,9 @@ the log odds of the best pair less those of the best single foot, has to exceed 
     all slices are later than the onset                                the pair if g >= 25, else the foot alone
     else                                                               wait
 
-If roll and pitch hardly support the pair in all consecutive banks, g must be 0.1 of what the foot alone explains,
-or the pair must leave 0.4 of what the foot leaves; else, or if they contradict the pair, there is none: because of
-modelling errors, every pair fits the joints slightly better. The pair must also be unambiguous: its log odds exceed
+A pair that roll and pitch contradict in the sum of all consecutive banks is not declared: because of modelling
+errors, every pair fits the joints slightly better. If they hardly support it, g must be 0.1 of what the foot alone
+explains, or the pair must leave 0.4 of what the foot leaves. The pair must also be unambiguous: its log odds exceed
 those of every other pair by 20, and it is not behind any of them in the sum of all consecutive banks, in which no
 bank counts for more than 20, and no pair is further behind than 40; or it is ahead of them in this sum by 40. Until
 then the detector waits for the next bank: half a cycle later a body that tips over moves in another direction.

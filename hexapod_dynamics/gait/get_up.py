@@ -4,11 +4,11 @@ Each joint is tried first: if one does not move, because somebody holds it, the 
 legs straight out, a robot lies flat on its belly or on its back, from any attitude; legs that lie across each
 other move there one after the other (untangle.py). From the back one manoeuvre (get_up_manoeuvre.py) rolls it
 over; a second attempt is slow. A leg that is damaged but exists takes no part at first, except where only its coxa
-is damaged, or of a middle leg only its femur; its blocked joints keep their angles. A joint that pushes in vain
-with all its torque gives way (get_up_yield.py). If another joint is blocked, all joints stop, and the robot begins
-again with their trial. When the legs are tucked and the IMU measures an upright body, the gait stands up on the
-remaining legs. Measurements decide after each phase (get_up_phases.py); an unexpected measurement ends the motion
-with a reason (get_up_trouble.py).
+is damaged, or of a middle leg only its femur; its blocked joints keep their angles. A joint that pushes in vain with
+all its torque gives way (get_up_yield.py). If another joint is blocked, all joints stop, and the robot begins again
+with their trial. When the legs are tucked and the IMU measures an upright body, the gait stands up on the remaining
+legs. Measurements decide after each phase (get_up_phases.py); an unexpected measurement ends the motion with a reason
+(get_up_trouble.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.get_up_motion import Motion
 from hexapod_dynamics.gait.get_up_phases import Phases
-from hexapod_dynamics.gait.get_up_poses import legs_without, lost_legs
+from hexapod_dynamics.gait.get_up_poses import legs_damaged_only_at, lost_legs
 from hexapod_dynamics.gait.get_up_stand import step_standing
 from hexapod_dynamics.gait.get_up_state import ENDED, WAITS, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_trouble import Trouble
@@ -77,7 +77,7 @@ class GetUp:
             raise HexapodError(f"the robot gets up already: {self.phase.value}")
         morphology = morphology or Morphology.whole(self.robot)
         lost = lost_legs(self.robot, morphology)
-        plan = self.library.manoeuvres(lost, *(legs_without(self.robot, morphology, joint) for joint in (0, 1)))
+        plan = self.library.manoeuvres(lost, *(legs_damaged_only_at(self.robot, morphology, joint) for joint in (0, 1)))
         if not plan:
             raise HexapodError(
                 f"no manoeuvre turns {self.robot.name} over without {', '.join(lost) or 'any loss'}; "
@@ -132,7 +132,7 @@ class GetUp:
             self._wait(dt, sensed)
             holds = self.phase is Phase.ANNOUNCED and not waiting.eased  # as before it was asked
             return None if holds or not self.active else self._sent(dt, sensed)
-        motion.follow.update(dt, motion.setpoints, sensed.joints, self._yielding.moves)
+        motion.follow.update(dt, motion.setpoints, sensed.joints, self._yielding.moved)
         if not self._trouble.is_met(sensed):
             self._go_on(dt, sensed)
         return self._sent(dt, sensed) if self.active or self.phase is Phase.DONE else None

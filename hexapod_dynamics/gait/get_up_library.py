@@ -88,8 +88,8 @@ class GetUpLibrary:
         """Return the manoeuvres to try without these legs, the most promising first; empty if there are none.
 
         no_coxa, no_femur: those of them whose coxa, or femur, alone is damaged. Manoeuvres in which they take part come
-        first: a femur and a tibia do most of the work of a leg, and where a middle leg is folded that does not fold
-        well it is in the way.
+        first: such a leg still pushes without its coxa, and without its femur a middle leg cannot be folded out of the
+        way.
         """
         gone, pushes = frozenset(lost), frozenset(no_coxa)
         own = self.own(gone)

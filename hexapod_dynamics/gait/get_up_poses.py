@@ -55,9 +55,9 @@ def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
     return tuple(leg.name for leg in robot.legs if not _whole_joints(robot, morphology, leg).all())
 
 
-def legs_without(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
-    """Return the names of those of the `lost_legs` that are whole but for one joint that is locked or limp; joint: 0
-    the coxa, 1 the femur, 2 the tibia.
+def legs_damaged_only_at(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
+    """Return the names of those of the `lost_legs` of which one joint alone is locked or limp, and nothing is missing;
+    joint: 0 the coxa, 1 the femur, 2 the tibia.
     """
     others = np.arange(3) != joint
     wholes = {leg.name: _whole_joints(robot, morphology, leg) for leg in robot.legs}

@@ -22,6 +22,7 @@ FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
 LIFT = 0.2  # [rad] by which a femur lifts a foot off the ground, which may hold the other joints of the leg by friction
 MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
+STILL = 0.1  # [rad] between two readings of a joint that stands still, or nearly
 
 
 class RestWatch:
@@ -75,7 +76,7 @@ class SwingWatch:
 
 class FollowWatch:
     """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
-    the last MEMORY, and for how long it has exceeded `limit` [rad] without a motion of the joint.
+    the last MEMORY, and for how long it has exceeded `limit` [rad] while the joint does not come closer.
 
     A NaN reading belongs to a missing or unknown joint, which counts as following.
     """
@@ -90,13 +91,17 @@ class FollowWatch:
         self._setpoints[:] = setpoints
         self.error[:] = self.off_for[:] = 0.0
 
-    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray, moves: np.ndarray) -> None:
-        """Process set-points and readings (n,) [rad], dt [s] after the previous ones; moves (n,): joints that move."""
+    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray, moved: np.ndarray) -> None:
+        """Process set-points and readings (n,) [rad], dt [s] after the previous ones.
+
+        moved (n,) [rad]: motion from the reading before. A joint that moves away, as by a hand, does not follow.
+        """
         self._setpoints[self._next] = setpoints
         self._next = (self._next + 1) % len(self._setpoints)
         low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
         self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
-        self.off_for[:] = np.where((self.error > self._limit) & ~moves, self.off_for + dt, 0.0)
+        comes_closer = np.where(readings < low, moved, -moved) >= STILL
+        self.off_for[:] = np.where((self.error > self._limit) & ~comes_closer, self.off_for + dt, 0.0)
 
 
 class JointProbe:

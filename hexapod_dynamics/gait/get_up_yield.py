@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait.get_up_watch import MEMORY
+from hexapod_dynamics.gait.get_up_watch import MEMORY, STILL
 from hexapod_dynamics.robot import Robot
 
 DELAY = 0.04  # [s] from a set-point to a reading of what it has done
 GIVES = 0.8  # share of the torque limit that is left; servos are up to a fifth stiffer than their model
-STILL = 0.1  # [rad] between two readings: a joint that moves more, in either direction, does not give way
 FREE = 0.01  # [rad] from where a joint has given way: one that moves so far towards the plan follows it again
 INTERVALS = 64  # number of times between two readings of a servo of which the median is the period of the bus
 
 
 class Yielding:
-    """Set-points `sent` (n,) [rad] of joints that follow a plan; gives (n,): joints that give way."""
+    """Set-points `sent` (n,) [rad] of joints that follow a plan; gives (n,): joints that give way; moved (n,) [rad]:
+    of each joint between its last two readings.
+    """
 
     def __init__(self, robot: Robot, dt: float) -> None:
         n = robot.joint_count
@@ -32,7 +33,7 @@ class Yielding:
         self._before = np.full((round(MEMORY / dt) + self._delay, n), np.nan)  # set-points, the newest first
         self._ticks = np.arange(len(self._before))[:, None]
         self._intervals, self._next = np.full(INTERVALS, MEMORY), 0
-        self._reading, self._moved, self._age = np.full(n, np.nan), np.zeros(n), np.full(n, MEMORY)
+        self._reading, self.moved, self._age = np.full(n, np.nan), np.zeros(n), np.full(n, MEMORY)
         self._anchor = np.zeros(n)  # angles [rad] from where on a joint that gives way has to move
         self.sent, self.gives = np.full(n, np.nan), np.zeros(n, bool)
 
@@ -52,7 +53,7 @@ class Yielding:
         self._note(dt, readings)
         ahead, left = plan - readings, GIVES * self._error
         towards = np.sign(ahead) * (readings - self._anchor)  # NaN, and all that follows from it False, if unknown
-        stuck = self._at_limit(ahead, readings) & ~self.moves
+        stuck = self._at_limit(ahead, readings) & (np.abs(self.moved) < STILL)
         begins = stuck & ~self.gives | self.gives & (towards < 0.0)
         self._anchor[begins] = readings[begins]
         self.gives = (self.gives & ~(towards > FREE) | stuck) & (np.abs(ahead) > left)
@@ -75,14 +76,9 @@ class Yielding:
             self._intervals[self._next] = interval + dt
             self._next = (self._next + 1) % INTERVALS
         self._age = np.where(new, 0.0, np.minimum(self._age + dt, MEMORY))
-        self._moved = np.where(new, np.nan_to_num(readings - self._reading), self._moved)
-        self._moved[self._age > period - 1e-9] = 0.0
+        self.moved = np.where(new, np.nan_to_num(readings - self._reading), self.moved)
+        self.moved[self._age > period - 1e-9] = 0.0
         self._reading[:] = readings
-
-    @property
-    def moves(self) -> np.ndarray:
-        """Joints (n,) that have moved between their last two readings."""
-        return np.abs(self._moved) >= STILL
 
     @property
     def _period(self) -> float:

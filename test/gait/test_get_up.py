@@ -12,7 +12,7 @@ from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
 from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
-from hexapod_dynamics.gait.get_up_poses import legs_without, lost_legs, seated
+from hexapod_dynamics.gait.get_up_poses import legs_damaged_only_at, lost_legs, seated
 from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
 from hexapod_dynamics.gait.get_up_watch import LIFT, FollowWatch
@@ -328,15 +328,16 @@ def test_a_joint_that_is_caught_is_pushed_with_part_of_its_torque_until_the_moti
     assert max(pushed) > limit and pushed[-2] == pytest.approx(GIVES * limit)
 
 
-def test_a_joint_that_moves_on_is_not_blocked_however_far_it_is_behind():
-    far, watches = np.ones(1), []
-    for moves in (False, True):
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_joint_that_comes_closer_is_not_blocked_however_far_it_is_behind_and_one_that_a_hand_moves_away_is(side):
+    far, off = np.array([side]), []
+    for moved in (0.0, 0.2, -0.2):
         watch = FollowWatch(1, DT, limit=0.6)
         watch.start(far)
         for _ in range(50):
-            watch.update(DT, far, np.zeros(1), np.array([moves]))
-        watches.append(watch.off_for[0])
-    assert watches == pytest.approx([1.0, 0.0])
+            watch.update(DT, far, np.zeros(1), np.array([side * moved]))
+        off.append(watch.off_for[0])
+    assert off == pytest.approx([1.0, 0.0, 1.0])
 
 
 def test_what_was_caught_on_the_belly_raises_its_legs_before_it_folds_them():
@@ -527,7 +528,7 @@ def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
 )
 def test_a_leg_whose_coxa_alone_is_damaged_can_push(damage, names):
     morphology = damage(Morphology.whole(ROBOT))
-    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_without(ROBOT, morphology, 0) == names
+    assert lost_legs(ROBOT, morphology) == ("LM",) and legs_damaged_only_at(ROBOT, morphology, 0) == names
 
 
 def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refused(tmp_path):
