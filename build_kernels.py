@@ -36,6 +36,7 @@ KERNELS = (
     "dynamics.kernels",
     "simulation.ground_kernel",
     "simulation.servo_kernel",
+    "simulation.servo_torques",
     "simulation.contact",
     "simulation.step",
     "simulation.loops",

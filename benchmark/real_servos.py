@@ -1,17 +1,17 @@
 """Prints what the damage detector finds on robots whose servos are not springs, beside the limits it had before.
 
     ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
-        [--minutes 20] [--detectors new,old] [--truth lag=0.03] [--sweep lag=0,0.02,0.04] [--closed]
+        [--minutes 20] [--detectors new,old] [--physics mujoco] [--truth lag=0.03] [--sweep lag=0,0.02,0.04] [--closed]
         [--walks FILE] [--log FILE] [--markdown PAGE]
 
-Each run: MuJoCo, `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the package's classes wired with
-the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage. Each walk is recorded once and
-replayed to every detector, up to its first declaration (nobody obeys before it). --closed: what is declared is obeyed
-and suspected feet are pressed. --walks: the file in which the recorded walks are kept for other detectors. --log: a
-file to which each run is written as a line of JSON; what it has already is not run again, so that a long measurement
-can be interrupted. --markdown: the page to which the table is appended, with command, commit and truths. --sweep:
-instead of the cases, feet found in time and false alarms over the values of one quantity of the servos. Progress goes
-to stderr, the table to stdout.
+Each run: MuJoCo (or --physics built_in), `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the
+package's classes wired with the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage.
+Each walk is recorded once and replayed to every detector, up to its first declaration (nobody obeys before it).
+--closed: what is declared is obeyed and suspected feet are pressed. --walks: the file in which the recorded walks are
+kept for other detectors. --log: a file to which each run is written as a line of JSON; what it has already is not run
+again, so that a long measurement can be interrupted. --markdown: the page to which the table is appended, with
+command, commit and truths. --sweep: instead of the cases, feet found in time and false alarms over the values of one
+quantity of the servos. Progress goes to stderr, the table to stdout.
 
 Detectors: `new`; `old`; `identified` (with --closed only): the new one and the gait have the robot that `identify`
 finds of the same truth, without its payload, and its plans (40 s more a walk).
@@ -33,6 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 import numpy as np
 from support.identification_rig import identified_with_plans
 from support.recorded_walk import Recorder, replay
+from support.sensed_walk import PHYSICS
 from support.servo_walk import PUSHES, disturb_walk, push_walk, servo_walk
 
 from hexapod_dynamics.detection import DetectorSettings
@@ -86,10 +87,10 @@ def damaged(case, index, random, blind):
     return WHOLE.locked(part, float(blind.physics.q[index * 5 % 18]))
 
 
-def record(case, index, seed, servos, seconds):
+def record(case, index, seed, servos, physics, seconds):
     """One walk: the calls, when the damage happens [s], the broken Morphology."""
     recorder = Recorder()
-    blind, random = servo_walk(seed, servos, recorder)
+    blind, random = servo_walk(seed, servos, recorder, physics=PHYSICS[physics])
     if case == "healthy":
         blind.run(WARM_UP)
         disturb_walk(blind, random, seconds)
@@ -143,12 +144,12 @@ def outcome(case, decisions, begin, truth, detector):
     return ("in time" if at - begin <= CASES[case][1] else "late"), at - begin
 
 
-def run_closed(case, index, seed, servos, name):
+def run_closed(case, index, seed, servos, physics, name):
     """One walk in which what is declared is obeyed: outcome, time it took [s], speed that it has from 4 s after it was
     found as a share of its speed on all legs, over two or three cycles each.
     """
     known = identified_with_plans if name == IDENTIFIED else None
-    blind, random = servo_walk(seed, servos, obey=True, known=known)
+    blind, random = servo_walk(seed, servos, obey=True, known=known, physics=PHYSICS[physics])
     blind.detector = type(blind.detector)(blind.robot, DETECTORS.get(name))
     blind.run(WARM_UP + random.uniform(0.0, CYCLE) - MEASURED)
     whole = speed(blind)
@@ -192,6 +193,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
     parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
     parser.add_argument("--sweep", default="", help="a value of the Truth, as hysteresis=0,0.5,1: hits, false alarms")
+    parser.add_argument("--physics", default="mujoco", choices=sorted(PHYSICS))
     parser.add_argument("--closed", action="store_true")
     parser.add_argument("--walks", type=Path)
     parser.add_argument("--log", type=Path)
@@ -257,7 +259,8 @@ def make_curve(options, kept):
 
 def measure(servos, case, options, kept):
     """Record, or take from `kept`, the walks of a case and replay them; return the outcomes for each detector."""
-    names = options.detectors.split(",")
+    names, physics = options.detectors.split(","), options.physics
+    of = case if physics == "mujoco" else f"{case} {physics}"
     cells, known = [[] for _ in names], read_log(options.log)
     count = max(1, round(options.minutes / 2.5)) if case == "healthy" else options.runs
     began = time.monotonic()
@@ -265,31 +268,31 @@ def measure(servos, case, options, kept):
         seed = 1000 * list(CASES).index(case) + options.first + index
         if options.closed:
             for name, cell in zip(names, cells, strict=True):
-                key = f"{name} {servos} {case} {seed}"
+                key = f"{name} {servos} {of} {seed}"
                 if key not in known:
-                    known[key] = run_closed(case, index, seed, servos, name)
+                    known[key] = run_closed(case, index, seed, servos, physics, name)
                     write_log(options, key, known[key])
                 cell.append(known[key])
             continue
-        keys = [f"{name} {servos} {case} {seed} replayed" for name in names]
+        keys = [f"{name} {servos} {of} {seed} replayed" for name in names]
         if all(one in known for one in keys):
             for one, cell in zip(keys, cells, strict=True):
                 cell.append(known[one])
             continue
-        key = servos, case, seed
+        key = servos, of, seed
         if key not in kept:
-            kept[key] = record(case, index, seed, servos, 60.0 * options.minutes / count)
+            kept[key] = record(case, index, seed, servos, physics, 60.0 * options.minutes / count)
         calls, begin, truth = kept[key]
         for name, cell in zip(names, cells, strict=True):
             decisions, detector = replay(ROBOT, calls, DETECTORS[name], MORE.get(case, 0.0))
             what, took = outcome(case, decisions, begin, truth, detector)
             ended = decisions[0][0] if decisions else begin
             cell.append((what, took, detector.banks, len(detector.asked), ended))
-            write_log(options, f"{name} {servos} {case} {seed} replayed", cell[-1])
+            write_log(options, f"{name} {servos} {of} {seed} replayed", cell[-1])
             if options.verbose or what in ("wrong", "alarm"):
                 told = "; ".join(one.text for _, one in decisions)
                 print(
-                    f"  {name} {servos} {case} {seed}: {truth.describe()}: {what} {took:.2f} {told}",
+                    f"  {name} {servos} {of} {seed}: {truth.describe()}: {what} {took:.2f} {told}",
                     file=sys.stderr,
                 )
         print(f"\r{servos} {case} {index + 1} of {count}, {time.monotonic() - began:.0f} s ", end="", file=sys.stderr)

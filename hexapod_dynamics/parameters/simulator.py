@@ -22,8 +22,8 @@ OWN = (
         "truth",
         "",
         "how the simulated robot differs from the model of the nodes, as mass=1.1,payload=0.2,friction=0.5; "
-        "servos=real,seed=7 (physics:=mujoco) draws servos, masses and IMU as real ones have them; "
-        "ground=slope:12, blocks:0.03, steps:0.04, stairs, gravel or patches names the ground",
+        "servos=real,seed=7 draws servos, masses and IMU as real ones have them; ground=slope:12 and, with "
+        "physics:=mujoco, blocks:0.03, steps:0.04, stairs, gravel or patches name the ground",
     ),
     ParameterSpec("timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, in_file=True),
 )

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
-from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
@@ -195,7 +194,9 @@ class MujocoSimulator(RobotSimulator):
         self._mean_rate[:] = 0.0
         for _ in range(steps):
             if self.gait is not None:
-                self._command_from_gait()
+                if self._since_command == 0:
+                    self._command_from(self.gait)
+                self._since_command = (self._since_command + 1) % self._command_steps
             self._delayed.execute(self.time, self._servos, self._servo)
             servo_kernel.move_setpoints(self._servos, self.timestep)
             self._apply_servos()
@@ -248,18 +249,6 @@ class MujocoSimulator(RobotSimulator):
         return self._servos, self._servo
 
     # ---- within a step -----------------------------------------------------------------------------------------------
-
-    def _command_from_gait(self) -> None:
-        if self._since_command == 0:
-            duration = self._command_steps * self.timestep
-            self.gait.sense(*roll_pitch_yaw(self.rotation))
-            targets = self.gait.step(duration)[0]
-            if self._resolution:
-                targets = np.round(targets / self._resolution) * self._resolution
-            targets = targets - self._zeros
-            for joint in range(targets.size):
-                self._execute(servo_kernel.command, joint, float(targets[joint]), duration)
-        self._since_command = (self._since_command + 1) % self._command_steps
 
     def _apply_law(self, law: ServoLaw) -> None:
         """Compute the servos' position loops and set their friction; the actuator's control is the loop's torque."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import actuator, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
@@ -265,6 +266,15 @@ class RobotSimulator(ABC):
         # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
         self._execute(actuator.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
+
+    def _command_from(self, gait: Gait) -> None:
+        """Command the servos with the gait's next set-points."""
+        gait.sense(*roll_pitch_yaw(self.rotation))
+        duration = self._command_steps * self.timestep
+        targets = np.array(gait.step(duration)[0], float)
+        if self._resolution:
+            targets = np.round(targets / self._resolution) * self._resolution
+        self._execute(servo_kernel.command_all, targets - self._zeros, duration)
 
     def _execute(self, function: Callable[..., None], *arguments: Any) -> None:
         """Call a function of the servos' arrays now, or after the Truth's delay."""

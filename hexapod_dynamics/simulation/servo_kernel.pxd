@@ -1,11 +1,9 @@
-cimport cython
 from libc cimport math
 from libc.stdint cimport int64_t
 
 from hexapod_dynamics cimport kernel_memory
-from hexapod_dynamics.dynamics cimport c_model
 
-cdef double STOP_STIFFNESS, STOP_DAMPING, ROUNDING
+cdef double ROUNDING
 
 cdef struct Drive:
     double stiffness
@@ -26,14 +24,16 @@ cdef struct Servo:
     double lower
     double upper
     double stopped
+    double holds
+    double held
+    double damping
+    double viscous
+    double dry
+    double sliding
+    double friction
 
 cdef Drive *drive_of(object array) except NULL
 cdef Servo *servos_of(object array) except NULL
 cdef double quantised(double angle, double resolution) nogil
 cdef void send(Servo *servos, Drive *drive, int64_t joint, double target, double duration) nogil
 cdef void move(Servo *servos, int64_t count, double h) nogil
-cdef double stretch(double lag, double band) nogil
-cdef double stiffness_at(Drive *drive, double lag) nogil
-cdef void add_servos(c_model.hd_model *m, Servo *servos, Drive *drive, double *q, double *nu, double h) nogil
-@cython.locals(wrong=cython.bint)
-cdef bint settle_servos(c_model.hd_model *m, Servo *servos, Drive *drive, double *q, double *nu, double h) nogil

@@ -1,11 +1,10 @@
-"""The servos of a step, compiled: moving set-points, torques at the end of the step, joint stops; see actuator.py."""
+"""State of the servos, compiled: their columns, commands and moving set-points; see actuator.py."""
 
 import math
 
 import cython
 
 from hexapod_dynamics import kernel_memory
-from hexapod_dynamics.dynamics import c_model
 from hexapod_dynamics.kernel_layout import columns, struct
 
 # Numbers of the servos of a robot: stiffness [N m/rad], damping [N m s/rad], torque limit [N m], speed limit [rad/s],
@@ -14,7 +13,9 @@ DRIVE = struct(stiffness=1, damping=1, torque_limit=1, speed_limit=1, dead_band=
 STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, NUMBERS = columns(DRIVE)
 # State of one servo: set-point, its present rate, target, speed towards it, torque, +-1 if the torque saturates, 1 if
 # the motor is loaded (else 0), 1 if it can give torque (0 if it is limp), the joint's limits, +-1 if the joint is at a
-# stop.
+# stop. Of a servo with its own law (held_servos.py): 1 if it has one, the torque that its loop holds, its damping, its
+# gear's viscous friction and limit of dry friction, +-1 if the gear slides (0: it sticks), all friction of the last
+# step.
 SERVO_LAYOUT = struct(
     setpoint=1,
     rate=1,
@@ -27,10 +28,17 @@ SERVO_LAYOUT = struct(
     lower=1,
     upper=1,
     stopped=1,
+    holds=1,
+    held=1,
+    damping=1,
+    viscous=1,
+    dry=1,
+    sliding=1,
+    friction=1,
 )
-SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, STOPPED, SERVO = columns(SERVO_LAYOUT)
-# Stiffness and damping of a joint stop, as multiples of those of the servo.
-STOP_STIFFNESS, STOP_DAMPING = 20.0, 4.0
+_COLUMNS = columns(SERVO_LAYOUT)
+SETPOINT, RATE, TARGET, SPEED, TORQUE, SATURATED, LOADED, DRIVEN, LOWER, UPPER, STOPPED = _COLUMNS[:11]
+HOLDS, HELD, SERVO_DAMPING, VISCOUS, DRY, SLIDING, FRICTION, SERVO = _COLUMNS[11:]
 # Adding and subtracting this number rounds to the nearest whole number (halves to even), because doubles of this size
 # are 1 apart.
 ROUNDING = 1.5 * 2.0**52
@@ -76,90 +84,20 @@ def move(servos, count, h):
             servos[joint].setpoint += servos[joint].rate * h
 
 
-def stretch(lag, band):
-    """Return the lag [rad] of a joint behind its set-point, less the servo's dead band."""
-    return lag - min(band, max(-band, lag))
-
-
-def stiffness_at(drive, lag):
-    """Return the stiffness [N m/rad] of a servo at a lag [rad]: zero within its dead band."""
-    if math.fabs(lag) > drive.dead_band or drive.dead_band == 0.0:
-        return drive.stiffness
-    return 0.0
-
-
-def add_servos(m, servos, drive, q, nu, h):
-    """Add the servos' torques at the old velocity to the right-hand side, and their implicit part to the mass
-    matrix.
-    """
-    width = m.width
-    for joint in range(m.joint_count):
-        if m.moving[joint] == 0.0:
-            continue
-        k = m.joints[joint].k
-        lane = c_model.hd_lane(m, m.joints[joint].block, m.joints[joint].lane)
-        diagonal = (m.rows.block + k * (k + 3) // 2) * width
-        if servos[joint].saturated == 0.0:
-            rate = nu[6 + joint]
-            on = servos[joint].loaded * servos[joint].driven
-            lag = servos[joint].setpoint - q[joint]
-            stiffness = on * stiffness_at(drive, lag)
-            torque = stiffness * (stretch(lag, drive.dead_band) - h * rate)
-            torque += drive.damping * (on * servos[joint].rate - rate)
-            lane[diagonal] += h * (drive.damping + h * stiffness)
-        else:
-            torque = servos[joint].saturated * drive.torque_limit
-        if servos[joint].stopped != 0.0:
-            k_stop, d_stop = STOP_STIFFNESS * drive.stiffness, STOP_DAMPING * drive.damping
-            limit = servos[joint].upper if servos[joint].stopped > 0.0 else servos[joint].lower
-            torque += k_stop * (limit - q[joint] - h * nu[6 + joint]) - d_stop * nu[6 + joint]
-            lane[diagonal] += h * (d_stop + h * k_stop)
-        lane[(m.rows.force + k) * width] += torque
-
-
-def settle_servos(m, servos, drive, q, nu, h):
-    """Set the torques at the new velocity nu; return whether an assumption about saturation was wrong and was
-    corrected.
-    """
-    limit = drive.torque_limit
-    wrong = False
-    for joint in range(m.joint_count):
-        if m.moving[joint] == 0.0:
-            servos[joint].torque = 0.0
-            continue
-        rate = nu[6 + joint]
-        torque = 0.0
-        if servos[joint].loaded * servos[joint].driven != 0.0:
-            lag = servos[joint].setpoint - q[joint]
-            torque = stiffness_at(drive, lag) * (stretch(lag, drive.dead_band) - h * rate)
-            torque += drive.damping * (servos[joint].rate - rate)
-        servos[joint].torque = min(limit, max(-limit, torque))
-        saturated = 0.0
-        if torque > limit:
-            saturated = 1.0
-        elif torque < -limit:
-            saturated = -1.0
-        if saturated != servos[joint].saturated:
-            wrong = True
-            servos[joint].saturated = saturated
-        at = q[joint] + h * rate
-        stopped = 0.0
-        if at > servos[joint].upper:
-            stopped = 1.0
-        elif at < servos[joint].lower:
-            stopped = -1.0
-        if stopped != servos[joint].stopped:
-            wrong = True
-            servos[joint].stopped = stopped
-    return wrong
-
-
 # ---- for Python: servos (n, SERVO), numbers (NUMBERS,) ---------------------------------------------------------------
 
 
 def command(servos, numbers, joint, target, duration):
     """Send one servo to the target [rad or m] in the duration [s], uniformly, within its speed limit."""
     send(servos_of(servos), drive_of(numbers), joint, target, duration)
+
+
+def command_all(servos, numbers, targets, duration):
+    """Send every servo to its target (n,) [rad or m] in the duration [s], uniformly, within its speed limit."""
+    rows, drive = servos_of(servos), drive_of(numbers)
+    wanted = kernel_memory.values(targets, len(servos))
+    for joint in range(len(servos)):
+        send(rows, drive, joint, wanted[joint], duration)
 
 
 def move_setpoints(servos, h):

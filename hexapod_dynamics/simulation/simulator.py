@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,13 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector
+from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import loops, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.held_servos import HeldServos
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
+from hexapod_dynamics.simulation.servo_law import ServoLaw
 from hexapod_dynamics.simulation.stepped_model import SteppedModel
 from hexapod_dynamics.simulation.trajectory import row_width
 from hexapod_dynamics.simulation.truth import Truth
@@ -24,7 +25,7 @@ from hexapod_dynamics.simulation.truth import Truth
 class Simulator(RobotSimulator):
     """A Robot on the ground, stepped by this package's own model; arguments: see `RobotSimulator`.
 
-    The gait commands the servos in each step by default. A Truth's delay applies to external commands.
+    The gait commands the servos in each step by default.
     """
 
     def __init__(
@@ -43,24 +44,20 @@ class Simulator(RobotSimulator):
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
         self._state = self._model.state
-        band = self.truth.deadband * robot.servo.resolution + math.radians(self.truth.zone)
-        self._model.world.servo[servo_kernel.DEAD_BAND] = band
+        self._held: HeldServos | None = None
+        if self.truth.has_servo_law:
+            law = ServoLaw(self.truth, self._true_robot.servo, robot.joint_count)
+            self._held = HeldServos(law, self._model, self.timestep)
+        self._model.world.servo[servo_kernel.DEAD_BAND] = self.truth.deadband * robot.servo.resolution
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
 
     @classmethod
     def check_truth(cls, truth: Truth) -> None:
-        """Raise HexapodError for servos that are not springs (of their law, this physics has only the dead zone),
-        and for grounds with edges or patches.
-        """
+        """Raise HexapodError for grounds with edges or patches."""
         if truth.terrain != "flat" and not truth.terrain.startswith("slope"):
             raise HexapodError(f"truth: ground={truth.terrain} given, which needs physics:=mujoco")
-        given = [name for name in truth.servo_law if name != "zone"]
-        if given:
-            raise HexapodError(
-                f"truth: {', '.join(given)} given (servos=real and half give them, too), which need physics:=mujoco"
-            )
 
     def __copy__(self) -> Simulator:
         return copy.deepcopy(self)  # a shallow copy would share the state
@@ -78,6 +75,8 @@ class Simulator(RobotSimulator):
         state.q[:], state.rotation[:], state.nu[:] = angles, turn, 0.0
         model.settle()
         model.settle_servos_at(state.q)
+        if self._held is not None:
+            self._held.reset()
         state.position[:] = 0.0 if place is None else place
         if place is None:
             state.position[2] = model.resting_height()
@@ -137,6 +136,9 @@ class Simulator(RobotSimulator):
         # The constant rate that yields the rotation of the last call, which is below half a turn.
         return self._mean_rate
 
+    def _encoders(self) -> np.ndarray:
+        return self.q if self._held is None else self._held.law.encoder
+
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
         return self._model.world.servos, self._model.world.servo
@@ -147,7 +149,7 @@ class Simulator(RobotSimulator):
         before, attitude = self.nu.copy(), self.rotation.copy()
         if self.gait is None:
             self._follow(steps, log, log_every)
-        elif self.gait.compiled is not None:
+        elif self.gait.compiled is not None and self._held is None and not (self.truth.delay or self.truth.zero):
             self._since_command = loops.walk(
                 self._model.memory,
                 self.gait.compiled,
@@ -159,9 +161,9 @@ class Simulator(RobotSimulator):
                 log,
                 log_every,
             )
+            self._steps += steps
         else:
             self._walk_from_python(self.gait, steps, log, log_every)
-        self._steps += steps
         if steps > 0:
             np.subtract(self.nu, before, out=self._mean_acceleration)
             self._mean_acceleration /= steps * self.timestep
@@ -169,35 +171,37 @@ class Simulator(RobotSimulator):
         self._check_finite()
 
     def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Step, and execute delayed commands when they are due."""
+        """Step; execute delayed commands when they are due, and run the servos' loops."""
         parts = self._model.memory, self.timestep
-        if not self.truth.delay:
+        if self._held is None and not self.truth.delay:
             loops.follow(*parts, steps, log, log_every)
+            self._steps += steps
             return
         for k in range(steps):
-            self._delayed.execute(self.time + k * self.timestep, *self._servo_arrays)
+            self._delayed.execute(self.time, *self._servo_arrays)
+            if self._held is not None and self._steps % self._held.loop_steps == 0:
+                self._held.run_loops()
             row = (k + 1) // log_every - 1
             logged = (k + 1) % log_every == 0 and len(log) > 0
             loops.follow(*parts, 1, log[row : row + 1] if logged else self._no_log, 1 if logged else 2)
+            self._steps += 1
 
     def _walk_from_python(self, gait: Gait, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Do what `loops.walk` does, with a gait that is not compiled."""
-        parts = self._model.memory, self.timestep
+        """Do what `loops.walk` does, with a gait that is not compiled, or a Truth whose servos are not springs, err
+        or are late.
+        """
         done = 0
         while done < steps:
             if self._since_command == 0:
-                gait.sense(*roll_pitch_yaw(self.rotation))
-                duration = self._command_steps * self.timestep
-                targets = np.ascontiguousarray(gait.step(duration)[0], float)
-                loops.command_all(self._model.memory, targets, duration, self._resolution)
+                self._command_from(gait)
             taken = min(steps - done, self._command_steps - self._since_command)
             to_log = log_every - done % log_every
             if to_log <= taken:
                 taken = to_log
                 row = (done + taken) // log_every - 1
-                loops.follow(*parts, taken - 1, self._no_log, taken)
-                loops.follow(*parts, 1, log[row : row + 1], 1)
+                self._follow(taken - 1, self._no_log, taken)
+                self._follow(1, log[row : row + 1], 1)
             else:
-                loops.follow(*parts, taken, self._no_log, taken + 1)
+                self._follow(taken, self._no_log, taken + 1)
             done += taken
             self._since_command = (self._since_command + taken) % self._command_steps

@@ -3,7 +3,7 @@ from libc cimport math
 
 from hexapod_dynamics cimport kernel_memory
 from hexapod_dynamics.dynamics cimport c_model, kernels
-from hexapod_dynamics.simulation cimport contact, ground_kernel, servo_kernel
+from hexapod_dynamics.simulation cimport contact, ground_kernel, servo_kernel, servo_torques
 
 cdef int CORRECTIONS
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics import kernel_memory
 from hexapod_dynamics.dynamics import c_model, kernels
-from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel
+from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel, servo_torques
 
 # Largest number of corrections, in each step, of the predicted contact, friction and saturation states.
 CORRECTIONS = 4
@@ -122,13 +122,13 @@ def step(memory, h):
             _set_terms(memory)
             contact.move_contacts(contacts, count, nu)
         contact.add_contacts(m, contacts, count, law, h)
-        servo_kernel.add_servos(m, servos, drive, q, nu, h)
+        servo_torques.add_servos(m, servos, drive, q, nu, h)
         c_model.hd_solve_arrow(m)
         c_model.hd_get_acceleration(m, acceleration)
         for i in range(size):
             nu[i] += h * acceleration[i]
         contact.move_contacts(contacts, count, nu)
-        wrong = servo_kernel.settle_servos(m, servos, drive, q, nu, h)
+        wrong = servo_torques.settle_servos(m, servos, drive, q, nu, h)
         if contact.settle_contacts(contacts, count, law, h):
             wrong = True
         if correction == CORRECTIONS:

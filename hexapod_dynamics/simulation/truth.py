@@ -41,14 +41,14 @@ class Truth:
     ground by name, as `ground=blocks:0.03` in `parse` (terrain.py). seed: of the ground and of the random values
     below.
 
-    Servos with their own law (servo_law.py; the built-in physics has only `zone` of it): lag [s]: their additional
-    damping, divided by their stiffness. ff: share of the set-point's rate that they feed forward; 0: they damp
-    against zero rate. zone [deg]: error below which they give no torque, in addition to that of `deadband`.
-    hysteresis [deg]: play between joint and encoder. servo_friction: factor on the friction_model (1, 4, 6; 0:
-    none) of servo_friction.py. servo_spread: standard deviation of one servo's stiffness, relative to that of all.
-    In both physics: zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative
-    error of a link's mass. link_centres: standard deviation of a link's centre of mass in each direction, in its radii
-    of gyration. imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
+    Servos with their own law (servo_law.py): lag [s]: their additional damping, divided by their stiffness. ff: share
+    of the set-point's rate that they feed forward; 0: they damp against zero rate. zone [deg]: error below which they
+    give no torque, in addition to that of `deadband`. hysteresis [deg]: play between joint and encoder.
+    servo_friction: factor on the friction_model (1, 4, 6; 0: none) of servo_friction.py. servo_spread: standard
+    deviation of one servo's stiffness, relative to that of all.
+    zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative error of a link's
+    mass. link_centres: standard deviation of a link's centre of mass in each direction, in its radii of gyration.
+    imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
     """
 
     mass: float = _number(1.0, 0.2, 5.0)

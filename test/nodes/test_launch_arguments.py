@@ -43,7 +43,7 @@ def domain():
         ("faults:=bus.colour=1", "bus.drop_rate"),
         ("truth:=weight=2", "allowed are name=number with mass, payload"),
         ("truth:=friction=-1", "friction=-1.0 given, allowed are numbers from 0.0 to 5.0"),
-        ("truth:=servos=real", "need physics:=mujoco"),
+        ("truth:=servos=real,ground=blocks:0.02", "needs physics:=mujoco"),
         ("physics:=bullet", "mujoco"),
         ("view_port:=http", "allowed are 0 (any free port) to 65535"),
         ("view_port:=65536", "allowed are 0 (any free port) to 65535"),

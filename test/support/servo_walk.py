@@ -1,7 +1,8 @@
-"""Walks on MuJoCo with servos that are not springs, wired as the nodes wire the package's classes."""
+"""Walks on servos that are not springs, wired as the nodes wire the package's classes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.blind_walk import BlindWalk
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 
 PUSHES = 3  # of push_walk
 CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
@@ -22,12 +24,18 @@ def random_command(random: np.random.Generator) -> np.ndarray:
 
 
 def servo_walk(
-    seed: int, servos: str, detector: Any = None, obey: bool = False, known: Any = None
+    seed: int,
+    servos: str,
+    detector: Any = None,
+    obey: bool = False,
+    known: Any = None,
+    physics: Callable[..., RobotSimulator] = MujocoSimulator,
 ) -> tuple[BlindWalk, np.random.Generator]:
     """Return a BlindWalk with a random command on random ground, flat, 4 or 8 mm rough, and its random stream.
 
     servos: real or half, of `Truth.parse`; model: springs. With `real,ground=blocks:0.02` the robot walks ahead, onto
     that ground. detector, obey: of BlindWalk. known(Truth): the Robot that the software has and the plans of its gait.
+    physics: the simulator.
     """
     robot, random = Robot.jethexa(), np.random.default_rng((77, seed))
     rough = random.choice([0.0, 0.004, 0.008])
@@ -37,7 +45,7 @@ def servo_walk(
     own, plans = (None, None) if known is None else known(truth)
     blind = BlindWalk(
         robot,
-        MujocoSimulator(robot, timestep=1e-3, truth=truth),
+        physics(robot, timestep=1e-3, truth=truth),
         AdaptiveGait(plans=plans),
         seed=seed,
         detector=detector,
