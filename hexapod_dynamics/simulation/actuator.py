@@ -8,7 +8,7 @@ train, whose drag is -d qdot: the motor's share of d is back-EMF and the control
 still takes some 0.1 to 0.3 N m to turn by hand, which d = 0.3 N m s/rad matches at the 0.3 to 1 rad/s at which a limp
 leg falls. This drag is a mechanical force: it is not part of the servo's torque. Beyond a joint's limits a stiff
 one-sided spring with damping, the joint stop, acts as well. The torque is treated implicitly, like the contact:
-for a step of length h, the torque at its end is used (servo_kernel.py).
+for a step of length h, the torque at its end is used (servo_torques.py).
 """
 
 from __future__ import annotations

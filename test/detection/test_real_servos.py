@@ -1,4 +1,4 @@
-"""The detector on servos with dead zone, play, lag, friction and mounting errors, in walks of MuJoCo.
+"""The detector on servos with dead zone, play, lag, friction and mounting errors, in walks of both physics.
 
 Recorded without a detector and replayed to it, in the robot's clock.
 """
@@ -11,16 +11,17 @@ from support.recorded_walk import Recorder, replay
 from support.servo_walk import disturb_walk, servo_walk
 
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 WARM_UP = 14.0  # [s] of an intact walk: lag and dead zone are identified in the first ten
 
 
-def broken_walk(seed, damage, seconds):
+def broken_walk(seed, damage, seconds, physics=MujocoSimulator):
     """Return the calls of a walk in which `damage` (a function of the joint angles) happens, and its time [s]."""
     recorder = Recorder()
-    blind, random = servo_walk(seed, "real", recorder)
+    blind, random = servo_walk(seed, "real", recorder, physics=physics)
     blind.run(WARM_UP + random.uniform(0.0, 1.3))
     blind.damage(damage(blind.physics.q))
     begin = blind.time
@@ -28,9 +29,9 @@ def broken_walk(seed, damage, seconds):
     return recorder.calls, begin
 
 
-def find(seed, damage, seconds, more=0.0):
+def find(seed, damage, seconds, more=0.0, physics=MujocoSimulator):
     """Return the values that the detector declares, the time that the last took [s], and the detector."""
-    calls, begin = broken_walk(seed, damage, seconds)
+    calls, begin = broken_walk(seed, damage, seconds, physics)
     decisions, detector = replay(ROBOT, calls, more=more)
     assert decisions, f"nothing was found; {detector.findings()}, suspicion {detector.suspicion}"
     values = {name: value for _, decision in decisions for name, value in decision.values.items()}
@@ -39,10 +40,15 @@ def find(seed, damage, seconds, more=0.0):
 
 # The body sinks onto the stump of RF (26) and hits the ground: braced against as if pushed, it was not found in 4 s.
 @pytest.mark.parametrize(
-    "seed, leg, left", [pytest.param(21, "LF", 0.02, marks=pytest.mark.slow), (22, "RM", 0.5), (26, "RF", 0.5)]
+    "seed, leg, left, physics",
+    [
+        pytest.param(21, "LF", 0.02, MujocoSimulator, marks=pytest.mark.slow),
+        (22, "RM", 0.5, Simulator),
+        (26, "RF", 0.5, MujocoSimulator),
+    ],
 )
-def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left):
-    values, took, detector = find(seed, lambda _: WHOLE.broken(f"{leg}.tibia", left), 2.0)
+def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left, physics):
+    values, took, detector = find(seed, lambda _: WHOLE.broken(f"{leg}.tibia", left), 2.0, physics=physics)
     assert list(values) == [f"remaining.{leg}.tibia"] and 0.0 < took <= 2.0
     assert detector.servos.identified and (detector.servos.lag, detector.servos.zone) != (0.0, 0.0)
 

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.soak
 WARM_UP, FIRST = 8.0, 17.0
 # Robots whose servos are not springs: each draws its own.
 REAL = [f"physics:=mujoco truth:=servos=real,seed={seed}" for seed in range(1, 11)]
+REAL.append("physics:=built_in truth:=servos=real,seed=3")
 
 
 class Session:
