@@ -38,6 +38,7 @@ TOPICS = (
     "morphology",
     "servos/following",
     "damage_hypotheses",
+    "suspected_damage",
     "gait_state",
     "payload",
     "payload_wrench",
