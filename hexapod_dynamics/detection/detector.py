@@ -300,14 +300,6 @@ class DamageDetector:
         joint = self._mended.tries(time)
         return None if joint is None else part_of(self.robot, joint)[1]
 
-    @property
-    def suspected(self) -> str:
-        """The leg or joint, with its damage in words, of which the last bank is as sure as for a declaration; empty
-        if there is none.
-        """
-        suspect = self.decisions.suspect
-        return "" if suspect is None or suspect[1] < self.settings.declare else suspect[0]
-
     def pressed(self, time: float, leg: str) -> None:
         """Note that the contact probe of a leg begins at `time` [s]."""
         self.decisions.pressed(time, leg)

@@ -33,8 +33,7 @@ class BraceSettings:
     the sideways force must be larger than `share` times the vertical one in both samples, and in the first of them
     the vertical force must exceed `sinking` [m/s^2]: a robot stands when it is pushed. When a sinking body hits the
     ground, the vertical force exceeds `impact` [m/s^2] and the sideways force is less than that share: for
-    after_impact [s] from then on no push is detected. Nor is one for suspected_for [s] after the damage detector last
-    suspected damage: the body then falls onto a stump in each cycle.
+    after_impact [s] from then on no push is detected.
 
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]:
     duration of the brace after the last such sample. longest [s]: duration of one brace for any measurements; a
@@ -50,7 +49,6 @@ class BraceSettings:
     sinking: float = 8.0
     impact: float = 18.0
     after_impact: float = 0.1
-    suspected_for: float = 1.0
     out: float = 0.33
     down: float = 0.25
     hold: float = 0.4
@@ -119,7 +117,7 @@ class Brace:
         ]
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
         self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
-        self._since_impact = self._since_suspected = math.inf  # [s]
+        self._since_impact = math.inf  # [s]
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
@@ -138,7 +136,6 @@ class Brace:
         A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
         settings, (x, y, z) = self.settings, force
-        self._since_suspected += dt
         if not math.hypot(x, y, z) < PLAUSIBLE:  # NaN, too
             return
         mean = self._mean or [x, y]
@@ -153,7 +150,7 @@ class Brace:
         self._before = now if z > settings.sinking else 0.0
         for one in self._filters:
             side = one.smooth(dt, x - mean[0], y - mean[1])
-            if not walking or self._since_suspected < settings.suspected_for:
+            if not walking:
                 continue
             if lasting > one.force and side > max(one.force, settings.times * one.usual):
                 pushed = True
@@ -163,10 +160,6 @@ class Brace:
                 one.learn(dt, side, settings.usual_time)
         if pushed:
             self._left = settings.hold
-
-    def suspect_damage(self) -> None:
-        """Note that the damage detector suspects damage now; a brace that has begun goes on."""
-        self._since_suspected = 0.0
 
     @property
     def needed(self) -> bool:

@@ -49,8 +49,8 @@ SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DamageDetectorNode(GuardedNode):
-    """Subscribes to commands and measurements; publishes `damage_hypotheses`, `suspected_damage`, `press_foot`,
-    `try_joint`; calls `set_morphology`.
+    """Subscribes to commands and measurements; publishes `damage_hypotheses`, `press_foot`, `try_joint`; calls
+    `set_morphology`.
     """
 
     def __init__(self):
@@ -86,11 +86,9 @@ class DamageDetectorNode(GuardedNode):
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._presses = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
-        self._suspects, self._suspected = self.create_publisher(String, "suspected_damage", 10), ""
         self._declarations = Declarations(self)
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
         self.loop.every(0.5, self._publish)
-        self.loop.every(0.5, self._publish_suspected)
 
     def _executor(self, workers):
         # This node has a lower priority than the nodes that move the robot.
@@ -204,8 +202,6 @@ class DamageDetectorNode(GuardedNode):
             self._declarations.declare(decision, now)
         if decisions:
             self._publish()
-        if self.detector.suspected != self._suspected:
-            self._publish_suspected()
         leg = self.detector.press(now) if self.mode == "declare" else None
         if leg is not None:
             self.get_logger().info(f"not sure whether {leg} has lost its foot: asks the gait to press it down")
@@ -213,11 +209,6 @@ class DamageDetectorNode(GuardedNode):
         joint = self.detector.tries(now) if self.mode == "declare" else None
         if joint is not None:
             self._trials.publish(String(data=joint))
-
-    def _publish_suspected(self):
-        before, self._suspected = self._suspected, self.detector.suspected
-        if self._suspected or before:
-            self._suspects.publish(String(data=self._suspected))
 
     def _publish(self):
         now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds

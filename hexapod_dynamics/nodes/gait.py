@@ -113,7 +113,6 @@ class GaitNode(GuardedNode):
         subscribe(self, WrenchStamped, "payload_wrench", self._on_payload, LATCHED)
         subscribe(self, String, "press_foot", self._on_press_foot, 10)
         subscribe(self, String, "try_joint", self._on_try_joint, 10)
-        subscribe(self, String, "suspected_damage", self._on_suspected_damage, 10)
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self._told = None
         self.create_service(Trigger, "stand", lambda _, answer: self._on_trigger(self.gait.stand, answer))
@@ -195,11 +194,6 @@ class GaitNode(GuardedNode):
                 self.get_logger().info(f"stops and presses the foot of {message.data} down, then walks on")
         except HexapodError as error:
             self._refuse(error)
-
-    def _on_suspected_damage(self, message):
-        """Brace against nothing for now: the body may fall onto a stump, which looks like a push."""
-        if message.data:
-            self.brace.suspect_damage()
 
     def _on_try_joint(self, message):
         """Start a joint trial if the robot walks; else no joint moves."""

@@ -38,7 +38,6 @@ TOPICS = (
     "morphology",
     "servos/following",
     "damage_hypotheses",
-    "suspected_damage",
     "gait_state",
     "payload",
     "payload_wrench",

@@ -4,7 +4,6 @@ Recorded without a detector and replayed to it, in the robot's clock.
 """
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -108,19 +107,6 @@ def test_a_push_that_is_braced_against_is_no_lost_foot():
     decisions, _ = replay(ROBOT, recorder.calls)
     assert blind.brace.count == 1 and blind.physics.rotation[2, 2] > 0.99
     assert decisions == []
-
-
-def test_a_robot_that_suspects_damage_does_not_brace_against_the_next_fall_onto_the_stump():
-    """The second fall was braced against, which hid the foot until 3.1 s after its loss."""
-    blind, random = servo_walk(3306, "real", obey=True, physics=Simulator)
-    blind.run(14.4 + random.uniform(0.0, 1.3))
-    blind.run(math.ceil(2.6 / blind.gait.period - 1e-6) * blind.gait.period)
-    begin = blind.time
-    blind.damage(WHOLE.broken("LF.tibia", 0.5))
-    told = set()
-    blind.run(3.0, until=lambda blind: told.add(blind.detector.suspected) or blind.decisions)
-    assert [list(one.values) for _, one in blind.decisions] == [["remaining.LF.tibia"]]
-    assert blind.time - begin < 2.0 and blind.brace.count == 0 and "LF lost" in told
 
 
 def test_three_silent_legs_of_a_robot_that_stands_and_moves_as_its_model_are_a_fault_of_the_bus():

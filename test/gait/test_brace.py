@@ -44,20 +44,6 @@ def test_one_wrong_sample_and_nan_are_no_push():
         assert sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL), (0.1, PUSH)).needed  # and it is found afterwards
 
 
-def test_while_damage_is_suspected_a_fall_onto_a_stump_is_no_push():
-    brace = sensed((3.0, LEVEL))
-    brace.suspect_damage()
-    for _ in range(round(0.9 / DT)):
-        brace.sense(DT, PUSH, True)
-    assert not brace.needed
-    for _ in range(round(0.3 / DT)):
-        brace.sense(DT, (0.0, 20.0, 9.81), True)
-    assert brace.needed  # the suspicion is over
-    brace.step(TICK, STANCE)
-    brace.suspect_damage()
-    assert brace.active  # what has begun goes on
-
-
 def test_a_robot_that_does_not_walk_is_not_braced():
     assert not sensed((3.0, LEVEL), (0.5, PUSH), walking=False).needed
 

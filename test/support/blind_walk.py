@@ -168,8 +168,6 @@ class BlindWalk:
             self.detector.thrown_back(self.time)
         if self.brace is not None and self.brace.active:
             self.detector.braces(self.time)
-        if self.brace is not None and self.detector.suspected:
-            self.brace.suspect_damage()
         for decision in self.detector.update(self.time + TICK):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":

@@ -16,8 +16,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 class Recorder:
     """Takes the place of a DamageDetector in a BlindWalk and finds nothing; calls: what it was given, in order."""
 
-    suspected = ""
-
     def __init__(self) -> None:
         self.settings = DetectorSettings()
         self.calls: list[tuple] = []
