@@ -29,11 +29,10 @@ class BraceSettings:
     detects hard pushes early. The long time detects pushes of a robot with lost legs, whose feet land harder and
     which therefore needs more time to distinguish pushes from steps.
 
-    A body that sinks because a foot is lost is no push either, and a brace would hide the loss for a moment. So
-    the sideways force must be larger than `share` times the vertical one in both samples, and in the first of them
-    the vertical force must exceed `sinking` [m/s^2]: a robot stands when it is pushed. When a sinking body hits the
-    ground, the vertical force exceeds `impact` [m/s^2] and the sideways force is less than that share: for
-    after_impact [s] from then on no push is detected.
+    A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It turns
+    before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is detected for
+    after_turning [s] after the body turned about a horizontal axis by more than `turning` [rad/s] without such a
+    force. And the sideways force must be larger than `share` times the vertical one in both samples.
 
     out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]:
     duration of the brace after the last such sample. longest [s]: duration of one brace for any measurements; a
@@ -45,10 +44,9 @@ class BraceSettings:
     times: float = 1.7
     usual_time: float = 60.0
     mean_time: float = 2.0
-    share: float = 0.9
-    sinking: float = 8.0
-    impact: float = 18.0
-    after_impact: float = 0.1
+    share: float = 0.85
+    turning: float = 0.8
+    after_turning: float = 0.2
     out: float = 0.33
     down: float = 0.25
     hold: float = 0.4
@@ -99,7 +97,7 @@ class Brace:
     """Set-points that replace the gait's while a push lasts, and until the legs are back.
 
         brace = Brace(robot)
-        brace.sense(dt, force, walking)                  # each sample of the IMU
+        brace.sense(dt, force, rate, walking)            # each sample of the IMU
         if brace.needed:
             setpoints = brace.step(dt, gait.position)    # (n,) [rad]; the gait is not stepped
 
@@ -117,7 +115,7 @@ class Brace:
         ]
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
         self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
-        self._since_impact = math.inf  # [s]
+        self._since_turning = math.inf  # [s]
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
@@ -130,8 +128,9 @@ class Brace:
                 self._legs.append((LegKinematics.of(self.robot, leg.name, morphology), slice(begin, end)))
             begin = end
 
-    def sense(self, dt: float, force: Sequence[float], walking: bool) -> None:
-        """Process a sample of the IMU, dt [s] after the previous one: specific force (3,) [m/s^2] in base_link.
+    def sense(self, dt: float, force: Sequence[float], rate: Sequence[float], walking: bool) -> None:
+        """Process a sample of the IMU, dt [s] after the previous one: specific force (3,) [m/s^2] and angular velocity
+        (3,) [rad/s] in base_link.
 
         A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
@@ -142,12 +141,14 @@ class Brace:
         share = min(1.0, dt / settings.mean_time)
         self._mean = [mean[0] + share * (x - mean[0]), mean[1] + share * (y - mean[1])]
         pushed, now = False, math.hypot(x - mean[0], y - mean[1])
-        steep = now > settings.share * abs(z)
-        self._since_impact = 0.0 if abs(z) > settings.impact and not steep else self._since_impact + dt
-        if not steep or self._since_impact < settings.after_impact:
+        if now <= settings.share * abs(z):
+            now = 0.0
+        turns = math.hypot(rate[0], rate[1]) > settings.turning and now < min(settings.forces)
+        self._since_turning = 0.0 if turns else self._since_turning + dt
+        if self._since_turning < settings.after_turning:
             now = 0.0
         lasting = min(now, self._before)  # one wrong sample has no effect
-        self._before = now if z > settings.sinking else 0.0
+        self._before = now
         for one in self._filters:
             side = one.smooth(dt, x - mean[0], y - mean[1])
             if not walking:

@@ -145,9 +145,11 @@ class GaitNode(GuardedNode):
         self._attitude_time = now
         before, rate = self.permit.fallen, message.angular_velocity
         force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
+        turning = [x * rate.x + y * rate.y + z * rate.z for x, y, z in self._axes]
         self.gait.sense_force(*force)
         if self._braces and last is not None:
-            self.brace.sense(min(now - last, BLIND), force, self.permit.may_walk and self.gait.doing == WALKING)
+            walking = self.permit.may_walk and self.gait.doing == WALKING
+            self.brace.sense(min(now - last, BLIND), force, turning, walking)
         self.get_up.sense(now, rotation, (rate.x, rate.y, rate.z), force)
         self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:

@@ -159,7 +159,8 @@ class BlindWalk:
             self._rate += physics.mean_angular_velocity / parts
             if self.brace is not None:
                 force = self._mounting.T @ physics.specific_force + self._shake.normal(0.0, _ACCELEROMETER, 3)
-                self.brace.sense(TICK / parts, force.tolist(), self.gait.doing == "walking")
+                rate = self._mounting.T @ physics.mean_angular_velocity
+                self.brace.sense(TICK / parts, force.tolist(), rate.tolist(), self.gait.doing == "walking")
 
     def _update(self) -> None:
         if self._tick % 50 == 0:  # `gait_state` comes once a second

@@ -55,7 +55,7 @@ class PushedWalk:
             for _ in range(SAMPLES):
                 physics.step(round(TICK / SAMPLES / STEP))
                 sample = physics._specific_force() + self._noise.normal(0.0, NOISE, 3)
-                self.brace.sense(TICK / SAMPLES, sample, self.gait.walking)
+                self.brace.sense(TICK / SAMPLES, sample, physics._mean_angular_velocity(), self.gait.walking)
             self.lowest = min(self.lowest, physics.rotation[2, 2])
         return self
 
