@@ -1,4 +1,4 @@
-"""Braces a walking robot against a push that would tip it: the feet move outwards and the body down, at once."""
+"""Braces a walking robot against a push that would tip it: feet far out, belly on the ground, at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.tip_watch import TipWatch
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.settings_check import require_positive
@@ -16,7 +17,7 @@ from hexapod_dynamics.settings_check import require_positive
 FIRST = 0.7  # share of the least force that is assumed as usual in the first seconds
 BLOCK = 0.3  # [s] time whose samples are learnt together, after the next such time has passed
 HARDER = 1.5  # largest factor by which one sample may increase the usual size
-PLAUSIBLE = 100.0  # [m/s^2] a larger value is a wrong message, no push
+PLAUSIBLE = 100.0  # [m/s^2, rad/s] a larger value is a wrong message, no push
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,15 @@ class BraceSettings:
     detects hard pushes early. The long time detects pushes of a robot with lost legs, whose feet land harder and
     which therefore needs more time to distinguish pushes from steps.
 
-    A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It turns
-    before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is detected for
-    after_turning [s] after the body turned about a horizontal axis by more than `turning` [rad/s] without such a
-    force. And the sideways force must be larger than `share` times the vertical one in both samples.
+    A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It
+    turns before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is
+    detected for after_turning [s] after the body turned about a horizontal axis by more than `turning` [rad/s]
+    without such a force. And the sideways force must be larger than `share` times the vertical one in both
+    samples. A push with less force is detected by the lean that it causes (TipWatch).
 
-    out, down: how far the feet move outwards and the body moves down, as shares of the length of a leg. hold [s]:
-    duration of the brace after the last such sample. longest [s]: duration of one brace for any measurements; a
-    longer shaking is no push. back [rad/s]: speed of the joints on their way back.
+    out: distance of the feet from the body's origin, as a share of that of the feet of straight legs, in the mean of
+    all legs. hold [s]: duration of the brace after the last such sample. longest [s]: duration of one brace for any
+    measurements; a longer shaking is no push. back [rad/s]: speed of the joints on their way back.
     """
 
     smooth_times: tuple[float, ...] = (0.02, 0.05)
@@ -47,8 +49,7 @@ class BraceSettings:
     share: float = 0.85
     turning: float = 0.8
     after_turning: float = 0.2
-    out: float = 0.33
-    down: float = 0.25
+    out: float = 0.97
     hold: float = 0.4
     longest: float = 2.0
     back: float = 3.0
@@ -113,9 +114,13 @@ class Brace:
         self._filters = [
             _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
         ]
+        self._tip = TipWatch()
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
         self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
         self._since_turning = math.inf  # [s]
+        reach = [math.hypot(*leg.mount_position[:2]) + sum(link.length for link in leg.links) for leg in robot.legs]
+        self._radius = self.settings.out * float(np.mean(reach))  # [m]
+        self._belly = -0.5 * float(robot.body.box[2])  # [m] underside of the body in base_link
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
 
@@ -135,7 +140,7 @@ class Brace:
         A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
         settings, (x, y, z) = self.settings, force
-        if not math.hypot(x, y, z) < PLAUSIBLE:  # NaN, too
+        if not (math.hypot(x, y, z) < PLAUSIBLE and math.hypot(*rate) < PLAUSIBLE):  # NaN, too
             return
         mean = self._mean or [x, y]
         share = min(1.0, dt / settings.mean_time)
@@ -149,14 +154,16 @@ class Brace:
             now = 0.0
         lasting = min(now, self._before)  # one wrong sample has no effect
         self._before = now
-        for one in self._filters:
-            side = one.smooth(dt, x - mean[0], y - mean[1])
+        sides = [one.smooth(dt, x - mean[0], y - mean[1]) for one in self._filters]
+        tips = self._tip.update(dt, force, rate, sides[-1])
+        for one, side in zip(self._filters, sides, strict=True):
             if not walking:
                 continue
-            if lasting > one.force and side > max(one.force, settings.times * one.usual):
+            tipped = tips and one is self._filters[-1] and self._tip.force > self._tip.settings.times * one.usual
+            if tipped or (lasting > one.force and side > max(one.force, settings.times * one.usual)):
                 pushed = True
                 if not self.needed:  # if the ground caused it, the next brace needs a larger force
-                    one.grow(side)
+                    one.grow(self._tip.force if tipped else side)
             elif not self.active:
                 one.learn(dt, side, settings.usual_time)
         if pushed:
@@ -192,12 +199,14 @@ class Brace:
         return self._setpoints
 
     def _aim(self, gait: np.ndarray) -> None:
-        """Compute the pose from the gait's set-points: all feet outwards on the ground, the body nearer to it."""
+        """Compute the pose from the gait's set-points: the belly on the ground, and the feet on a circle on the ground,
+        at equal angles, turned so that the feet of the gait move least.
+        """
         self._target[:] = gait
         feet = [leg.to_base(leg.forward(gait[joints])) for leg, joints in self._legs]
-        ground = min((foot[2] for foot in feet), default=0.0)
-        for (leg, joints), foot in zip(self._legs, feet, strict=True):
-            length = float(np.sum(leg.lengths))
-            outwards = foot[:2] / max(1e-9, math.hypot(*foot[:2]))
-            wide = np.array([*(foot[:2] + self.settings.out * length * outwards), ground + self.settings.down * length])
+        angles = np.array([math.atan2(foot[1], foot[0]) for foot in feet])
+        even = 2.0 * math.pi / max(1, len(feet)) * np.argsort(np.argsort(angles))
+        even += math.atan2(np.sum(np.sin(angles - even)), np.sum(np.cos(angles - even)))
+        for (leg, joints), angle in zip(self._legs, even.tolist(), strict=True):
+            wide = [self._radius * math.cos(angle), self._radius * math.sin(angle), self._belly]
             self._target[joints], _ = leg.nearest(leg.to_leg(wide))

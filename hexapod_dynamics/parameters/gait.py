@@ -50,7 +50,7 @@ COMMANDS = (
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
 )
-BRACE = ParameterSpec("brace", True, "a walking robot that is pushed stands low and wide at once, then walks on")
+BRACE = ParameterSpec("brace", True, "a walking robot that is pushed lies down at once, legs wide, then walks on")
 GET_UP = (
     ParameterSpec(
         "get_up",
