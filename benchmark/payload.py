@@ -1,12 +1,14 @@
 """Prints what is found of a load that is put on while a hidden robot walks, and what the gait makes of it.
 
     ./with_ros2 python benchmark/payload.py weigh [--first 4000] [--runs 20] [--known catalogue|servos] [--pairs]
+                                              [--sway 0.002] [--empty 12]
     ./with_ros2 python benchmark/payload.py falls [--first 4000] [--runs 20] [--twist 0.077,0,0] [--rough 0.0]
-    ./with_ros2 python benchmark/payload.py bags [--first 4000] [--runs 40] [--lost]
+    ./with_ros2 python benchmark/payload.py bags [--first 4000] [--runs 40] [--lost] [--sway 0.002]
 
-MuJoCo, servos=real of the seed, without a payload at the start. weigh: 12 s empty (tared by itself), then 0 to 0.5 kg
-anywhere within 60 mm; the estimate 20 s later; --known servos: the software has the true stiffness, dead zone, lag and
-kind of the servos, as a perfect identification would give them, else the catalogue's. falls: 0.4 kg at 60 mm in a
+MuJoCo, servos=real of the seed, without a payload at the start. weigh: 12 s or --empty empty (tared by itself), then
+0 to 0.5 kg anywhere within 60 mm; the estimate 20 s later; --known servos: the software has the true stiffness, dead
+zone, lag and kind of the servos, as a perfect identification would give them, else the catalogue's. --sway: the gait's
+weighing_sway, of weigh and bags. falls: 0.4 kg at 60 mm in a
 random direction on a robot with a pair of legs lost, with what the gait is told and without. bags: 0.5 kg within 60 mm
 is put on a walk that the damage detector watches, and whether it declares damage; --lost: two seconds after the bag a
 tibia breaks. A line for each run goes to stderr, the table to stdout.
@@ -67,10 +69,9 @@ def weigh(given: argparse.Namespace) -> None:
     for seed in range(given.first, given.first + given.runs):
         truth, load = Truth.parse(f"servos=real,seed={seed},payload=0"), load_of(seed)
         lost = PAIRS[seed * 4 % 15] if given.pairs else ()
-        walk = PayloadWalk(
-            truth, lost=lost, known=known_servos(truth) if given.known == "servos" else None, seed=seed, told=True
-        )
-        walk.run(EMPTY)
+        known = known_servos(truth) if given.known == "servos" else None
+        walk = PayloadWalk(truth, lost=lost, known=known, seed=seed, told=True, sway=given.sway)
+        walk.run(given.empty)
         walk.load = load
         found = walk.run(LOADED)
         rows.append((*load, found))
@@ -91,7 +92,8 @@ def weigh(given: argparse.Namespace) -> None:
     wide = np.array([(one.x_deviation, one.y_deviation) for one in found])
     moments = np.array([(one.mass * one.x, one.mass * one.y) for one in found]) - np.stack([mass * x, mass * y], axis=1)
     used = np.array([one.expected[1:] for one in found]) - np.stack([mass * x, mass * y], axis=1)
-    print(f"| weighed, {given.known}{', pairs lost' if given.pairs else ''} | {len(rows)} runs |\n|---|---|")
+    pairs = ", pairs lost" if given.pairs else ""
+    print(f"| weighed, {given.known}{pairs}, sway {given.sway}, {given.empty} s empty | {len(rows)} runs |\n|---|---|")
     print(f"| mass within 10 % + 20 g | {np.sum(np.abs(errors) < 0.1 * mass + 0.02)} |")
     print(f"| mass, rms error [g] | {1e3 * np.sqrt(np.mean(errors**2)):.0f} |")
     print(f"| mass within two of its deviations | {100 * honest:.0f} % |")
@@ -147,6 +149,7 @@ def bags(given: argparse.Namespace) -> None:
     alarms = found = wrong = 0
     for seed in range(given.first, given.first + given.runs):
         blind, random = servo_walk(seed, "real", obey=True)
+        blind.gait.adjust(weighing_sway=given.sway)
         blind.run(17.0)
         early = len(blind.decisions)
         _, x, y = load_of(seed, 0.5)
@@ -182,6 +185,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--known", choices=("catalogue", "servos"), default="catalogue")
     parser.add_argument("--pairs", action="store_true", help="walk with a pair of legs lost, which is declared")
+    parser.add_argument("--sway", type=float, default=0.0, help="weigh, bags: sway of the body [m]")
+    parser.add_argument("--empty", type=float, default=EMPTY, help="weigh: time without a load [s]")
     parser.add_argument("--twist", default="0.077,0,0", help="commanded vx, vy [m/s], wz [rad/s]")
     parser.add_argument("--rough", type=float, default=0.0, help="roughness of the ground [m]")
     parser.add_argument("--lost", action="store_true", help="bags: a tibia breaks, too")

@@ -53,6 +53,7 @@ BOUNDS = {
     "period": Bounds(0.3, 10.0, "s"),
     "acceleration": Bounds(0.01, 5.0, "m/s^2"),
     "turning": Bounds(0.05, 20.0, "rad/s^2"),
+    "weighing_sway": Bounds(0.0, 0.005, "m"),
     "tilt_limit": Bounds(0.0, 1.0, "rad"),
     "step_length": Bounds(0.0, 0.2, "m"),
     "step_depth": Bounds(0.0, 0.02, "m"),

@@ -51,7 +51,8 @@ class AdaptiveGait(AdaptivePlans):
     BackgroundPlanner that makes a missing plan while the robot sits; None: the robot stays down. worker: a
     PlanWorker, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
     PlanLibrary or the path of its file; by default the file of the package for this robot. ground: whether lift,
-    position of the body, tilt limit and commands adapt to the ground (adaptive_ground).
+    position of the body, tilt limit and commands adapt to the ground (adaptive_ground). weighing_sway [m]: sway of the
+    walking body while a load is weighed (weighing_sway.py); none without `ground`.
 
     Choice of the gait: an intact robot walks a tripod; with lost legs, it uses the library's plan for the
     remaining legs. A leg with a locked or limp joint, or with a shortened link that makes the leg too short, is
@@ -74,9 +75,10 @@ class AdaptiveGait(AdaptivePlans):
         planner: BackgroundPlanner | None = None,
         worker: PlanWorker | None = None,
         ground: bool = True,
+        weighing_sway: float = 0.0,
     ) -> None:
         settings = AdaptiveSettings(
-            step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern
+            step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern, weighing_sway
         )
         super().__init__(settings, ground, planner, worker)
         self._plans = plans
@@ -128,6 +130,7 @@ class AdaptiveGait(AdaptivePlans):
             twin.arrival = self.arrival.copy()
             twin.slope = self.slope.copy()
             twin.leaning, twin.load = self.leaning.copy(), copy.deepcopy(self.load)
+            twin.sway = copy.deepcopy(self.sway)
         return twin
 
     def close(self) -> None:

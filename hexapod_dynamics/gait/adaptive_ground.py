@@ -34,6 +34,7 @@ from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.progress import SLOW
+from hexapod_dynamics.gait.weighing_sway import REACH, WeighingSway
 
 # Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
 # the body.
@@ -59,7 +60,7 @@ NO_WAY = (
     "then a speed"
 )
 SLIDES_FROM = math.radians(8.0)  # slope on which a body that lies on its belly between its strokes slides
-FARTHEST_LEAN = MOST_LEAN[:2].tolist()  # [m]
+FARTHEST_LEAN = MOST_LEAN[:3].tolist()  # [m]
 SLOWER = 0.97  # share of the command below which the reason is reported
 
 
@@ -81,6 +82,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
         self.leaning = np.zeros(6)  # the offset that `lean` has set
         self.load = LoadShift(0.0)  # `bind` sets the robot's weight
+        self.sway = WeighingSway()
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
         self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
         self._tilted_on_rough = False  # whether the ground was rough before the first reflex
@@ -108,14 +110,16 @@ class AdaptiveOnGround(AdaptiveWalk):
         self.load.carry(mass, x_moment, y_moment)
 
     def _move_body(self, x: float, y: float) -> None:
-        """Move the body over its feet by (x, y) [m], in addition to the offset of `lean` and the shift for the
-        load.
+        """Move the body over its feet by (x, y) [m], in addition to the offset of `lean`, the shift for the load
+        and the sway for weighing it.
         """
-        lean_x, lean_y = self.leaning[:2].tolist()
+        lean_x, lean_y, lean_z = self.leaning[:3].tolist()
         load_x, load_y = self.load.shift.tolist()
-        (most_x, most_y), command = FARTHEST_LEAN, self.data.command
-        command[layout.OFFSET] = min(most_x, max(-most_x, lean_x + load_x + x))
-        command[layout.OFFSET + 1] = min(most_y, max(-most_y, lean_y + load_y + y))
+        sway_x, sway_y, sway_z = self.sway.offset.tolist()
+        (most_x, most_y, most_z), command = FARTHEST_LEAN, self.data.command
+        command[layout.OFFSET] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
+        command[layout.OFFSET + 1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
+        command[layout.OFFSET + 2] = min(most_z, max(-most_z, lean_z + sway_z))
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
@@ -168,7 +172,7 @@ class AdaptiveOnGround(AdaptiveWalk):
 
     def _new_ground(self) -> None:
         """Discard what was learnt about the ground."""
-        self.leaning[:] = 0.0
+        self.leaning[:], self.sway = 0.0, WeighingSway()
         self._lifted, self._reflexes, self._since_limited = 0.0, 0.0, LIMIT_EVERY
         self._tilted_on_rough, self._turned = False, 0.0
         self._limited_for, self._incline, self._search = UNLIMITED, LEVEL, None
@@ -186,8 +190,12 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _adapt(self, dt: float) -> None:
         """Advance the adaptation to the ground by dt [s], and apply it."""
         ground, data = self.ground, self.data
+        sways = self.settings.weighing_sway if data.state[layout.MODE] == layout.WALK else 0.0
+        if sways or self.sway.active:
+            self.sway.advance(dt, sways, self._shift_room)
+            self._move_body(0.0, 0.0)
         if self.load.active:
-            self.load.advance(dt, self._shift_room)
+            self.load.advance(dt, self._shift_room - REACH * self.sway.size)
             self._move_body(0.0, 0.0)
         now = data.state.tolist()  # access to an element of an array takes three times as long
         if ground is None or now[layout.SENSED] == 0.0:
@@ -201,7 +209,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
         ground.height = LOADED * now[layout.HEIGHT_NOW]
-        ground.most_shift = max(0.0, self._shift_room - self.load.size)
+        ground.most_shift = max(0.0, self._shift_room - self.load.size - REACH * self.sway.size)
         heading = 0.0
         if data.settings[layout.YAW_GAIN] > 0.0:
             heading = math.remainder(now[layout.YAW] - now[layout.YAW_REFERENCE], math.tau)

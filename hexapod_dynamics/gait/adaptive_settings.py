@@ -15,7 +15,7 @@ from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
 TILT_LIMIT = math.radians(8.0)
 OPTIONAL = ("body_height", "period")
 # Settings that can change while the robot walks.
-LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning")
+LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 
@@ -35,6 +35,7 @@ class AdaptiveSettings:
     yaw_hold: bool
     tilt_limit: float
     pattern: str
+    weighing_sway: float
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -21,6 +21,7 @@ def adaptive(kind: str, values: Mapping[str, Any]) -> Gait:
         period=values["period"] or None,
         acceleration=values["acceleration"],
         turning=values["turning"],
+        weighing_sway=values["weighing_sway"],
         yaw_hold=values["yaw_hold"],
         plans=values["plans"] or None,
         pattern=kind,

@@ -12,6 +12,7 @@ from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
 from hexapod_dynamics.gait import adaptive_state as kernel
 from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.weighing_sway import WeighingSway
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
@@ -21,6 +22,7 @@ ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 LIBRARY = PlanLibrary.load(ROBOT, plans_path(ROBOT))
 SPEED, TICK = 0.0769, 0.02
+BODY = slice(kernel.BODY_OFFSET, kernel.BODY_OFFSET + 6)
 
 
 def walking():
@@ -438,3 +440,31 @@ def test_the_body_leans_over_feet_that_stay_where_they_are():
     rotation = rotation @ rotation_from_vector([roll, 0, 0])
     np.testing.assert_allclose(feet(), (stood - offset[:3]) @ rotation, atol=1e-6)
     assert max(moved) < 0.02 * 0.5 * ROBOT.servo.speed_limit
+
+
+def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_legs():
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.sense(0.0, 0.0, 0.0)
+    gait.adjust(weighing_sway=0.002)
+    offsets = {"standing": [], "walking": []}
+    for k in range(900):
+        if k == 100:
+            gait.command(SPEED, 0.0, 0.0)
+        gait.step(0.02)
+        gait.sense(0.0, 0.0, 0.0)
+        offsets.setdefault(gait.doing, []).append(gait.data.state[BODY].copy())
+    assert not np.any(offsets["standing"])
+    swayed = np.array(offsets["walking"])
+    assert np.abs(swayed).max(axis=0) == pytest.approx([0.0014, 0.0014, 0.002, 0.0, 0.0, 0.0], rel=0.02)
+    twin = gait.copy()
+    assert (twin.step(0.02)[0] == gait.step(0.02)[0]).all()
+    gait.adjust(weighing_sway=0.0)
+    for _ in range(10):
+        gait.step(0.02)
+    assert not gait.data.state[BODY].any()
+    sway = WeighingSway()
+    for _ in range(200):
+        sway.advance(0.02, 0.005, 0.004)
+        assert np.abs(sway.offset).max() <= 0.002
+    sway.advance(0.02, 0.005, 0.0)
+    assert not sway.active and not sway.offset.any()

@@ -20,8 +20,8 @@ class PayloadWalk:
     """One hidden robot; `run(seconds)` goes on. known: the Robot that the software has, by default the catalogue's.
 
     told: whether the gait is given what the estimator expects. load: (mass [kg], x, y [m]), which may be set at any
-    time: a weight on the body. up_noise [rad]: of the attitude. worst_tilt [rad] and reflexes since `forget`; margins
-    (T,) [m]: how far the centre of pressure is inside the polygon of the feet that carry.
+    time: a weight on the body. sway [m]: the gait's weighing_sway. worst_tilt [rad] and reflexes since `forget`;
+    margins (T,) [m]: how far the centre of pressure is inside the polygon of the feet that carry.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class PayloadWalk:
         told: bool = False,
         tare_first: bool = True,
         twist: tuple[float, float, float] = (0.05, 0.0, 0.0),
+        sway: float = 0.0,
     ) -> None:
         robot = Robot.jethexa()
         self.robot, self.told, self.load = robot, told, (0.0, 0.0, 0.0)
@@ -41,7 +42,7 @@ class PayloadWalk:
         known = robot if known is None else known
         self._zeros = np.array([joint.servo_zero for leg in known.legs for joint in leg.joints])
         self.sim = MujocoSimulator(robot, self.morphology, timestep=1e-3, truth=truth, quantised=True)
-        self.gait = AdaptiveGait().bind(robot, self.morphology)
+        self.gait = AdaptiveGait(weighing_sway=sway).bind(robot, self.morphology)
         self.gait.reset(walking=True)
         self.gait.command(*twist)
         self.sim.reset(joints=self.gait.position + self._zeros - truth.zeros(robot.joint_count))
