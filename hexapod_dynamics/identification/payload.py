@@ -7,9 +7,10 @@ The part beyond the weight of the tared robot is the payload's weight:
     carried - bias = m g (u; c x u) + noise,    u: up in base_link, c: the payload's centre
 
 linear in (m, m cx, m cy) for a known height cz. The mean is over the cycles of the last LONGEST, or since the load has
-changed. Like a kitchen scale, it defines the first load as zero: `tare`. The standard deviations have three parts:
-the scatter of the cycles; the unknown properties of the servos, whose effect grows with the load (without tare:
-with the whole weight); the unknown height of the payload.
+changed. Like a kitchen scale, it defines the first load as zero: `tare`, which goes on for up to a minute while nothing
+is put on. The standard deviations have three parts: the scatter of the cycles; the unknown properties of the servos,
+whose effect grows with the load (without tare: with the whole weight), and their rounding errors, which are the same in
+all cycles unless the body sways; the unknown height of the payload.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ Rows = NDArray[np.int64]
 # [s] durations of cycles: that are averaged; until the first estimate; in which a change of the load is detected.
 LONGEST, LEAST, RECENT = 20.0, 8.0, 4.0
 FEWEST = 4  # number of cycles until the first estimate, and before those in RECENT
+# [s] without a load that must follow a cycle which the tare takes, and longest duration of all cycles of a tare;
+# squared standard deviations of the cycles of CONFIRMED from the tare at which it takes no more.
+CONFIRMED, TARED_FOR, DOUBTED = 20.0, 60.0, 4.0
 _ROWS = 64
 CHANGED = 16.0  # squared standard deviations of the recent cycles from those before at which the load has changed
 # Least standard deviations of one cycle: mass [kg], first moments [kg m].
@@ -38,6 +42,9 @@ CYCLE = np.array([0.05, 0.003, 0.003])
 # and the third hold for a load of ENOUGH [kg] and more, less for a lighter one, which changes less in the servos, but
 # never less than LEFT of it: play and friction stay otherwise than before a load was put on and taken off.
 IDENTIFIED, CATALOGUE = (0.06, 0.055, 0.01, 0.01), (0.2, 0.06, 0.014, 0.1)
+# The same for identified servos while the body sways (weighing_sway of the gait).
+SWAYED = (0.04, 0.015, 0.0025, 0.01)
+SWAY = 1.0  # median deviation of the joints' mean set-points of the cycles, in counts, from which the body sways
 ENOUGH, LEFT = 0.15, 0.5
 CARRIED = 2.0  # number of standard deviations above which a mass counts as a load
 # Height of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
@@ -94,7 +101,10 @@ class PayloadEstimator:
         self._unknown = IDENTIFIED if robot.joint_servos else CATALOGUE
         self._weight = self.windows.model.total_mass(self.morphology)
         self._wrenches, self._ups, self._count = np.zeros((_ROWS, 6)), np.zeros((_ROWS, 3)), 0
+        self._setpoints, self._tare_swayed = np.zeros((_ROWS, robot.joint_count)), False
         self._bias, self._bias_covariance = np.zeros(6), np.zeros((3, 3))
+        # What the tare carries; sum and number of its cycles (0: it is complete); number of cycles since the tare.
+        self._carried, self._tared_sum, self._tared_count, self._since_tare = np.zeros(3), np.zeros(6), 0, 0
         self._held: Array | None = None  # (m, m cx, m cy) that is still carried after a change of the robot
         self._expected = (0.0, 0.0, 0.0)
         self.tared = False
@@ -118,7 +128,7 @@ class PayloadEstimator:
             self._held = np.array(self._expected)
         self.windows.set_morphology(morphology)
         self._weight = self.windows.model.total_mass(morphology)
-        self._count = 0
+        self._count = self._tared_count = 0
 
     def resume(self, carried: Sequence[float]) -> None:
         """Assume the load (m, m cx, m cy) [kg, kg m]; the first cycles become the tare, as after `set_morphology`."""
@@ -127,7 +137,7 @@ class PayloadEstimator:
 
     def restart(self) -> None:
         """Discard all windows, because the servos did not execute the commands; the tare stays."""
-        self._count = 0
+        self._count = self._tared_count = 0
         self.windows.clear()
 
     def update(self) -> bool:
@@ -141,10 +151,14 @@ class PayloadEstimator:
             return False
         row = self._count % _ROWS
         self._wrenches[row], self._ups[row] = closed
+        self._setpoints[row] = self.windows.setpoints
         self._count += 1
         recent = max(2, round(RECENT / self.windows.period))
         if self._averaged >= recent + FEWEST and self._changed(recent):
             self._keep(max(recent // 2, 1))
+            self._tared_count = 0
+        elif self._tared_count:
+            self._go_on_taring()
         if self._known:
             if self._held is not None:
                 self._take_over(self._held)
@@ -175,6 +189,8 @@ class PayloadEstimator:
         up = self._ups[(self._count - 1) % len(self._ups)]
         height = HEIGHT_ERROR * math.hypot(up[0], up[1])
         relative, heavier, moment, of_robot = self._unknown
+        if self.robot.joint_servos and self._tare_swayed and self._swayed:
+            relative, heavier, moment, of_robot = SWAYED
         share = min(max(abs(mass) / ENOUGH, LEFT), 1.0)
         scaled = abs(mass) if self.tared else self._weight + mass
         covariance[0, 0] += (relative * scaled) ** 2 + (heavier * share) ** 2
@@ -208,6 +224,14 @@ class PayloadEstimator:
         """Whether enough has been measured."""
         return self._averaged >= FEWEST and self._averaged * self.windows.period >= LEAST
 
+    @property
+    def _swayed(self) -> bool:
+        """Whether the body swayed in the averaged cycles, so that the servos' rounding errors differ between them."""
+        means = self._setpoints[self._rows(self._averaged)][:, self.morphology.moving_mask]
+        # Medians: a step of the body, or the start of the walk in the first cycle, is no sway.
+        spread = np.median(np.abs(means - np.median(means, axis=0)), axis=0)
+        return bool(np.median(spread) > SWAY * self.robot.servo.resolution)
+
     def _rows(self, last: int, before: int = 0) -> Rows:
         """Return the rows of the `last` cycles without the last `before`."""
         return np.arange(self._count - last, self._count - before) % _ROWS
@@ -215,7 +239,8 @@ class PayloadEstimator:
     def _keep(self, last: int) -> None:
         """Discard all cycles except the `last` ones."""
         rows = self._rows(last)
-        self._wrenches[:last], self._ups[:last] = self._wrenches[rows], self._ups[rows]
+        for kept in (self._wrenches, self._ups, self._setpoints):
+            kept[:last] = kept[rows]
         self._count = last
 
     def _fit(self, rows: Rows) -> tuple[Array, Array]:
@@ -241,10 +266,36 @@ class PayloadEstimator:
     def _take_over(self, carried: Array) -> None:
         """Make the present cycles the tare of a robot that carries (m, m cx, m cy)."""
         rows = self._rows(self._averaged)
-        self._bias = self._wrenches[rows].mean(axis=0) - self._fit(rows)[1] @ carried
-        self._bias_covariance = self._scatter(rows) / len(rows)
-        self.tared, self._held = True, None
+        self._carried, self._tared_sum, self._tared_count = carried, self._wrenches[rows].sum(axis=0), len(rows)
+        self._since_tare = 0
+        self._average_tare(rows)
+        self.tared, self._held, self._tare_swayed = True, None, self._swayed
         self._expected = (float(carried[0]), float(carried[1]), float(carried[2]))
+
+    def _average_tare(self, rows: Rows) -> None:
+        """Set the tare to the mean of its cycles, which scatter as those of the rows."""
+        self._bias = self._tared_sum / self._tared_count - self._fit(rows)[1] @ self._carried
+        self._bias_covariance = self._scatter(rows) / self._tared_count
+
+    def _go_on_taring(self) -> None:
+        """Add a cycle to the tare: the one before the last CONFIRMED seconds, if these agree with the tare.
+
+        If they do not, the tare is complete: a light load may have been put on.
+        """
+        confirming = math.ceil(CONFIRMED / self.windows.period)
+        self._since_tare += 1
+        if self._since_tare <= confirming:
+            return
+        rows = self._rows(confirming)
+        value, covariance = self._solve(rows)
+        if ((value - self._carried) ** 2 > DOUBTED * np.diag(covariance)).any():
+            self._tared_count = 0
+            return
+        self._tared_sum += self._wrenches[(self._count - 1 - confirming) % _ROWS]
+        self._tared_count += 1
+        self._average_tare(rows)
+        if self._tared_count * self.windows.period > TARED_FOR:
+            self._tared_count = 0
 
     def _changed(self, recent: int) -> bool:
         """Whether the load of the `recent` cycles differs from that of the previous cycles."""

@@ -50,6 +50,8 @@ class WrenchWindows:
         self._begin, self._now = math.nan, math.nan
         self.period = self._next_period = STANDING
         self._wrench, self._cycle_up, self._windows = np.zeros(6), np.zeros(3), 0
+        self.setpoints = np.zeros(n)  # mean of the set-points in the cycle that `close` has returned last [rad]
+        self._sent, self._sent_count = np.zeros(n), 0
 
     def set_period(self, period: float | None) -> None:
         """Set the period [s] of the steps from the next cycle on; None if the robot stands, or walks without a
@@ -69,6 +71,7 @@ class WrenchWindows:
         """
         self._count = 0
         self._last[:] = -math.inf
+        self._sent[:], self._sent_count = 0.0, 0
         self._open()
         self._windows = 0
 
@@ -79,6 +82,8 @@ class WrenchWindows:
         if math.isnan(sum(targets.tolist())):
             np.copyto(row, before, where=np.isnan(row))
         self._times[self._count % _ROWS] = time
+        self._sent += row
+        self._sent_count += 1
         self._count += 1
 
     def measure_joint(self, time: float, joint: int, angle: float) -> None:
@@ -154,6 +159,8 @@ class WrenchWindows:
         if not self._is_last(count):
             return None
         self._windows = 0
+        self.setpoints[:] = self._sent / max(self._sent_count, 1)
+        self._sent[:], self._sent_count = 0.0, 0
         return self._wrench / count, self._cycle_up / count
 
     def _wrench_of_window(self) -> Array | None:
