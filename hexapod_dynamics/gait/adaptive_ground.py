@@ -29,7 +29,7 @@ from hexapod_dynamics.gait.command_limits import (
     Incline,
 )
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
-from hexapod_dynamics.gait.interface import THROWN_BACK
+from hexapod_dynamics.gait.interface import SWAYS, THROWN_BACK
 from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -355,5 +355,6 @@ class AdaptiveOnGround(AdaptiveWalk):
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+            **({SWAYS: self.period} if self.sway.active else {}),
             **self.load.report(),
         }

@@ -19,6 +19,8 @@ OFF_ITS_FEET = "off its feet"
 WALKING = "walking"  # value of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back at present.
 THROWN_BACK = "thrown back by an obstacle"
+# Key of `Gait.report`, while the body sways for weighing: period of the steps [s], which the commands no longer show.
+SWAYS = "period of the steps under the sway for weighing [s]"
 
 
 class Gait(ABC):

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.automatic_rate import AutomaticRate
 from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
 from hexapod_dynamics.errors import HexapodError
@@ -102,6 +103,7 @@ class DynamicsNode(GuardedNode):
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         if self._payload is not None:
             self.loop.every(LOOK, self._payload.look)
+            subscribe(self, DiagnosticStatus, "gait_state", self._payload.hear_gait, LATCHED)
 
     def _warm_up(self):
         """Compile and load everything before the first message is received."""

@@ -2,8 +2,11 @@
 `dynamics/tare`.
 """
 
+import time
+
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
+from hexapod_dynamics.gait.interface import SWAYS
 from hexapod_dynamics.identification import PayloadEstimator
 from hexapod_dynamics.identification.payload import HEIGHT
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, frame, text_of
@@ -13,6 +16,8 @@ from std_srvs.srv import Trigger
 LOOK = 0.05
 # A mass is reported if it is larger than this multiple of its standard deviation.
 SEEN = 2.0
+# Time [s] for which a `gait_state` holds: the gait publishes it once a second.
+FRESH = 3.0
 
 
 class PayloadReport:
@@ -27,6 +32,7 @@ class PayloadReport:
         )
         self.payload = self.estimator.estimate()
         self._sent = None  # set-points that were processed last
+        self._swaying = None  # while the body sways for weighing: time of the last gait_state, period of the steps [s]
         self._status = DiagnosticStatus(name="payload", hardware_id=node.robot.name)
         self._wrench = WrenchStamped()
         self._wrench.header.frame_id = frame(node, "base_link")
@@ -44,6 +50,11 @@ class PayloadReport:
         if setpoints is not None and setpoints is not self._sent:
             self._sent = setpoints
             self.estimator.command(at, setpoints)
+
+    def hear_gait(self, message):
+        """Take the period of the steps from gait_state while the body sways: its commands do not repeat then."""
+        period = next((float(pair.value) for pair in message.values if pair.key == SWAYS), None)
+        self._swaying = None if period is None else (time.monotonic(), period)
 
     def set_following(self, following):
         """Discard the measurements of a time in which the servos do not execute the commands."""
@@ -71,13 +82,19 @@ class PayloadReport:
         if not windows.due:
             return
         if windows.at_edge:
-            period = self._observer.commands.history.lag
+            period = self._period()
             if period is None:
                 windows.clear()
                 return
             self.estimator.set_period(period)
         if self.estimator.update():
             self.publish()
+
+    def _period(self):
+        """Return the period of the steps [s], None if the robot does not walk steadily."""
+        if self._swaying is not None and time.monotonic() - self._swaying[0] < FRESH:
+            return self._swaying[1]
+        return self._observer.commands.history.lag
 
     def publish(self):
         """Publish the present estimate."""

@@ -10,6 +10,7 @@ from support.allocations import least_growth
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
 from hexapod_dynamics.gait import adaptive_state as kernel
+from hexapod_dynamics.gait.interface import SWAYS
 from hexapod_dynamics.gait.plan_choice import plans_path
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.weighing_sway import WeighingSway
@@ -454,6 +455,7 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
         gait.sense(0.0, 0.0, 0.0)
         offsets.setdefault(gait.doing, []).append(gait.data.state[BODY].copy())
     assert not np.any(offsets["standing"])
+    assert gait.report()[SWAYS] == gait.period  # `dynamics` cannot find it in commands that do not repeat
     swayed = np.array(offsets["walking"])
     assert np.abs(swayed).max(axis=0) == pytest.approx([0.0014, 0.0014, 0.002, 0.0, 0.0, 0.0], rel=0.02)
     twin = gait.copy()
@@ -461,7 +463,7 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
     gait.adjust(weighing_sway=0.0)
     for _ in range(10):
         gait.step(0.02)
-    assert not gait.data.state[BODY].any()
+    assert not gait.data.state[BODY].any() and SWAYS not in gait.report()
     sway = WeighingSway()
     for _ in range(200):
         sway.advance(0.02, 0.005, 0.004)

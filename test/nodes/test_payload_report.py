@@ -9,9 +9,10 @@ pytest.importorskip("diagnostic_msgs")
 
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.interface import SWAYS
 from hexapod_dynamics.identification import Payload
 from hexapod_dynamics.nodes.gait import GaitNode
-from hexapod_dynamics.nodes.payload import PayloadReport
+from hexapod_dynamics.nodes.payload import FRESH, PayloadReport
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
 from rclpy.clock import Clock
@@ -125,3 +126,21 @@ def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(report):
     before = len(cycles)
     windows(report, history, 5.0, end)
     assert len(cycles) == before
+
+
+def test_the_gait_tells_the_period_while_the_body_sways(report, monkeypatch):
+    """A sway for weighing hides the period of the steps in the commands."""
+    history, cycles = History(None), []
+    report.publish = lambda: cycles.append(1)
+    now = [100.0]
+    monkeypatch.setattr("hexapod_dynamics.nodes.payload.time.monotonic", lambda: now[0])
+    report.hear_gait(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
+    end = windows(report, history, 20.0, 0.0)
+    assert 13 <= len(cycles) <= 15
+    now[0] += FRESH  # the gait is silent
+    end = windows(report, history, 5.0, end)
+    now[0] -= FRESH
+    report.hear_gait(SimpleNamespace(values=[]))  # it no longer sways
+    before = len(cycles)
+    windows(report, history, 5.0, end)
+    assert before == len(cycles) <= 16
