@@ -96,7 +96,7 @@ def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_s
 
 def test_a_push_that_is_braced_against_is_no_lost_foot():
     recorder = Recorder()
-    blind, random = servo_walk(63, "real", recorder)
+    blind, random = servo_walk(68, "real", recorder)
     blind.run(WARM_UP)
     angle, force = random.uniform(-np.pi, np.pi), random.uniform(28.0, 36.0)
     blind.push[:3] = force * np.cos(angle), force * np.sin(angle), 0.0
