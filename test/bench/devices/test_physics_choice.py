@@ -43,7 +43,7 @@ def test_an_unknown_physics_is_refused(tmp_path):
         SimulatedRobot(ROBOT, Morphology.whole(ROBOT), tmp_path, physics="bullet")
 
 
-@pytest.mark.parametrize("wrong", [{"truth": Truth(lag=0.01)}, {"timestep": 1.0}])
+@pytest.mark.parametrize("wrong", [{"truth": Truth.parse("ground=blocks:0.02")}, {"timestep": 1.0}])
 def test_a_robot_whose_physics_is_refused_leaves_no_devices_behind(tmp_path, wrong):
     with pytest.raises(HexapodError, match="given"):
         SimulatedRobot(ROBOT, Morphology.whole(ROBOT), tmp_path, **wrong)
