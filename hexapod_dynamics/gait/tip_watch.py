@@ -13,13 +13,14 @@ from hexapod_dynamics.settings_check import require_positive
 class TipSettings:
     """Limits that define a robot that is tipped by a push.
 
-    lean [rad]: least lean that the body reaches `ahead` [s] from now at its present angular velocity; a lean is the
-    change of the body's upward direction against its mean over mean_time [s]. force [m/s^2], times: the smoothed
-    sideways specific force, at its largest within about force_time [s], must exceed `force` and `times` its usual
-    size, because a robot whose feet step onto edges leans, too. rise [m/s]: least upward velocity of the body, the
-    integral of the vertical specific force over about rise_time [s]: a robot that tips over an edge of its feet
-    rises. A robot that has lost a foot sinks: for after_sinking [s] after its upward velocity was below minus
-    `sinking` [m/s] it is not tipped, because its fall onto the ground looks like a push.
+    lean [rad]: least lean that the body reaches `ahead` [s] from now at its present angular velocity; a lean is
+    the change of the body's upward direction against its mean over mean_time [s], which is unknown for this time.
+    force [m/s^2], times: the smoothed sideways specific force, at its largest within about force_time [s], must
+    exceed `force` and `times` its usual size, because a robot whose feet step onto edges leans, too. rise [m/s]:
+    least upward velocity of the body, the integral of the vertical specific force over about rise_time [s]: a
+    robot that tips over an edge of its feet rises. A robot that has lost a foot sinks: for after_sinking [s] after
+    its upward velocity was below minus `sinking` [m/s] it is not tipped, because its fall onto the ground looks
+    like a push.
     """
 
     lean: float = 0.2
@@ -45,7 +46,7 @@ class TipWatch:
         self.force = 0.0  # [m/s^2] the largest sideways force of late
         self._lean = [0.0, 0.0]  # [rad] x and y of the upward direction in base_link, less their means
         self._vertical: float | None = None  # [m/s^2] mean vertical specific force; None until the first sample
-        self._rise = 0.0  # [m/s]
+        self._rise = self._age = 0.0  # [m/s], [s] since the first sample
         self._since_sinking = math.inf  # [s]
 
     def update(self, dt: float, force: Sequence[float], rate: Sequence[float], side: float) -> bool:
@@ -67,5 +68,7 @@ class TipWatch:
         self.force = max(side, max(0.0, 1.0 - dt / settings.force_time) * self.force)
         self._since_sinking = 0.0 if self._rise < -settings.sinking else self._since_sinking + dt
         soon = math.hypot(*(lean + settings.ahead * speed for lean, speed in zip(self._lean, change, strict=True)))
-        sank = self._since_sinking < settings.after_sinking
-        return soon > settings.lean and self.force > settings.force and self._rise > settings.rise and not sank
+        self._age += dt
+        if self._age < settings.mean_time or self._since_sinking < settings.after_sinking:
+            return False
+        return soon > settings.lean and self.force > settings.force and self._rise > settings.rise

@@ -282,7 +282,7 @@ class PayloadEstimator:
 
         If they do not, the tare is complete: a light load may have been put on.
         """
-        confirming = math.ceil(CONFIRMED / self.windows.period)
+        confirming = min(math.ceil(CONFIRMED / self.windows.period), _ROWS - 1)  # with very short steps less
         self._since_tare += 1
         if self._since_tare <= confirming:
             return

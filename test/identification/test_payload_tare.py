@@ -19,12 +19,12 @@ UP = np.array([0.0, 0.0, 1.0])
 class Cycles:
     """An estimator whose cycles are given: `walk` lets it carry a mass [kg] for some cycles."""
 
-    def __init__(self, sway: float = 0.0) -> None:
+    def __init__(self, sway: float = 0.0, period: float = PERIOD) -> None:
         self.estimator = PayloadEstimator(IDENTIFIED, command_delay=0.016, tare_first=True)
         self._random, self._sway, self._cycle = np.random.default_rng(7), sway, 0
         self.estimator.windows = SimpleNamespace(
             due=True,
-            period=PERIOD,
+            period=period,
             close=self._close,
             morphology=Morphology.whole(ROBOT),
             setpoints=np.zeros(ROBOT.joint_count),
@@ -64,6 +64,14 @@ def test_a_load_that_is_too_light_to_be_noticed_at_once_does_not_become_a_part_o
     light, empty = alike[0].walk(50, 0.06), alike[1].walk(50)
     assert alike[0].estimator._bias[2] - alike[1].estimator._bias[2] < 0.1 * 0.06 * ROBOT.gravity
     assert abs(light.mass - empty.mass - 0.06) < 0.01
+
+
+def test_with_steps_so_short_that_20_seconds_are_more_cycles_than_are_stored_no_load_becomes_a_part_of_the_tare():
+    alike = Cycles(period=0.3), Cycles(period=0.3)
+    for walk in alike:
+        walk.walk(100)
+    alike[0].walk(10, 0.06), alike[1].walk(10)
+    assert abs(alike[0].estimator._bias[2] - alike[1].estimator._bias[2]) < 1e-9
 
 
 def test_the_tare_of_a_robot_that_stopped_is_complete():
