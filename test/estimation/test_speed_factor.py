@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.speed_factor import DAMPED, FED, LARGEST, SAG, STUMBLE, UNSEEN, SpeedFactor
+from hexapod_dynamics.estimation.speed_factor import (
+    DAMPED,
+    FED,
+    LARGEST,
+    OTHER_DAMPED,
+    OTHER_FED,
+    STUMBLE,
+    SpeedFactor,
+)
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -23,7 +31,14 @@ def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():
     known = SpeedFactor(play=0.002)
     assert known.update(0.002, 0.0, 0.01) == pytest.approx(FED * 0.004)
     assert known.update(0.002, 0.0, 0.01, 0.0) == pytest.approx(DAMPED * 0.004)  # servos that damp against zero rate
-    assert SpeedFactor().update(0.0, 0.0, 0.01) == pytest.approx(SAG * UNSEEN)  # play that was not identified
+
+
+def test_of_a_robot_that_was_not_identified_the_kind_of_the_servos_counts_and_not_the_dead_band():
+    """A regression over walks in two physics found no share of the learnt dead band."""
+    factor = SpeedFactor()
+    assert factor.update(0.004, 0.0, 0.01) == factor.update(0.0, 0.0, 0.01) == pytest.approx(OTHER_FED)
+    assert factor.update(0.004, 0.0, 0.01, 0.0) == pytest.approx(OTHER_DAMPED)
+    assert OTHER_DAMPED < factor.update(0.0, 0.0, 0.01, 0.5) < OTHER_FED
 
 
 def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
