@@ -4,7 +4,7 @@
                                                           |        ^  speed factor: way, by dead band and yaw
     measured joints --> JointFilter: set-point offsets ---+        |
                     --> DeadBandFilter: the servos' dead band -----+
-                    --> ServoLag: the servos' kind ----------------+
+                    --> ServoLag: the kind of the model's servos --+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
 
 The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
@@ -329,6 +329,7 @@ class Observer:
         if time - self._learnt_at > PERIOD:
             if self._learns:
                 self.model.set_dead_band(self.dead_band.learn(min(time - self._learnt_at, PERIOD)))
+                self.way.adopt_servos()
             self.slope.store()
             self._learnt_at = time
         innovation = self.attitude_filter.innovation.tolist()

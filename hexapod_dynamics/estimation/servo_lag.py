@@ -3,9 +3,11 @@
     measured - modelled = -tau rate
 
 tau [s] is one lag for all joints: least squares with a prior and exponential forgetting. A servo that damps against
-zero rate follows d / k (damping over stiffness) later than one that feeds the set-point's rate forward, as the model
-does; a late bus and late servos add to both. With d / k = 10 ms and delays up to 16 ms, in 40 walks on MuJoCo
-(servos=real, seeds 2000 to 2039), tau of 19 servos of the one kind was -2 to 12 ms, of 21 of the other 11 to 33 ms.
+zero rate follows d / k (damping over stiffness) later than one that feeds the set-point's rate forward; a late bus
+and late servos add to both. With d / k = 10 ms and delays up to 16 ms, in 40 walks on MuJoCo (servos=real, seeds 2000
+to 2039), tau of 19 servos of the one kind was -2 to 12 ms, of 21 of the other 11 to 33 ms. The model's servos feed
+the rate forward at first; then they adopt the kind, and `modelled` says which share of it the readings are compared
+with.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ MEMORY, UNKNOWN = 30.0, 0.01
 # number of readings counts as one.
 NOISE, TIMING, ALIKE = 4e-3, 0.01, 10.0
 LARGEST = 0.05  # the residual is limited to it [rad]
-FIRST, RANGE = 0.6, 1.0  # beyond FIRST d / k some damp against zero rate, beyond FIRST + RANGE all do
+FIRST, RANGE = 1.0, 0.4  # beyond FIRST d / k some damp against zero rate, beyond FIRST + RANGE all do
 
 
 class ServoLag:
@@ -24,6 +26,7 @@ class ServoLag:
 
     def __init__(self, damping_time: float) -> None:
         self._damping_time = damping_time
+        self.modelled = 1.0  # share of the set-point's rate that the model's servos feed forward
         self.clear()
 
     def clear(self) -> None:
@@ -32,6 +35,7 @@ class ServoLag:
 
     def measure(self, residual: float, rate: float) -> None:
         """Process a reading: measured less modelled angle [rad], rate of the modelled joint [rad/s]."""
+        residual -= (1.0 - self.modelled) * self._damping_time * rate
         weight = rate / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
         self._information += weight * rate
         self._sum -= weight * min(max(residual, -LARGEST), LARGEST)
@@ -44,7 +48,7 @@ class ServoLag:
 
     @property
     def seconds(self) -> float:
-        """The lag tau [s] beyond that of the model; 0 before the first reading."""
+        """The lag tau [s] beyond that of a model that feeds the rate forward; 0 before the first reading."""
         return self._sum / (self._information + UNKNOWN**-2)
 
     @property

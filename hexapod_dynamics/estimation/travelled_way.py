@@ -28,14 +28,25 @@ class TravelledWay:
         self, model: Predictor, servo: Servo, spread: Spread | None = None, identified: Sequence[JointServo] = ()
     ) -> None:
         self._model, self.lag = model, ServoLag(servo.damping / servo.stiffness)
-        self._kind = mean(each.feed_forward for each in identified) if identified else None
+        self._identified = mean(each.feed_forward for each in identified) if identified else None
         play = mean(each.play for each in identified) if identified else None
         self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
+        self.adopt_servos()
 
     def begin(self, time: float) -> None:
         """Start a way at the present position."""
         self._before = (self._model.position[:2].tolist(), time)
+
+    @property
+    def feed_forward(self) -> float:
+        """Share of the set-point's rate that the servos feed forward, as identified, or as their lag shows."""
+        return self.lag.feed_forward if self._identified is None else self._identified
+
+    def adopt_servos(self) -> None:
+        """Let the model's servos feed this share forward."""
+        self.lag.modelled = self.feed_forward
+        self._model.set_feed_forward(self.lag.modelled)
 
     def lengthen(self, time: float, band: float, turned: float, trusted: bool) -> None:
         """Correct the position along the ground by the speed factor's share of the modelled way.
@@ -48,8 +59,7 @@ class TravelledWay:
         """
         (x, y), then = self._before
         self.lag.forget(time - then)
-        kind = self.lag.feed_forward if self._kind is None else self._kind
-        share = self.speed_factor.update(band, turned, time - then, kind)
+        share = self.speed_factor.update(band, turned, time - then)
         if not trusted:
             return
         position, slope = self._model.position, self._model.slope

@@ -196,6 +196,11 @@ class Predictor:
         for world in (self._model.world, self._ahead_world):
             world.servo[servo_kernel.DEAD_BAND] = band
 
+    def set_feed_forward(self, share: float) -> None:
+        """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
+        for world in (self._model.world, self._ahead_world):
+            world.servo[servo_kernel.FEED_FORWARD] = share
+
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see damage.py."""
         self._model.set_morphology(morphology)

@@ -11,6 +11,7 @@ cdef struct Drive:
     double torque_limit
     double speed_limit
     double dead_band
+    double feed_forward
 
 cdef struct Servo:
     double setpoint

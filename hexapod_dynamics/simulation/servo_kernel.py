@@ -8,9 +8,9 @@ from hexapod_dynamics import kernel_memory
 from hexapod_dynamics.kernel_layout import columns, struct
 
 # Numbers of the servos of a robot: stiffness [N m/rad], damping [N m s/rad], torque limit [N m], speed limit [rad/s],
-# dead band [rad].
-DRIVE = struct(stiffness=1, damping=1, torque_limit=1, speed_limit=1, dead_band=1)
-STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, NUMBERS = columns(DRIVE)
+# dead band [rad], share of the set-point's rate that they feed forward (0: they damp against zero rate).
+DRIVE = struct(stiffness=1, damping=1, torque_limit=1, speed_limit=1, dead_band=1, feed_forward=1)
+STIFFNESS, DAMPING, TORQUE_LIMIT, SPEED_LIMIT, DEAD_BAND, FEED_FORWARD, NUMBERS = columns(DRIVE)
 # State of one servo: set-point, its present rate, target, speed towards it, torque, +-1 if the torque saturates, 1 if
 # the motor is loaded (else 0), 1 if it can give torque (0 if it is limp), the joint's limits, +-1 if the joint is at a
 # stop. Of a servo with its own law (held_servos.py): 1 if it has one, the torque that its loop holds, its damping, its

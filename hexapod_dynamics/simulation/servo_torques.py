@@ -84,7 +84,7 @@ def add_servos(m, servos, drive, q, nu, h):
             lag = servos[joint].setpoint - q[joint]
             stiffness = on * stiffness_at(drive, lag)
             torque = stiffness * (stretch(lag, drive.dead_band) - h * rate)
-            torque += drive.damping * (on * servos[joint].rate - rate)
+            torque += drive.damping * (on * drive.feed_forward * servos[joint].rate - rate)
             lane[diagonal] += h * (drive.damping + h * stiffness)
         else:
             torque = servos[joint].saturated * drive.torque_limit
@@ -116,7 +116,7 @@ def settle_servos(m, servos, drive, q, nu, h):
         elif servos[joint].loaded * servos[joint].driven != 0.0:
             lag = servos[joint].setpoint - q[joint]
             torque = stiffness_at(drive, lag) * (stretch(lag, drive.dead_band) - h * rate)
-            torque += drive.damping * (servos[joint].rate - rate)
+            torque += drive.damping * (drive.feed_forward * servos[joint].rate - rate)
         servos[joint].torque = min(limit, max(-limit, torque))
         saturated = 0.0
         if torque > limit:

@@ -15,6 +15,7 @@ from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.servo_kernel import (
     DAMPING,
     DRIVEN,
+    FEED_FORWARD,
     LOADED,
     LOWER,
     NUMBERS,
@@ -52,6 +53,7 @@ def make_servos(robot: Robot) -> tuple[Any, Any]:
     servo = np.zeros(NUMBERS)
     servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
     servo[TORQUE_LIMIT], servo[SPEED_LIMIT] = robot.servo.torque_limit, robot.servo.speed_limit
+    servo[FEED_FORWARD] = 1.0
     servos = np.zeros((joints, SERVO))
     servos[:, LOADED] = servos[:, DRIVEN] = 1.0
     limits = [(joint.lower, joint.upper) for leg in robot.legs for joint in leg.joints]

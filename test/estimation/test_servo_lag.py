@@ -46,10 +46,20 @@ def test_what_was_read_long_ago_counts_less_and_one_wild_reading_little():
     assert one.seconds == 0.0
 
 
+def test_a_model_whose_servos_damp_is_late_itself_and_the_lag_is_still_that_of_the_servos():
+    """Readings equal to the angles of such a model say that the servos damp."""
+    one = ServoLag(OWN)
+    one.modelled = 0.25
+    for rate in np.random.default_rng(3).normal(0.0, 1.0, 1000).tolist():
+        one.measure(0.0, rate)
+    assert one.seconds == pytest.approx(0.75 * OWN, rel=0.02)
+
+
 @pytest.mark.parametrize("kind", [0.0, 1.0])
 def test_a_walk_tells_servos_that_damp_against_zero_rate_from_those_that_feed_the_rate_forward(kind):
     truth = Truth(ff=kind, lag=0.003, zone=0.4, hysteresis=0.3, servo_friction=0.3, delay=0.006)
     walk = SensedWalk("mujoco", truth, seed=4, gait=AdaptiveGait())
     walk.run(8.0)
     assert walk.observer.way.lag.feed_forward == pytest.approx(kind, abs=0.3)
+    assert walk.observer.way.lag.modelled == pytest.approx(kind, abs=0.3)  # of the model, one second earlier
     assert Robot.jethexa().servo.damping / Robot.jethexa().servo.stiffness == pytest.approx(OWN)

@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Simulator, TripodGait, Truth
+from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, TripodGait, Truth
 from hexapod_dynamics.simulation.servo_friction import MODELS
 from hexapod_dynamics.simulation.servo_law import ServoLaw
 from hexapod_dynamics.simulation.truth import RANGES, SERVOS, radii_of_gyration
@@ -235,3 +235,19 @@ def test_a_walk_on_real_servos_goes_on_and_is_the_same_each_time(physics):
         log = sim.run(4.0, log_every=20)
         ends.append(log.position[-1])
     assert np.array_equal(*ends) and ends[0][0] > 0.2 and np.abs(log.euler_zyx[65:, 1:]).max() < 0.06
+
+
+def test_the_servos_of_a_predictor_that_damp_against_zero_rate_follow_by_damping_over_stiffness_later():
+    """In free fall, where no weight loads the joints: all coxae turn at 1 rad/s."""
+    angles = {}
+    for share in (1.0, 0.0):
+        model = Predictor(ROBOT)
+        model.set_state(np.array([0.0, 0.0, 10.0]), np.eye(3), np.zeros(18), np.zeros(24))
+        model.set_feed_forward(share)
+        target = np.zeros(18)
+        for _ in range(15):
+            target[::3] += 0.02
+            model.advance(0.02, target)
+        angles[share] = model.q[::3].copy()
+    late = ROBOT.servo.damping / ROBOT.servo.stiffness
+    assert angles[1.0] - angles[0.0] == pytest.approx(late, rel=0.05)
