@@ -155,14 +155,26 @@ class LastingEvidence:
                 continue
             lasting = self._lasts(group, row[group], before + tilt, probed, second, float(posterior.misfit[best]))
             in_all = row[group][1] >= limits.lasting_banks and odds >= limits.obvious_in_all
-            obvious = in_all or float(posterior.log_odds[best]) >= limits.obvious
-            if (obvious if aftermath and not probed else lasting) and posterior.onset[best] <= latest:
+            obvious = aftermath and (in_all or (odds >= limits.obvious and self._leans_alone(bank, group)))
+            suffices = obvious or (lasting and (probed or not aftermath))
+            if suffices and (obvious or posterior.onset[best] <= latest):
                 why = "" if probed or self._feet.lasts(bank.time, group) else self._why_uneven(bank, group, best)
                 if why:
                     self.undecided, self.why = group, why
                 else:
                     ready.append(group)
         return joints, sure, ready
+
+    def _leans_alone(self, bank: _Bank, group: str) -> bool:
+        """Whether a foot alone explains most of what the model leaves in which another is lost already, and the body
+        leans as this loss predicts: intact feet leave more, and lean it otherwise.
+        """
+        limits, posterior = self._limits, bank.posterior
+        alone = [k for k in bank.groups[group] if len(groups_of(bank.hypotheses[k])) == 1]
+        k = max(alone, key=lambda k: posterior.log_odds[k], default=None)
+        if k is None or posterior.misfit[k] > limits.second_share * posterior.misfit_declared:
+            return False
+        return posterior.leant is not None and bool(posterior.leant[k] >= limits.obvious_lean)
 
     def _lasts(
         self,
@@ -208,6 +220,8 @@ class LastingEvidence:
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
         pair = self._pair
+        if pair.ambiguous and not bank.aftermath:
+            return None
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, pair.clear_of_others, pair.tilt)
         if chosen is not None and self._may_be_uneven(bank.time, hypotheses[chosen], bank.leaning, probed):
             # A second foot may stand lower for some steps; the evidence of a lost foot lasts.

@@ -184,11 +184,14 @@ class DetectorLimits:
     sure_odds: float = _limit(40.0, "nats", "sum of the log odds of all of them")
     probed_tilt: float = _limit(15.0, "nats", "of roll and pitch in two banks from which such a foot is probed")
     half_cycle: int = _count(3, "windows", "since its loss after which a foot is declared")
-    obvious: float = _limit(250.0, "nats", "above which one bank declares another foot soon after a loss")
-    obvious_in_all: float = _limit(200.0, "nats", "the same, sum of two banks in a row or more")
+    obvious: float = _limit(80.0, "nats", "sum of log odds from which another foot is lost soon after a loss")
+    obvious_lean: float = _limit(0.6, "", "share of the lean that it predicts, that is needed")
+    obvious_in_all: float = _limit(200.0, "nats", "the same, of two banks in a row or more, whatever it leaves")
     aftermath: float = _limit(6.0, "s", "after a loss for which this holds")
     after_probe: float = _limit(1.9, "s", "after a press in which two banks declare its foot whatever the tilt")
-    second_share: float = _limit(0.5, "", "of it that a foot may leave that is pressed as the second of a pair")
+    second_share: float = _limit(
+        0.5, "", "of it that a foot may leave that leans so, or is pressed as the second of a pair"
+    )
     second_odds: float = _limit(90.0, "nats", "sum of its log odds in two banks, from which it is lost, too")
 
     # ---- leaning.py: how far the body leans otherwise than its model
@@ -222,7 +225,7 @@ class DetectorLimits:
     pair_at_once: float = _limit(60.0, "nats", "g from which a pair is lost before")
     pair_share: float = _limit(0.4, "", "of the single foot's chi-square that such a pair may leave")
     poor_alone: float = _limit(0.0, "nats", "g below which a foot that fits poorly is alone")
-    doubtful: float = _limit(0.0, "nats", "g from which the second foot of the best pair is probed")
+    doubtful: float = _limit(2.0, "nats", "g from which the second foot of the best pair is probed")
     other_tilt: float = _limit(-3.0, "nats", "of roll and pitch below which a pair tilts the body otherwise")
     pair_of_all: float = _limit(0.1, "", "g as a share of the foot's log odds, needed where roll and pitch say little")
     pair_apart: float = _limit(20.0, "nats", "of the best pair beyond every other in one bank; more does not count")

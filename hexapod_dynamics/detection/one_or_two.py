@@ -16,6 +16,8 @@ explains, or the pair must leave 0.4 of what the foot leaves. The pair must also
 those of every other pair by 20, and it is not behind any of them in the sum of all consecutive banks, in which no
 bank counts for more than 20, and no pair is further behind than 40; or it is ahead of them in this sum by 40. Until
 then the detector waits for the next bank: half a cycle later a body that tips over moves in another direction.
+While several banks suffice for a pair, but not for which, no foot is declared alone either (`ambiguous`): the robot
+would change to a gait on the other foot, tip over and sit, and what it sits on says nothing.
 
 A foot that fits poorly (LastingEvidence) is declared alone only if g < 0. A second foot, lost at the same time as
 the first but in the other half of the gait, is found after the first has been declared: the model is repeated from
@@ -35,8 +37,8 @@ from hexapod_dynamics.detection.posterior import Posterior
 class PairEvidence:
     """Sums the evidence of the last consecutive banks in which the same pair of feet explains more than one foot.
 
-    clear_of_others: whether that pair explains clearly more than every other pair; tilt: by how much more it explains
-    roll and pitch than the single foot does, in these banks.
+    suffices: whether it explains so much more that two feet are lost; clear_of_others: whether it explains clearly more
+    than every other pair; tilt: by how much more it explains roll and pitch than the single foot does, in these banks.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
@@ -52,7 +54,7 @@ class PairEvidence:
         """Discard all banks, but keep the differences between the pairs."""
         self._legs: list[str] = []
         self._count, self._gain, self.tilt = 0, 0.0, 0.0
-        self.clear_of_others = True
+        self.suffices, self.clear_of_others = False, True
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
         """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
@@ -76,7 +78,13 @@ class PairEvidence:
         limits, gain, tilt = self._limits, self._gain, self.tilt
         clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
-        return self.clear_of_others and (clear or more)
+        self.suffices = clear or more
+        return self.clear_of_others and self.suffices
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether two feet are lost, but not yet clear which."""
+        return self.suffices and not self.clear_of_others
 
     def _leads(self, hypotheses: list[Hypothesis], posterior: Posterior, two: int) -> bool:
         """Add a bank whose best pair is `two`; return whether this pair leads clearly: in this bank, and not behind in

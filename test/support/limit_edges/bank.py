@@ -172,13 +172,16 @@ def undecided(limits, *banks):
     return evidence.undecided == "LM lost"
 
 
-def after_a_loss(limits, at, odds):
-    """Whether the last of two banks at these times [s] declares RR, after LM has been declared at 0.32 s."""
+def after_a_loss(limits, at, odds, leant=0.0, **values):
+    """Whether the last of two banks at these times [s] declares RR, after LM has been declared at 0.32 s; leant: share
+    of the predicted lean.
+    """
     evidence = evidence_of(limits)
     for k in range(2):
         evidence.look(0.32 * k, HYPOTHESES, of_foot())
     evidence.clear()
-    return declares(limits, *[of_other(odds=odds)] * len(at), at=at, evidence=evidence)
+    other = replace(of_other(odds=odds, **values), leant=np.full(4, leant))
+    return declares(limits, *[other] * len(at), at=at, evidence=evidence)
 
 
 def second(limits, odds=100.0, misfit=2.0):
@@ -187,7 +190,7 @@ def second(limits, odds=100.0, misfit=2.0):
     """
     evidence = evidence_of(limits)
     for k in range(2):
-        evidence.look(0.32 * k, HYPOTHESES, bank(0.3, 0.0, 0.699, 0.0))
+        evidence.look(0.32 * k, HYPOTHESES, bank(0.1, 0.0, 0.899, 0.0))
     evidence.clear()
     evidence.pressed(0.7, "RR lost")
     banks = [of_other(odds=odds, misfit=misfit, declared=5.0, tilt=1.0)] * 2
@@ -325,18 +328,24 @@ EDGES = {
         == [False, True]
     ),
     "half_cycle": lambda l: twice(l, onset=2) and not twice(l, onset=3),
-    "obvious": lambda l: after_a_loss(l, [1.0], 260.0) and not after_a_loss(l, [1.0], 240.0),
+    "obvious": lambda l: after_a_loss(l, [1.0], 85.0, 1.0) and not after_a_loss(l, [1.0], 75.0, 1.0),
+    "obvious_lean": lambda l: after_a_loss(l, [1.0], 90.0, 0.65) and not after_a_loss(l, [1.0], 90.0, 0.55),
     "obvious_in_all": lambda l: after_a_loss(l, [1.0, 1.32], 105.0) and not after_a_loss(l, [1.0, 1.32], 95.0),
     "aftermath": lambda l: after_a_loss(l, [6.6, 7.0], 60.0) and not after_a_loss(l, [5.4, 5.8], 60.0),
     "after_probe": lambda l: probed(l, second=1.8) and not probed(l, second=2.0),
-    "second_share": lambda l: second(l, misfit=2.4) and not second(l, misfit=2.6),
+    "second_share": lambda l: (
+        second(l, misfit=2.4)
+        and not second(l, misfit=2.6)
+        and after_a_loss(l, [1.0], 90.0, 1.0, misfit=2.4, declared=5.0, tilt=20.0)
+        and not after_a_loss(l, [1.0], 90.0, 1.0, misfit=2.6, declared=5.0, tilt=20.0)
+    ),
     "second_odds": lambda l: second(l, 46.0) and not second(l, 44.0),
     "alone_early": lambda l: chosen(l, 18.0) == "one" and chosen(l, 22.0) is None,
     "pair": lambda l: chosen(l, 23.0, onset=0) == "one" and chosen(l, 27.0, onset=0) == "both",
     "pair_at_once": lambda l: chosen(l, 56.0) is None and chosen(l, 64.0) == "both",
     "pair_share": lambda l: chosen(l, 100.0, share=0.37) == "both" and chosen(l, 100.0, share=0.43) is None,
     "poor_alone": lambda l: chosen(l, -0.5, fits=0.5) == "one" and chosen(l, 0.5, fits=0.5) is None,
-    "doubtful": lambda l: second_is_doubted(l, 0.5) and not second_is_doubted(l, -0.5),
+    "doubtful": lambda l: second_is_doubted(l, 2.4) and not second_is_doubted(l, 1.6),
     "pair_of_all": lambda l: (
         [chosen(l, gain, alone=1000.0, in_a_row=0.0, share=0.5, onset=0) for gain in (110.0, 90.0)] == ["both", "one"]
         and chosen(l, 90.0, alone=1000.0, in_a_row=0.0, share=0.3, onset=0) == "both"
