@@ -220,14 +220,12 @@ class LastingEvidence:
             for fits in [float(self._fits_relatively(hypotheses[k], posterior, k))]
         }
         pair = self._pair
-        if pair.ambiguous and not bank.aftermath:
-            return None
         chosen = choose(hypotheses, posterior, good, sure, lasting_pair, limits, pair.clear_of_others, pair.tilt)
         if chosen is not None and self._may_be_uneven(bank.time, hypotheses[chosen], bank.leaning, probed):
             # A second foot may stand lower for some steps; the evidence of a lost foot lasts.
             alone = [k for k in alone if self._feet.lasts(bank.time, groups_of(hypotheses[k])[0])]
             chosen = max(alone, key=lambda k: posterior.log_odds[k], default=None)
-        if chosen is None:
+        if chosen is None or (pair.confirmed and not bank.aftermath and len(groups_of(hypotheses[chosen])) == 1):
             return None
         self.doubted = None if bank.aftermath else doubted(hypotheses, posterior, hypotheses[chosen], limits)
         self._second = "" if self.doubted is None else foot_group(self.doubted)

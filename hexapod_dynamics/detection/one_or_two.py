@@ -16,8 +16,9 @@ explains, or the pair must leave 0.4 of what the foot leaves. The pair must also
 those of every other pair by 20, and it is not behind any of them in the sum of all consecutive banks, in which no
 bank counts for more than 20, and no pair is further behind than 40; or it is ahead of them in this sum by 40. Until
 then the detector waits for the next bank: half a cycle later a body that tips over moves in another direction.
-While several banks suffice for a pair, but not for which, no foot is declared alone either (`ambiguous`): the robot
-would change to a gait on the other foot, tip over and sit, and what it sits on says nothing.
+While roll and pitch confirm a pair, no foot is declared alone either: the robot would change to a gait on the other
+foot, tip over and sit, and a robot that sits shows nothing. A pair that would have leant the body three times as far
+as it leans is no rival of one that predicts its lean.
 
 A foot that fits poorly (LastingEvidence) is declared alone only if g < 0. A second foot, lost at the same time as
 the first but in the other half of the gait, is found after the first has been declared: the model is repeated from
@@ -37,8 +38,8 @@ from hexapod_dynamics.detection.posterior import Posterior
 class PairEvidence:
     """Sums the evidence of the last consecutive banks in which the same pair of feet explains more than one foot.
 
-    suffices: whether it explains so much more that two feet are lost; clear_of_others: whether it explains clearly more
-    than every other pair; tilt: by how much more it explains roll and pitch than the single foot does, in these banks.
+    clear_of_others: whether that pair explains clearly more than every other pair; tilt: by how much more it explains
+    roll and pitch than the single foot does, in these banks.
     """
 
     def __init__(self, limits: DetectorLimits = LIMITS) -> None:
@@ -54,7 +55,7 @@ class PairEvidence:
         """Discard all banks, but keep the differences between the pairs."""
         self._legs: list[str] = []
         self._count, self._gain, self.tilt = 0, 0.0, 0.0
-        self.suffices, self.clear_of_others = False, True
+        self.clear_of_others = True
 
     def look(self, hypotheses: list[Hypothesis], posterior: Posterior) -> bool:
         """Add the Posterior of a bank; return True if the last banks suffice to declare its best pair."""
@@ -78,13 +79,12 @@ class PairEvidence:
         limits, gain, tilt = self._limits, self._gain, self.tilt
         clear = self._count >= limits.pair_banks and gain >= limits.pair_odds and tilt >= limits.pair_tilt
         more = self._count >= limits.pair_more_banks and gain >= limits.pair_more_odds and tilt >= limits.pair_no_tilt
-        self.suffices = clear or more
-        return self.clear_of_others and self.suffices
+        return self.clear_of_others and (clear or more)
 
     @property
-    def ambiguous(self) -> bool:
-        """Whether two feet are lost, but not yet clear which."""
-        return self.suffices and not self.clear_of_others
+    def confirmed(self) -> bool:
+        """Whether roll and pitch confirm that two feet are lost, though it may not be clear yet which."""
+        return self.tilt >= self._limits.pair_tilt
 
     def _leads(self, hypotheses: list[Hypothesis], posterior: Posterior, two: int) -> bool:
         """Add a bank whose best pair is `two`; return whether this pair leads clearly: in this bank, and not behind in
@@ -95,10 +95,12 @@ class PairEvidence:
         which suspected a foot, do not outweigh the ones that follow.
         """
         odds: dict[frozenset[str], float] = {}
+        leans = posterior.leant is not None and posterior.leant[two] >= self._limits.lean_predicted
         for k, one in enumerate(hypotheses):
             if of_foot(one) and len(groups_of(one)) == 2:
                 legs = frozenset(groups_of(one))
-                odds[legs] = max(odds.get(legs, -np.inf), float(posterior.log_odds[k]))
+                fell = leans and posterior.leant[k] < self._limits.lean_predicted
+                odds[legs] = max(odds.get(legs, -np.inf), -np.inf if fell else float(posterior.log_odds[k]))
         limits, legs = self._limits, frozenset(groups_of(hypotheses[two]))
         best = odds.pop(legs)
         self._scores.setdefault(legs, 0.0)
