@@ -129,7 +129,8 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
     rows = world.run(10.0)
     assert (rows[-1, 1] - rows[0, 1]) / 10.0 == pytest.approx(0.068, rel=0.15)
     position, angles = gaps(rows)
-    assert position.max() < 0.01 and angles.max() < 0.5  # promised: 2 cm and 1 degree
+    # Promised: 2 cm and 1 degree. The way of the model is 1.5 % longer than on its own ground (speed_factor.py).
+    assert position.max() < 0.015 and angles.max() < 0.5
     world.damage("RM", "LM")
     world.run(1.3)
     rows = world.run(5.2)
