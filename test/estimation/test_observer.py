@@ -129,8 +129,7 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
     rows = world.run(10.0)
     assert (rows[-1, 1] - rows[0, 1]) / 10.0 == pytest.approx(0.068, rel=0.15)
     position, angles = gaps(rows)
-    # Promised: 2 cm and 1 degree. The way of the model is 1.5 % longer than on its own ground (speed_factor.py).
-    assert position.max() < 0.015 and angles.max() < 0.5
+    assert position.max() < 0.01 and angles.max() < 0.5  # promised: 2 cm and 1 degree
     world.damage("RM", "LM")
     world.run(1.3)
     rows = world.run(5.2)
@@ -175,13 +174,10 @@ def test_the_path_ahead_is_where_the_robot_then_is():
     world = World(horizon_period=0.025)
     world.run(4.2)
     positions, rotations, joints = (a.copy() for a in world.observer.look_ahead(4.2))
-    drift = world.observer.position - world.truth.position
-    assert np.abs(drift).max() < 4e-3  # of 0.25 m; more: test_prediction_accuracy
     ahead = 0.025 * np.arange(1, 21)
     rows = world.run(0.5)
     for axis in range(3):
-        then = drift[axis] + np.interp(4.2 + ahead, rows[:, 0], rows[:, 1 + axis])
-        np.testing.assert_allclose(positions[:, axis], then, atol=1e-3)
+        np.testing.assert_allclose(positions[:, axis], np.interp(4.2 + ahead, rows[:, 0], rows[:, 1 + axis]), atol=3e-3)
     assert np.linalg.norm(rotation_vector(rotations[-1].T @ world.truth.rotation)) < 0.01
     np.testing.assert_allclose(joints[-1], world.truth.q, atol=0.02)
 

@@ -224,11 +224,11 @@ def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
     pytest.importorskip("mujoco")
     from support.pushed_walk import pushed
 
-    seeds = range(1, 5)
+    seeds = range(1, 7)
     plain = [pushed(seed, 12.0, False).turned_over for seed in seeds]
     braced = [pushed(seed, 12.0, True) for seed in seeds]
-    assert sum(plain) >= 3
-    assert sum(walk.turned_over for walk in braced) <= 1
+    assert sum(plain) >= 5
+    assert sum(walk.turned_over for walk in braced) <= 2
     assert all(walk.brace.count == 1 for walk in braced)
 
 
