@@ -29,6 +29,7 @@ from hexapod_dynamics.estimation.ground_slope import EVEN, GroundSlope
 from hexapod_dynamics.estimation.innovation_check import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
+from hexapod_dynamics.estimation.servo_lag import ServoLag
 from hexapod_dynamics.estimation.travelled_way import TravelledWay
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
@@ -40,7 +41,7 @@ LONGEST_CATCH_UP = 0.5
 # A model whose tilt differs by more than this [rad] from the IMU's for this long [s] has tumbled although the robot has
 # not (or the reverse): contacts hold it there against the corrections, so it starts again from the measurements.
 LOST_TILT, LOST_FOR = 0.6, 0.5
-# The model takes over the learnt dead band, and the slope is stored, this often [s].
+# The model takes over the learnt dead band and kind of the servos, and the slope is stored, this often [s].
 PERIOD = 1.0
 
 
@@ -118,7 +119,9 @@ class Observer:
         self.dead_band = DeadBandLearner(robot)
         self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
-        self.way = TravelledWay(self.model, robot.servo, spread, robot.joint_servos)
+        self.servo_lag = ServoLag.of_robot(robot)
+        self.model.set_velocity_feed_forward(self.servo_lag.adopt())
+        self.way = TravelledWay(self.model, spread, robot.joint_servos)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
@@ -217,7 +220,7 @@ class Observer:
             return
         if self._learns:
             self.dead_band.measure(time, joint, angle, rate)
-            self.way.lag.measure(angle - modelled, rate)
+            self.servo_lag.measure(angle - modelled, rate)
         self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:
@@ -327,9 +330,11 @@ class Observer:
         stretches = self.model.joint_torques / self.robot.servo.stiffness
         self.dead_band.store(time, self.model.setpoints - self.joint_filter.offsets, stretches)
         if time - self._learnt_at > PERIOD:
+            passed = min(time - self._learnt_at, PERIOD)
+            self.servo_lag.forget(passed)
             if self._learns:
-                self.model.set_dead_band(self.dead_band.learn(min(time - self._learnt_at, PERIOD)))
-                self.way.adopt_servos()
+                self.model.set_dead_band(self.dead_band.learn(passed))
+                self.model.set_velocity_feed_forward(self.servo_lag.adopt())
             self.slope.store()
             self._learnt_at = time
         innovation = self.attitude_filter.innovation.tolist()

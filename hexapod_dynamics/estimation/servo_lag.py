@@ -5,12 +5,17 @@
 tau [s] is one lag for all joints: least squares with a prior and exponential forgetting. A servo that damps against
 zero rate follows d / k (damping over stiffness) later than one that feeds the set-point's rate forward; a late bus
 and late servos add to both. With d / k = 10 ms and delays up to 16 ms, in 40 walks on MuJoCo (servos=real, seeds 2000
-to 2039), tau of 19 servos of the one kind was -2 to 12 ms, of 21 of the other 11 to 33 ms. The model's servos feed
-the rate forward at first; then they adopt the kind, and `modelled` says which share of it the readings are compared
-with.
+to 2039), tau of 19 servos of the one kind was -2 to 12 ms, of 21 of the other 11 to 33 ms.
+
+The model adopts the kind once it is learnt. If its servos damp, its own joints follow by d / k later. This lag is
+added to the one that the readings show, so tau stays the lag beyond a model that feeds the rate forward.
 """
 
 from __future__ import annotations
+
+from statistics import mean
+
+from hexapod_dynamics.robot import Robot
 
 # Time constant of the memory [s]; standard deviation of tau before anything is known [s].
 MEMORY, UNKNOWN = 30.0, 0.01
@@ -22,12 +27,28 @@ FIRST, RANGE = 1.0, 0.4  # beyond FIRST d / k some damp against zero rate, beyon
 
 
 class ServoLag:
-    """Learns tau from the readings of all joints; damping_time [s]: d / k of the model's servos."""
+    """Learns tau from the readings of all joints.
 
-    def __init__(self, damping_time: float) -> None:
-        self._damping_time = damping_time
-        self.modelled = 1.0  # share of the set-point's rate that the model's servos feed forward
+    damping_time [s]: d / k of the model's servos. identified: the kind that `identify` has found, 0 to 1; None: it is
+    not known.
+    """
+
+    def __init__(self, damping_time: float, identified: float | None = None) -> None:
+        self._damping_time, self._identified = damping_time, identified
+        self._modelled = 1.0  # share of the set-point's rate that the model's servos feed forward
         self.clear()
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> ServoLag:
+        """Return the ServoLag of a Robot, with the kind of its servos if it has been identified."""
+        servos = robot.joint_servos
+        identified = mean(each.feed_forward for each in servos) if servos else None
+        return cls(robot.servo.damping / robot.servo.stiffness, identified)
+
+    def adopt(self) -> float:
+        """Return the present `feed_forward`, with which the model's servos go on from now."""
+        self._modelled = self.feed_forward
+        return self._modelled
 
     def clear(self) -> None:
         """Forget all readings."""
@@ -35,7 +56,7 @@ class ServoLag:
 
     def measure(self, residual: float, rate: float) -> None:
         """Process a reading: measured less modelled angle [rad], rate of the modelled joint [rad/s]."""
-        residual -= (1.0 - self.modelled) * self._damping_time * rate
+        residual -= (1.0 - self._modelled) * self._damping_time * rate
         weight = rate / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
         self._information += weight * rate
         self._sum -= weight * min(max(residual, -LARGEST), LARGEST)
@@ -54,6 +75,8 @@ class ServoLag:
     @property
     def feed_forward(self) -> float:
         """1 if the servos feed the set-point's rate forward, 0 if they damp against zero rate; between: unsure."""
+        if self._identified is not None:
+            return self._identified
         if self._damping_time <= 0.0:
             return 1.0
         return 1.0 - min(max((self.seconds / self._damping_time - FIRST) / RANGE, 0.0), 1.0)

@@ -7,46 +7,29 @@ from collections.abc import Sequence
 from statistics import mean
 
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
-from hexapod_dynamics.estimation.servo_lag import ServoLag
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
-from hexapod_dynamics.robot import JointServo, Servo
+from hexapod_dynamics.robot import JointServo
 from hexapod_dynamics.simulation import Predictor
 
 
 class TravelledWay:
-    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose, `lag` what the
-    readings say about the servos' lag.
+    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose.
 
     Args:
         model: the model whose position is corrected.
-        servo: of the model.
         spread: standard deviations from which the covariance is computed.
         identified: the servos as identified, none if they are not.
     """
 
-    def __init__(
-        self, model: Predictor, servo: Servo, spread: Spread | None = None, identified: Sequence[JointServo] = ()
-    ) -> None:
-        self._model, self.lag = model, ServoLag(servo.damping / servo.stiffness)
-        self._identified = mean(each.feed_forward for each in identified) if identified else None
+    def __init__(self, model: Predictor, spread: Spread | None = None, identified: Sequence[JointServo] = ()) -> None:
+        self._model = model
         play = mean(each.play for each in identified) if identified else None
         self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
-        self.adopt_servos()
 
     def begin(self, time: float) -> None:
         """Start a way at the present position."""
         self._before = (self._model.position[:2].tolist(), time)
-
-    @property
-    def feed_forward(self) -> float:
-        """Share of the set-point's rate that the servos feed forward, as identified, or as their lag shows."""
-        return self.lag.feed_forward if self._identified is None else self._identified
-
-    def adopt_servos(self) -> None:
-        """Let the model's servos feed this share forward."""
-        self.lag.modelled = self.feed_forward
-        self._model.set_feed_forward(self.lag.modelled)
 
     def lengthen(self, time: float, band: float, turned: float, trusted: bool) -> None:
         """Correct the position along the ground by the speed factor's share of the modelled way.
@@ -58,7 +41,6 @@ class TravelledWay:
             trusted: False if the model's loads are not reliable: then nothing is corrected.
         """
         (x, y), then = self._before
-        self.lag.forget(time - then)
         share = self.speed_factor.update(band, turned, time - then)
         if not trusted:
             return

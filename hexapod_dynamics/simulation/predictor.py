@@ -196,7 +196,12 @@ class Predictor:
         for world in (self._model.world, self._ahead_world):
             world.servo[servo_kernel.DEAD_BAND] = band
 
-    def set_feed_forward(self, share: float) -> None:
+    @property
+    def velocity_feed_forward(self) -> float:
+        """Share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
+        return float(self._model.world.servo[servo_kernel.FEED_FORWARD])
+
+    def set_velocity_feed_forward(self, share: float) -> None:
         """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
         for world in (self._model.world, self._ahead_world):
             world.servo[servo_kernel.FEED_FORWARD] = share

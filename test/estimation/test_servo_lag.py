@@ -1,12 +1,14 @@
 """The lag of the servos, from joints that follow late; two kinds of servos that the walking robot tells apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.servo_lag import FIRST, LARGEST, MEMORY, RANGE, ServoLag
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
 
 OWN = 0.01  # damping over stiffness [s]
@@ -48,11 +50,18 @@ def test_what_was_read_long_ago_counts_less_and_one_wild_reading_little():
 
 def test_a_model_whose_servos_damp_is_late_itself_and_the_lag_is_still_that_of_the_servos():
     """Readings equal to the angles of such a model say that the servos damp."""
-    one = ServoLag(OWN)
-    one.modelled = 0.25
-    for rate in np.random.default_rng(3).normal(0.0, 1.0, 1000).tolist():
+    one = learnt(1.2 * (FIRST + RANGE) * OWN)
+    assert one.adopt() == 0.0
+    for rate in np.random.default_rng(3).normal(0.0, 1.0, 20_000).tolist():
         one.measure(0.0, rate)
-    assert one.seconds == pytest.approx(0.75 * OWN, rel=0.02)
+        one.forget(0.005)
+    assert one.seconds == pytest.approx(OWN, rel=0.05)
+
+
+def test_an_identified_kind_is_that_of_the_model_from_the_first_step_on_whatever_the_lag():
+    servo = JointServo(Robot.jethexa().servo.stiffness, feed_forward=0.0)
+    robot = replace(Robot.jethexa(), joint_servos=(servo,) * 18)
+    assert ServoLag.of_robot(robot).adopt() == 0.0 and ServoLag.of_robot(Robot.jethexa()).adopt() == 1.0
 
 
 @pytest.mark.parametrize("kind", [0.0, 1.0])
@@ -60,6 +69,6 @@ def test_a_walk_tells_servos_that_damp_against_zero_rate_from_those_that_feed_th
     truth = Truth(ff=kind, lag=0.003, zone=0.4, hysteresis=0.3, servo_friction=0.3, delay=0.006)
     walk = SensedWalk("mujoco", truth, seed=4, gait=AdaptiveGait())
     walk.run(8.0)
-    assert walk.observer.way.lag.feed_forward == pytest.approx(kind, abs=0.3)
-    assert walk.observer.way.lag.modelled == pytest.approx(kind, abs=0.3)  # of the model, one second earlier
+    assert walk.observer.servo_lag.feed_forward == pytest.approx(kind, abs=0.3)
+    assert walk.observer.model.velocity_feed_forward == pytest.approx(kind, abs=0.3)  # as it was learnt a second ago
     assert Robot.jethexa().servo.damping / Robot.jethexa().servo.stiffness == pytest.approx(OWN)

@@ -243,7 +243,7 @@ def test_the_servos_of_a_predictor_that_damp_against_zero_rate_follow_by_damping
     for share in (1.0, 0.0):
         model = Predictor(ROBOT)
         model.set_state(np.array([0.0, 0.0, 10.0]), np.eye(3), np.zeros(18), np.zeros(24))
-        model.set_feed_forward(share)
+        model.set_velocity_feed_forward(share)
         target = np.zeros(18)
         for _ in range(15):
             target[::3] += 0.02
