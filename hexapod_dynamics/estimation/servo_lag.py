@@ -56,10 +56,14 @@ class ServoLag:
 
     def measure(self, residual: float, rate: float) -> None:
         """Process a reading: measured less modelled angle [rad], rate of the modelled joint [rad/s]."""
-        residual -= (1.0 - self._modelled) * self._damping_time * rate
+        residual = self.behind_feed_forward(residual, rate)
         weight = rate / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
         self._information += weight * rate
         self._sum -= weight * min(max(residual, -LARGEST), LARGEST)
+
+    def behind_feed_forward(self, residual: float, rate: float) -> float:
+        """Return `residual` [rad] as it would be if the model's servos fed the rate [rad/s] forward."""
+        return residual - (1.0 - self._modelled) * self._damping_time * rate
 
     def forget(self, seconds: float) -> None:
         """Advance by a time: the weight of the data decays."""

@@ -49,9 +49,9 @@ class Score:
     """Root mean squares [rad] and findings.
 
     duration [s]; joints: of prediction errors at the two AGES; setpoints: of the set-points as a prediction; tilt: of
-    predicted roll and pitch at the AGES, NaN without attitudes; lag (n,) [s]: of the readings behind the model's, NaN
-    for joints that do not move; sag (n,): mean set-point less reading; declared: (time [s], text) of the damage
-    detector, None if it did not run; payload: at the end.
+    predicted roll and pitch at the AGES, NaN without attitudes; lag (n,) [s]: of the readings behind those of a model
+    whose servos feed the rate forward, NaN for joints that do not move; sag (n,): mean set-point less reading;
+    declared: (time [s], text) of the damage detector, None if it did not run; payload: at the end.
     """
 
     duration: float
@@ -120,7 +120,8 @@ class _Replay:
         if scored and observer.started:
             rate = observer.nu.item(6 + joint)
             expected = observer.q.item(joint) + rate * (time - observer.time)
-            self.readings.append((joint, angle - expected, rate, self.command.item(joint) - angle))
+            residual = observer.servo_lag.behind_feed_forward(angle - expected, rate)
+            self.readings.append((joint, residual, rate, self.command.item(joint) - angle))
             begun, joints, _ = self._path
             self.joints.add(time - begun, angle - self._ahead(joints[:, joint], time - begun))
         observer.measure_joint(time, joint, angle)
