@@ -2,12 +2,14 @@
 devices.
 """
 
+import sys
 import time
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.bench.devices.faults import FaultInjector
 from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
@@ -26,6 +28,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 PUSH_DURATION, LOAD_HEIGHT = 0.2, 0.03  # [s], [m] of the load over base_link's origin
+# Real-time priority, if permitted: a servo or an IMU does not wait for a processor. Lower than that of `servos`.
+PRIORITY = 9
+SWITCH_INTERVAL = 0.001  # [s] after which the thread of the physics lets those of the devices answer
 
 
 class SimulatorNode(GuardedNode):
@@ -77,6 +82,7 @@ class SimulatorNode(GuardedNode):
         subscribe(self, Quaternion, "~/set_attitude", self._on_attitude, 1)
         subscribe(self, Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
+        self._priority = prefer_this_process(PRIORITY)
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
 
@@ -186,6 +192,7 @@ class SimulatorNode(GuardedNode):
             "worst lateness [s]": late,
             "skipped time [s]": simulated.skipped,
             "frames received on the servo bus": simulated.servo_bus.counters.frames,
+            "priority": self._priority,
         }
         if late > 0.1:
             return "warn", f"{damage}; the computer is overloaded: the physics was {late:.2f} s late", values
@@ -194,6 +201,7 @@ class SimulatorNode(GuardedNode):
 
 def main(args=None):
     """Run the node."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     run(SimulatorNode, args)
 
 

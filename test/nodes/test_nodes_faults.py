@@ -1,5 +1,8 @@
 """Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
 
+import subprocess
+import sys
+
 import pytest
 from support.ros_session import NEWEST, Process, wait_until
 
@@ -55,6 +58,15 @@ def get_fault(probe, name):
     return parameter_value_to_python(answer.values[0])
 
 
+def in_a_process_of_its_own(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def values_of_simulator(heard):
+    said = [status for _t, array in list(heard["said"]) for status in array.status]
+    return [{pair.key: pair.value for pair in status.values} for status in said if status.name == "simulator"]
+
+
 def says(heard, words):
     return any(words in status.message for _t, array in list(heard["said"])[-20:] for status in array.status)
 
@@ -64,6 +76,14 @@ def test_every_fault_is_a_parameter_with_its_description(probe, heard):
     answer = probe.call(DescribeParameters, "simulator/describe_parameters", DescribeParameters.Request(names=names))
     assert [d.description for d in answer.descriptors] == [fault.description for fault in FAULTS.values()]
     assert get_fault(probe, "bus.echo") is True, "as it was started"
+
+
+def test_the_simulated_devices_wait_for_a_processor_no_more_than_real_ones(heard):
+    """Without a priority a simulated servo answered 2 ms late in the median, and joints were read half as often."""
+    may = in_a_process_of_its_own(
+        "from hexapod_dynamics.drivers.thread_priority import *; print(prefer_this_process(9))"
+    )
+    wait_until(lambda: any(values.get("priority") == may for values in values_of_simulator(heard)), 10, f"has {may}")
 
 
 def test_ground_truth_stands_in_the_world(heard):
