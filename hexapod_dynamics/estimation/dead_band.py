@@ -87,7 +87,8 @@ class DeadBandLearner:
     """Feeds a DeadBandFilter with the readings of joints whose load is mostly weight; `band` [rad] is the present
     estimate.
 
-    robot: Robot. Joints that turn about a vertical axis push against each other only.
+    robot: Robot. `bears`: whether each joint's load is mostly weight; joints that turn about a vertical axis push
+    against each other only.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -96,7 +97,7 @@ class DeadBandLearner:
         zone = float(np.mean(zones)) if zones else None
         self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution, zone)
         self.band = 0.0
-        self._bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
+        self.bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
         # Set-points without learnt offsets, stretches of the servos' springs [rad].
         self._springs = TimedBuffer((2, robot.joint_count))
 
@@ -110,9 +111,13 @@ class DeadBandLearner:
 
     def measure(self, time: float, joint: int, angle: float, rate: float) -> None:
         """Process a reading [rad]: it is compared with set-point and load at its time; rate [rad/s]: of the model."""
-        if self._bears[joint]:
+        if self.bears[joint]:
             lag = self._springs.element_at(time, 0, joint) - angle
             self.filter.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
+
+    def stretch(self, time: float, joint: int) -> float:
+        """Return the stretch [rad] of a joint's servo spring at `time` [s]."""
+        return self._springs.element_at(time, 1, joint)
 
     def learn(self, seconds: float) -> float:
         """Advance by a time [s] and return the band [rad]."""

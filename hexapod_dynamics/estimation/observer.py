@@ -1,11 +1,12 @@
 """State observer: the whole-body model under the commands of the servos, corrected by measurements.
 
     commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
-                                                          |        ^  speed factor: way, by dead band and yaw
+                                                          |        ^  speed factor: way
     measured joints --> JointFilter: set-point offsets ---+        |
                     --> DeadBandFilter: the servos' dead band -----+
                     --> ServoLag: the kind of the model's servos --+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
+    IMU acceleration, rate, coxae ----> StrideMeasures: the way ---+
 
 The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
 open-loop; yaw comes from the model and the gyroscope.
@@ -14,7 +15,7 @@ open-loop; yaw comes from the model and the gyroscope.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +122,7 @@ class Observer:
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
         self.model.set_velocity_feed_forward(self.servo_lag.adopt())
-        self.way = TravelledWay(self.model, spread, robot.joint_servos)
+        self.way = TravelledWay(self.model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
@@ -221,6 +222,8 @@ class Observer:
         if self._learns:
             self.dead_band.measure(time, joint, angle, rate)
             self.servo_lag.measure(angle - modelled, rate)
+            if not self.dead_band.bears[joint]:
+                self.way.strides.read_coxa(angle - modelled, self.dead_band.stretch(time, joint))
         self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:
@@ -254,6 +257,13 @@ class Observer:
             # A lasting tilt that the joints do not explain is the slope of the ground.
             self.slope.learn(time, time - self._attitude_time, innovation[:2], self.following)
             self._attitude_time = time
+
+    def measure_motion(self, time: float, acceleration: Sequence[float], rate: Sequence[float]) -> None:
+        """Process what the IMU feels at `time`: specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], in axes
+        of base_link.
+        """
+        if self.started:
+            self.way.strides.feel(time, acceleration, rate, self.following and self._learns)
 
     def set_morphology(self, named_values: Mapping[str, Any]) -> None:
         """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
@@ -314,6 +324,7 @@ class Observer:
         if time - self.time > LONGEST_CATCH_UP:
             self.skipped += time - self.time - LONGEST_CATCH_UP
             self.time = time - LONGEST_CATCH_UP
+        velocity, since = self.nu[:2].tolist(), self.time
         while (command := self.commands.take_due(time)) is not None:
             due, setpoints, interval = command
             self._run(max(due, self.time))
@@ -337,9 +348,10 @@ class Observer:
                 self.model.set_velocity_feed_forward(self.servo_lag.adopt())
             self.slope.store()
             self._learnt_at = time
+        self.way.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)
         innovation = self.attitude_filter.innovation.tolist()
         turned = innovation[2] if time - self._attitude_time < EVEN else 0.0
-        self.way.lengthen(time, self.dead_band.band, turned, self._learns)
+        self.way.lengthen(time, turned, self._learns)
         self._assess(time)
         self.way.advance(time, roll_pitch_yaw(self.rotation)[2], self.confidence[0] != "ok", innovation)
         return True
@@ -367,7 +379,7 @@ class Observer:
         self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()
-        self.way.speed_factor.clear()
+        self.way.clear()
 
     def look_ahead(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""

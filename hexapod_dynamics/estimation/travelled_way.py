@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import mean
 
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
 from hexapod_dynamics.estimation.speed_factor import SpeedFactor
-from hexapod_dynamics.robot import JointServo
+from hexapod_dynamics.estimation.stride_measures import StrideMeasures
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Predictor
 
 
 class TravelledWay:
-    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose.
+    """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose, `strides` how
+    the strides differ from the model's.
 
     Args:
         model: the model whose position is corrected.
+        robot: Robot; the play of its servos is used if it has been identified.
         spread: standard deviations from which the covariance is computed.
-        identified: the servos as identified, none if they are not.
     """
 
-    def __init__(self, model: Predictor, spread: Spread | None = None, identified: Sequence[JointServo] = ()) -> None:
+    def __init__(self, model: Predictor, robot: Robot, spread: Spread | None = None) -> None:
         self._model = model
-        play = mean(each.play for each in identified) if identified else None
-        self.speed_factor, self.uncertainty = SpeedFactor(play), PoseUncertainty(spread)
+        self.speed_factor = SpeedFactor(mean(each.play for each in robot.joint_servos) if robot.joint_servos else 0.0)
+        self.strides, self.uncertainty = StrideMeasures(robot.gravity), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 
     def begin(self, time: float) -> None:
         """Start a way at the present position."""
         self._before = (self._model.position[:2].tolist(), time)
 
-    def lengthen(self, time: float, band: float, turned: float, trusted: bool) -> None:
+    def clear(self) -> None:
+        """Forget what is learnt of the strides."""
+        self.speed_factor.clear()
+        self.strides.clear()
+
+    def lengthen(self, time: float, turned: float, trusted: bool) -> None:
         """Correct the position along the ground by the speed factor's share of the modelled way.
 
         Args:
             time: [s].
-            band: learnt dead band of the servos [rad].
             turned: measured less modelled heading [rad].
             trusted: False if the model's loads are not reliable: then nothing is corrected.
         """
         (x, y), then = self._before
-        share = self.speed_factor.update(band, turned, time - then)
+        share = self.speed_factor.update(self.strides, turned, time - then)
         if not trusted:
             return
         position, slope = self._model.position, self._model.slope

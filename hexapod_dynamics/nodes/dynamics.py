@@ -180,8 +180,21 @@ class DynamicsNode(GuardedNode):
         if at is not None:
             self._last_received["imu/data"] = time.monotonic()
             self.observer.measure_attitude(at, rotation)
+            self._feel(at, message)
             if self._payload is not None:
                 self._payload.estimator.measure_up(rotation[2])
+
+    def _feel(self, at, message):
+        """Process acceleration and angular velocity, if the IMU has both (REP-145: a covariance of -1 if not)."""
+        a, w = message.linear_acceleration, message.angular_velocity
+        if -1.0 in (message.linear_acceleration_covariance[0], message.angular_velocity_covariance[0]):
+            return
+        felt = self._chip @ ((a.x, w.x), (a.y, w.y), (a.z, w.z))
+        if not math.isfinite(felt.sum()):
+            self._faults.add("imu/data", "imu/data: an acceleration or angular velocity is not finite, and not used")
+            return
+        acceleration, rate = felt.T.tolist()
+        self.observer.measure_motion(at, acceleration, rate)
 
     def _on_morphology(self, message):
         try:

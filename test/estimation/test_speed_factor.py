@@ -1,12 +1,25 @@
-"""The speed factor: what dead band and shaken headings do to the way; a walk whose feet stumble."""
+"""The speed factor: what the measures of the strides do to the way; a walk whose feet stumble."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.speed_factor import LARGEST, SAG, STUMBLE, UNSEEN, SpeedFactor
+from hexapod_dynamics.estimation.speed_factor import (
+    CALM,
+    EVEN,
+    GIVE,
+    LARGEST,
+    MOST,
+    PLAY,
+    STUMBLE,
+    SURGE,
+    TOSS,
+    SpeedFactor,
+)
+from hexapod_dynamics.estimation.stride_measures import StrideMeasures
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -14,24 +27,41 @@ from hexapod_dynamics.simulation import Truth
 ROBOT = Robot.jethexa()
 
 
-def test_a_dead_band_lengthens_the_way_and_a_shaken_heading_shortens_it():
-    factor = SpeedFactor(play=0.0)
-    assert factor.update(0.0, 0.0, 0.01) == 0.0
-    assert factor.update(0.004, 0.0, 0.01) == pytest.approx(SAG * 0.004)
-    shaken = factor.update(0.004, 0.01, 0.01)
-    assert shaken == factor.share < -0.05 and factor.update(0.0, 10.0, 0.01) > -STUMBLE * LARGEST
-    known = SpeedFactor(play=0.002)
-    assert known.update(0.002, 0.0, 0.01) == pytest.approx(SAG * 0.004)
-    assert SpeedFactor().update(0.0, 0.0, 0.01) == pytest.approx(SAG * UNSEEN)  # play that was not identified
+def strides(surge=1.0, giving=0.0, tossing=0.0):
+    """Return measures as a StrideMeasures has them."""
+    return SimpleNamespace(surge=surge, giving=giving, tossing=tossing)
+
+
+def test_a_robot_that_walks_as_its_model_has_the_model_s_way():
+    assert SpeedFactor().update(strides(), 0.0, 0.01) == 0.0
+    assert SpeedFactor().update(StrideMeasures(9.81), 0.0, 0.01) == 0.0  # before anything is measured
+
+
+def test_less_surge_and_coxae_that_give_way_lengthen_the_way_and_tossing_shortens_it():
+    factor = SpeedFactor()
+    assert factor.update(strides(surge=0.4), 0.0, 0.01) == pytest.approx(0.6 * SURGE)
+    assert factor.update(strides(giving=5e-4), 0.0, 0.01) == pytest.approx(5e-4 * GIVE)
+    assert factor.update(strides(tossing=CALM), 0.0, 0.01) == 0.0
+    assert factor.update(strides(tossing=CALM + 0.01), 0.0, 0.01) == factor.share == pytest.approx(-0.01 * TOSS)
+    assert SpeedFactor(play=0.002).update(strides(), 0.0, 0.01) == pytest.approx(0.002 * PLAY)
+
+
+def test_every_share_is_bounded():
+    assert SpeedFactor().update(strides(surge=-50.0), 0.0, 0.01) == pytest.approx(SURGE)
+    assert SpeedFactor().update(strides(surge=50.0), 0.0, 0.01) == pytest.approx(-SURGE)
+    assert SpeedFactor().update(strides(giving=1.0), 0.0, 0.01) == pytest.approx(MOST)
+    assert SpeedFactor().update(strides(tossing=9.0), 0.0, 0.01) == pytest.approx(-MOST)
+    assert SpeedFactor().update(strides(), 10.0, 0.01) == pytest.approx(-STUMBLE * (LARGEST - EVEN))
 
 
 def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
-    factor = SpeedFactor(play=0.0)
+    factor, as_modelled = SpeedFactor(), strides()
+    assert factor.update(as_modelled, 0.01, 0.01) < -0.05
     for _ in range(1500):
-        factor.update(0.0, 0.006, 0.01)
+        factor.update(as_modelled, 0.01, 0.01)
     assert factor.share == 0.0
     factor.clear()
-    assert factor.update(0.0, 0.006, 0.01) < -0.05
+    assert factor.update(as_modelled, 0.01, 0.01) < -0.05
 
 
 def test_play_that_was_identified_lengthens_the_way():

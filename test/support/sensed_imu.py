@@ -63,6 +63,7 @@ class SensedImu:
         self._driver.start()
         self._filter = OrientationFilter(settings.rate)
         self._woken = self._bus.now + SETTLING
+        self.acceleration = self.rate = [0.0, 0.0, 0.0]
         for t in (-SETTLING, 0.0):
             self.follow(t)
 
@@ -73,7 +74,11 @@ class SensedImu:
         self._sensor.set_motion(force @ self._chip, rate @ self._chip, self._bus.now)
 
     def attitude(self, t: float) -> np.ndarray:
-        """Read the chip at t [s]; returns the attitude (3, 3) world <- base_link."""
+        """Read the chip at t [s]; returns the attitude (3, 3) world <- base_link. `acceleration` and `rate` (3,) are
+        of the same sample, in axes of base_link.
+        """
         sample = self._driver.read()
+        self.acceleration = (self._known @ sample.acceleration).tolist()
+        self.rate = (self._known @ sample.angular_velocity).tolist()
         quaternion = self._filter.update(sample.acceleration, sample.angular_velocity, t)
         return rotation_from_quaternion(quaternion) @ self._known.T

@@ -185,6 +185,7 @@ class SensedWalk:
         attitude = self.imu.attitude(t)
         if self.ms > 300:
             self.observer.measure_attitude(t - self.imu.delay, attitude)
+            self.observer.measure_motion(t - self.imu.delay, self.imu.acceleration, self.imu.rate)
             if isinstance(self.gait, AdaptiveGait):
                 yaw, pitch, roll = euler_zyx(attitude)
                 self.gait.sense(roll, pitch, yaw)

@@ -1,0 +1,140 @@
+"""Compares the strides of the walking robot with those of its model, by accelerometer, gyroscope and coxa readings.
+
+    surge   = sum a m / sum m^2                  fore-and-aft acceleration: measured a, modelled m, 0.5 to 2 Hz
+    giving  = - mean(tanh(x / LOADED) e)         [rad] coxae: measured less modelled angle e, stretch x of the spring
+    tossing = rms of the pitch rate              [rad/s] measured, 0.5 to 2 Hz
+
+Soft ground and feet that slip leave the body with less surge, coxae with play and a dead zone give way to the forces
+between the feet, and feet that strike the ground early toss the body. "Fore and aft" is along the modelled velocity.
+a and m are specific forces, so the bands contain the tilting of gravity. The sums have a memory of MEMORY and begin
+with PRIOR seconds of a robot that walks as its model; only walking counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_dynamics.estimation.filters import TimedBuffer
+
+# Memory and weight of the prior [s of walking]; the slowest modelled speed [m/s] that is walking.
+MEMORY, PRIOR, SLOW = 30.0, 3.0, 0.02
+# Band of a cycle and its first harmonics [Hz]; the mean square of m in it [m^2/s^4], of 80 walks.
+BAND, USUAL = (0.5, 2.0), 0.0044
+# Stretch of a coxa's spring [rad] from which the sign of its load is known; readings of coxae a second.
+LOADED, READINGS = 7e-3, 67.0
+# Time constant of the direction of travel [s]; a gap [s] in the IMU's samples after which the filters begin again.
+DIRECTION, GAP = 1.0, 0.1
+
+
+class BandPass:
+    """The difference of two low-pass filters of first order; band: their corner frequencies [Hz]."""
+
+    def __init__(self, band: tuple[float, float] = BAND) -> None:
+        self._low, self._high = (-2.0 * math.pi * corner for corner in band)
+        self._slow = self._fast = 0.0
+
+    def begin(self, value: float) -> None:
+        """Start as if the value had been the same for ever."""
+        self._slow = self._fast = value
+
+    def step(self, value: float, dt: float) -> float:
+        """Process a value dt [s] after the last one; returns the filtered one."""
+        self._slow -= (value - self._slow) * math.expm1(self._low * dt)
+        self._fast -= (value - self._fast) * math.expm1(self._high * dt)
+        return self._fast - self._slow
+
+
+class StrideMeasures:
+    """`surge` [1], `giving` [rad] and `tossing` [rad/s]: 1, 0 and 0 of a robot that walks as its model.
+
+    gravity [m/s^2].
+    """
+
+    def __init__(self, gravity: float) -> None:
+        self._gravity = gravity
+        self._modelled = TimedBuffer((2,))
+        self._bands = [BandPass() for _ in range(6)]  # x and y of a, m, and the angular velocity
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._modelled.clear()
+        self._felt = -math.inf  # time of the last sample of the IMU
+        self._along = self._across = 0.0  # modelled velocity, low-pass filtered [m/s]
+        self._product, self._square = PRIOR * USUAL, PRIOR * USUAL
+        self._tossed, self._walked = 0.0, PRIOR
+        self._given, self._readings = 0.0, PRIOR * READINGS
+
+    @property
+    def surge(self) -> float:
+        """Ratio [1] of the measured to the modelled fore-and-aft acceleration."""
+        return self._product / self._square
+
+    @property
+    def giving(self) -> float:
+        """Angle [rad] by which the coxae give way to their loads more than the model's."""
+        return -self._given / self._readings
+
+    @property
+    def tossing(self) -> float:
+        """Root mean square of the body's pitch rate [rad/s]."""
+        return math.sqrt(self._tossed / self._walked)
+
+    def note_model(self, time: float, before: Sequence[float], nu: np.ndarray, up: np.ndarray, dt: float) -> None:
+        """Store the model's acceleration.
+
+        Args:
+            time: [s].
+            before: its velocity (2,) along x and y of the body dt [s] ago [m/s].
+            nu: its velocities, of which the first six are the body's twist: (v, omega) [m/s, rad/s].
+            up: the world's z axis (3,) in axes of the body.
+            dt: time since `before` [s].
+        """
+        if dt <= 0.0:
+            return
+        vx, vy, vz, wx, wy, wz = nu[:6].tolist()
+        ax = (vx - before[0]) / dt + wy * vz - wz * vy + self._gravity * up.item(0)
+        ay = (vy - before[1]) / dt + wz * vx - wx * vz + self._gravity * up.item(1)
+        self._modelled.add(time - 0.5 * dt, (ax, ay))
+        share = -math.expm1(-dt / DIRECTION)
+        self._along += share * (vx - self._along)
+        self._across += share * (vy - self._across)
+
+    def feel(self, time: float, acceleration: Sequence[float], rate: Sequence[float], learns: bool) -> None:
+        """Process a sample of the IMU at `time` [s].
+
+        acceleration (3,): specific force [m/s^2], rate (3,): angular velocity [rad/s], in axes of the body. learns:
+        whether robot and model are consistent; else nothing is learnt.
+        """
+        dt, self._felt = time - self._felt, time
+        if dt <= 0.0:
+            return
+        modelled = self._modelled.element_at(time, 0), self._modelled.element_at(time, 1)
+        values = (acceleration[0], acceleration[1], *modelled, rate[0], rate[1])
+        if dt > GAP:
+            for band, value in zip(self._bands, values, strict=True):
+                band.begin(value)
+            return
+        ax, ay, mx, my, wx, wy = [band.step(value, dt) for band, value in zip(self._bands, values, strict=True)]
+        speed = math.hypot(self._along, self._across)
+        if not learns or speed < SLOW:
+            return
+        ux, uy = self._along / speed, self._across / speed
+        a, m, pitching = ux * ax + uy * ay, ux * mx + uy * my, ux * wy - uy * wx
+        kept, usual = 1.0 - dt / MEMORY, PRIOR * dt / MEMORY
+        self._product += a * m * dt - (self._product - PRIOR * USUAL) * dt / MEMORY
+        self._square += m * m * dt - (self._square - PRIOR * USUAL) * dt / MEMORY
+        self._tossed = kept * self._tossed + pitching * pitching * dt
+        self._walked = kept * self._walked + usual + dt
+        self._given *= kept
+        self._readings = kept * self._readings + usual * READINGS
+
+    def read_coxa(self, residual: float, stretch: float) -> None:
+        """Process a coxa's reading: measured less modelled angle, stretch of the model's servo spring [rad]."""
+        if math.hypot(self._along, self._across) < SLOW:
+            return
+        self._given += math.tanh(stretch / LOADED) * residual
+        self._readings += 1.0

@@ -1,0 +1,98 @@
+"""The measures of the strides: synthetic motions of a body, a walk whose ground is another, an IMU that is silent."""
+
+import math
+
+import numpy as np
+import pytest
+from support.sensed_walk import SensedWalk
+
+from hexapod_dynamics.estimation.stride_measures import PRIOR, READINGS, BandPass, StrideMeasures
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.simulation import Truth
+
+G, DT, SPEED, SWING = 9.81, 0.01, 0.08, 0.03
+UP = np.array([0.0, 0.0, 1.0])
+
+
+def walked(gain=1.0, heading=0.0, pitching=0.0, seconds=60.0, learns=True, late=0.0):
+    """Return measures of a body that surges along a heading [rad] of its own axes, `gain` times as much as the model,
+    and pitches at a rate of an amplitude [rad/s]; 1 Hz. late [s]: of the samples.
+    """
+    strides, w = StrideMeasures(G), 2.0 * math.pi
+    along = np.array([math.cos(heading), math.sin(heading)])
+    before = SPEED * along
+    for k in range(1, round(seconds / DT)):
+        t = k * DT
+        velocity = (SPEED + SWING * math.sin(w * t)) * along
+        strides.note_model(t, before.tolist(), np.array([*velocity, 0, 0, 0, 0]), UP, DT)
+        before = velocity
+        at = t - late
+        surge = gain * SWING * w * math.cos(w * at) * along
+        rate = pitching * math.sin(w * at) * np.array([-along[1], along[0], 0.0])
+        strides.feel(at, [*surge, G], rate.tolist(), learns)
+    return strides
+
+
+@pytest.mark.parametrize("heading", [0.0, 1.5, -2.5])
+def test_a_body_that_surges_and_pitches_less_or_more_than_the_model(heading):
+    """With 3 s of the prior in some 29 s the measures have nine tenths of the true value (and of its square)."""
+    shy, bold = walked(0.4, heading), walked(1.6, heading)
+    assert shy.surge == pytest.approx(0.4, abs=0.1) and bold.surge == pytest.approx(1.6, abs=0.1)
+    assert walked(1.0, heading).surge == pytest.approx(1.0, abs=0.005)
+    passed = BandPass()
+    passed.begin(0.0)
+    swing = [passed.step(0.05 * math.sin(2.0 * math.pi * DT * k), DT) for k in range(1000)]
+    pitching = walked(1.0, heading, pitching=0.05).tossing
+    assert 0.9 * np.std(swing[500:]) < pitching < np.std(swing[500:])
+
+
+def test_late_samples_are_compared_with_the_model_of_their_own_time():
+    assert walked(1.0, late=0.03).surge == pytest.approx(1.0, abs=0.005)
+
+
+def test_nothing_is_learnt_of_a_robot_that_stands_or_contradicts_its_model():
+    for strides in (walked(0.4, learns=False), walked(0.4, seconds=0.05)):
+        assert strides.surge == pytest.approx(1.0, abs=1e-3)
+    standing = StrideMeasures(G)
+    for k in range(1000):
+        standing.note_model(k * DT, [0.0, 0.0], np.zeros(6), UP, DT)
+        standing.feel(k * DT, [math.sin(k), 0.0, G], [0.0, math.sin(k), 0.0], True)
+        standing.read_coxa(0.1, 0.02)
+    assert (standing.surge, standing.giving, standing.tossing) == (1.0, 0.0, 0.0)
+
+
+def test_coxae_that_give_way_to_their_loads():
+    strides = walked(seconds=30.0)
+    for k in range(4000):
+        load = 0.03 * (-1) ** k
+        strides.read_coxa(-0.001 * math.copysign(1.0, load), load)
+    assert strides.giving == pytest.approx(0.001, rel=0.1)
+    for _ in range(200):  # readings without a load tell nothing
+        strides.read_coxa(0.5, 0.0)
+    assert 0.0009 < strides.giving < 0.001
+    assert READINGS * PRIOR > 100  # some readings of the first second do not decide
+    strides.clear()
+    assert strides.giving == 0.0
+
+
+def test_a_gap_of_the_samples_does_not_count():
+    strides = walked(1.0)
+    before, now = strides.surge, 61.0
+    for k in range(3):  # each after a gap
+        strides.note_model(now + k, [SPEED, 0.0], np.array([SPEED, 0, 0, 0, 0, 0]), UP, DT)
+        strides.feel(now + k, [30.0, 0.0, G], [0.0, 9.0, 0.0], True)
+    assert strides.surge == before and strides.tossing == pytest.approx(0.0, abs=1e-9)
+
+
+def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_longer():
+    """MuJoCo's ground does not give way. This robot's model alone is 3 % short (seed 6240, one of the rule's)."""
+    errors = {}
+    for used in (True, False):
+        walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait=AdaptiveGait())
+        if not used:
+            walk.observer.way.speed_factor.update = lambda *_: 0.0
+        rows = walk.run(25.0)[80:]  # 8 s are for learning
+        true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
+        errors[used] = predicted / true - 1.0
+        assert walk.observer.way.strides.surge < 0.7
+    assert errors[False] < -0.02 and abs(errors[True]) < 0.6 * abs(errors[False])
