@@ -55,6 +55,8 @@ def ticks(count=2000):
             timed(samples, "a command heard (50 Hz)", observer.command, t, position, rates)
             timed(samples, "joints heard (50 Hz)", observer.measure_joints, t, position)
         timed(samples, "an attitude heard", observer.measure_attitude, t, observer.rotation.copy())
+        felt = (0.01 * k % 0.3, 0.0, robot.gravity), (0.0, 0.01, 0.0)
+        timed(samples, "acceleration and rate heard", observer.measure_motion, t, *felt)
         timed(samples, "state: 10 steps of 1 ms", observer.advance, t + 0.01)
         timed(
             samples,
