@@ -13,7 +13,7 @@ SURGE, GIVE, TOSS and CALM: least squares of 800 walks of 30 s in both physics: 
 each gait, half on rough ground. They leave 1.8 % (standard deviation) of 2.5 %, each tenth of the robots predicted
 from the others. STUMBLE: of 91 walks of 60 s of random truths on MuJoCo (benchmark/prediction.py; adaptive gait:
 seeds 2000, 3000 and 5100; tripod gait: 2500 and 5000); EVEN and LARGEST are set so that it acts only where feet
-stumble more than in nearly all of the 800. PLAY: of 24 identified robots (servos=real, 6800 to 6811, in both physics).
+stumble more than in nearly all of the 800. PLAY: of 22 walks of identified robots (servos=real, 6800 on).
 """
 
 from __future__ import annotations
