@@ -290,6 +290,13 @@ class DecisionMaker:
         return joint_of_group(self.suspect[0])
 
     @property
+    def to_press(self) -> tuple[str, float, float] | None:
+        """`suspect`, if pressing its foot down can confirm it; None where roll and pitch contradict the loss: then the
+        model fits this robot poorly, and would fit it no better while it presses the foot down.
+        """
+        return None if self.suspect is None or self._lasting.contradicted(self.suspect[0]) else self.suspect
+
+    @property
     def undecided(self) -> str:
         """Group of which the last banks are sure, but which roll and pitch do not confirm; empty if none."""
         return self._lasting.undecided

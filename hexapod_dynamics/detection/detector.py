@@ -276,7 +276,7 @@ class DamageDetector:
 
     def _ask_probe(self, time: float) -> str | None:
         rough = self.leaning.is_rough(time)  # a foot over a hole does not carry when it is pressed down, either
-        return self._probe.asks(time, None if rough else self.decisions.suspect, None if rough else self.undecided)
+        return self._probe.asks(time, None if rough else self.decisions.to_press, None if rough else self.undecided)
 
     @property
     def undecided(self) -> str | None:

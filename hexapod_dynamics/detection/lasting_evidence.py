@@ -85,7 +85,9 @@ class LastingEvidence:
         # By group of hypotheses: weight of the banks in a row; weight of those that fit relative to the declared robot;
         # sum of their log odds; what roll and pitch contribute to the last one.
         self._sure: dict[str, tuple[float, float, float, float]] = {}
-        self._since: dict[str, float] = {}  # group of hypotheses: time of the first bank in a row that suspects it
+        # By group: time of the first bank in a row that suspects it, and what roll and pitch contribute to all of them.
+        self._since: dict[str, float] = {}
+        self._tilts: dict[str, float] = {}
         self.undecided = self.why = ""
         self._pair.clear()
         self.doubted: str | None = None
@@ -118,6 +120,7 @@ class LastingEvidence:
             return None
         self.suspected = top, probability[top]
         self._since = {g: self._since.get(g, time) for g, p in probability.items() if p >= self._settings.suspect}
+        self._tilts = {g: self._tilts.get(g, 0.0) + self._tilt_of(bank, g) for g in self._since}
         # A bank in between that suspects the leg without being sure is not counted, but does not end the row either.
         row = {
             group: sums for group, sums in self._sure.items() if probability.get(group, 0.0) >= self._settings.suspect
@@ -127,6 +130,15 @@ class LastingEvidence:
         if joints:
             return joints[0], probability[top]
         return self._declare_foot(bank, ready, sure, lasting_pair) if ready else None
+
+    def contradicted(self, group: str) -> bool:
+        """Whether roll and pitch have contradicted a leg's loss, summed over the banks in a row that suspect it."""
+        return self._tilts.get(group, 0.0) < 0.0
+
+    def _tilt_of(self, bank: _Bank, group: str) -> float:
+        """What roll and pitch contribute to the most probable hypothesis of a group [nats]."""
+        best = max(bank.groups[group], key=lambda k: bank.posterior.probability[k])
+        return float(bank.posterior.tilt[best])
 
     def _add(
         self, bank: _Bank, row: dict[str, tuple[float, float, float, float]]

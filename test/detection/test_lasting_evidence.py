@@ -426,6 +426,20 @@ def test_what_banks_said_before_the_press_does_not_count():
     assert evidence.look(1.2, HYPOTHESES, bank(0.0, 0.999, 0.0, 0.0, onset=0)) is None
 
 
+def test_a_foot_that_roll_and_pitch_contradict_is_not_pressed():
+    """Healthy walk 57910, whose servos the model fits poorly: LF was suspected with -42 nats of roll and pitch,
+    pressed, and declared because the model fitted it no better while it was pressed. 70 lost feet had 32 nats or more.
+    """
+    evidence = LastingEvidence(DetectorSettings())
+    for k, tilt in enumerate([-3.2, -4.1, -16.8, -5.7, 9.0]):
+        evidence.look(0.32 * k, HYPOTHESES, bank(0.97, 0.0, 0.0, 0.0, misfit=3.0, declared=4.6, odds=10.0, tilt=tilt))
+    assert evidence.contradicted("LM lost") and not evidence.contradicted("RR lost")
+    evidence.look(1.6, HYPOTHESES, bank(0.3, 0.0, 0.0, 0.0, odds=1.0))  # the row ends
+    for k, tilt in enumerate([20.0, -4.0, 16.0]):
+        evidence.look(1.9 + 0.32 * k, HYPOTHESES, bank(0.97, 0.0, 0.0, 0.0, misfit=3.0, declared=4.6, tilt=tilt))
+        assert not evidence.contradicted("LM lost")
+
+
 @pytest.mark.parametrize("gain, leg", [(15.0, "RR"), (2.6, "RR"), (1.1, None), (-3.0, None)])
 def test_the_second_foot_of_a_pair_that_explains_a_little_more_is_doubted(gain, leg):
     """Recorded walks: 2.6 to 71 with a second foot lost; 0.3 where a third was doubted instead of the second."""
