@@ -1,11 +1,12 @@
 """Compares the strides of the walking robot with those of its model, by accelerometer, gyroscope and coxa readings.
 
-    surge   = sum a m / sum m^2                  fore-and-aft acceleration: measured a, modelled m, 0.5 to 2 Hz
-    giving  = - mean(tanh(x / LOADED) e)         [rad] coxae: measured less modelled angle e, stretch x of the spring
-    tossing = rms of the pitch rate              [rad/s] measured, 0.5 to 2 Hz
+    surge      = sum a m / sum m^2               fore-and-aft acceleration: measured a, modelled m, 0.5 to 2 Hz
+    deflection = - mean(tanh(x / LOADED) e)      [rad] coxae: measured less modelled angle e, stretch x of the spring
+    pitching   = rms of the pitch rate           [rad/s] measured, 0.5 to 2 Hz
 
-Soft ground and feet that slip leave the body with less surge, coxae with play and a dead zone give way to the forces
-between the feet, and feet that strike the ground early toss the body. "Fore and aft" is along the modelled velocity.
+A body on another ground, with other servos, surges less or more than the model's; coxae with play and a dead zone yield
+to the forces between the feet; feet that strike the ground early pitch the body. "Fore and aft" is along the modelled
+velocity.
 a and m are specific forces, so the bands contain the tilting of gravity. The sums have a memory of MEMORY and begin
 with PRIOR seconds of a robot that walks as its model; only walking counts.
 """
@@ -25,8 +26,9 @@ MEMORY, PRIOR, SLOW = 30.0, 3.0, 0.02
 BAND, USUAL = (0.5, 2.0), 0.0044
 # Stretch of a coxa's spring [rad] from which the sign of its load is known; readings of coxae a second.
 LOADED, READINGS = 7e-3, 67.0
-# Time constant of the direction of travel [s]; a gap [s] in the IMU's samples after which the filters begin again.
-DIRECTION, GAP = 1.0, 0.1
+# Time constant of the direction of travel [s]. A gap [s] of the samples after which the filters begin again: at 25
+# samples a second the shocks of the feet are aliased into the band, and surge was 0.2 instead of 0.9 (8 walks).
+DIRECTION, GAP = 1.0, 0.03
 
 
 class BandPass:
@@ -48,7 +50,7 @@ class BandPass:
 
 
 class StrideMeasures:
-    """`surge` [1], `giving` [rad] and `tossing` [rad/s]: 1, 0 and 0 of a robot that walks as its model.
+    """`surge` [1], `deflection` [rad] and `pitching` [rad/s]; surge 1 and deflection 0: the robot walks as its model.
 
     gravity [m/s^2].
     """
@@ -65,8 +67,8 @@ class StrideMeasures:
         self._felt = -math.inf  # time of the last sample of the IMU
         self._along = self._across = 0.0  # modelled velocity, low-pass filtered [m/s]
         self._product, self._square = PRIOR * USUAL, PRIOR * USUAL
-        self._tossed, self._walked = 0.0, PRIOR
-        self._given, self._readings = 0.0, PRIOR * READINGS
+        self._pitched, self._walked = 0.0, PRIOR
+        self._deflected, self._readings = 0.0, PRIOR * READINGS
 
     @property
     def surge(self) -> float:
@@ -74,14 +76,14 @@ class StrideMeasures:
         return self._product / self._square
 
     @property
-    def giving(self) -> float:
-        """Angle [rad] by which the coxae give way to their loads more than the model's."""
-        return -self._given / self._readings
+    def deflection(self) -> float:
+        """Angle [rad] by which the coxae yield to their loads more than the model's."""
+        return -self._deflected / self._readings
 
     @property
-    def tossing(self) -> float:
+    def pitching(self) -> float:
         """Root mean square of the body's pitch rate [rad/s]."""
-        return math.sqrt(self._tossed / self._walked)
+        return math.sqrt(self._pitched / self._walked)
 
     def note_model(self, time: float, before: Sequence[float], nu: np.ndarray, up: np.ndarray, dt: float) -> None:
         """Store the model's acceleration.
@@ -109,11 +111,11 @@ class StrideMeasures:
         acceleration (3,): specific force [m/s^2], rate (3,): angular velocity [rad/s], in axes of the body. learns:
         whether robot and model are consistent; else nothing is learnt.
         """
-        dt, self._felt = time - self._felt, time
+        dt = time - self._felt
         if dt <= 0.0:
             return
-        modelled = self._modelled.element_at(time, 0), self._modelled.element_at(time, 1)
-        values = (acceleration[0], acceleration[1], *modelled, rate[0], rate[1])
+        self._felt = time
+        values = (acceleration[0], acceleration[1], *self._modelled.at(time).tolist(), rate[0], rate[1])
         if dt > GAP:
             for band, value in zip(self._bands, values, strict=True):
                 band.begin(value)
@@ -123,18 +125,18 @@ class StrideMeasures:
         if not learns or speed < SLOW:
             return
         ux, uy = self._along / speed, self._across / speed
-        a, m, pitching = ux * ax + uy * ay, ux * mx + uy * my, ux * wy - uy * wx
-        kept, usual = 1.0 - dt / MEMORY, PRIOR * dt / MEMORY
-        self._product += a * m * dt - (self._product - PRIOR * USUAL) * dt / MEMORY
-        self._square += m * m * dt - (self._square - PRIOR * USUAL) * dt / MEMORY
-        self._tossed = kept * self._tossed + pitching * pitching * dt
-        self._walked = kept * self._walked + usual + dt
-        self._given *= kept
-        self._readings = kept * self._readings + usual * READINGS
+        a, m, pitch_rate = ux * ax + uy * ay, ux * mx + uy * my, ux * wy - uy * wx
+        kept, prior = 1.0 - dt / MEMORY, PRIOR * dt / MEMORY  # the weight of the data decays towards the prior
+        self._product = kept * self._product + prior * USUAL + a * m * dt
+        self._square = kept * self._square + prior * USUAL + m * m * dt
+        self._pitched = kept * self._pitched + pitch_rate * pitch_rate * dt
+        self._walked = kept * self._walked + prior + dt
+        self._deflected *= kept
+        self._readings = kept * self._readings + prior * READINGS
 
     def read_coxa(self, residual: float, stretch: float) -> None:
         """Process a coxa's reading: measured less modelled angle, stretch of the model's servo spring [rad]."""
         if math.hypot(self._along, self._across) < SLOW:
             return
-        self._given += math.tanh(stretch / LOADED) * residual
+        self._deflected += math.tanh(stretch / LOADED) * residual
         self._readings += 1.0

@@ -48,6 +48,7 @@ class TravelledWay:
         (x, y), then = self._before
         share = self.speed_factor.update(self.strides, turned, time - then)
         if not trusted:
+            self.speed_factor.share = 0.0
             return
         position, slope = self._model.position, self._model.slope
         dx, dy = share * (position.item(0) - x), share * (position.item(1) - y)

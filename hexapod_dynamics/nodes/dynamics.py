@@ -8,6 +8,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.automatic_rate import AutomaticRate
 from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
+from hexapod_dynamics.drivers.imu.subscribed_imu import FASTEST, STRONGEST
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commanded_torques import CommandedTorques
 from hexapod_dynamics.estimation.observer import Gains, Observer
@@ -180,21 +181,23 @@ class DynamicsNode(GuardedNode):
         if at is not None:
             self._last_received["imu/data"] = time.monotonic()
             self.observer.measure_attitude(at, rotation)
-            self._feel(at, message)
+            self._measure_motion(at, message)
             if self._payload is not None:
                 self._payload.estimator.measure_up(rotation[2])
 
-    def _feel(self, at, message):
+    def _measure_motion(self, at, message):
         """Process acceleration and angular velocity, if the IMU has both (REP-145: a covariance of -1 if not)."""
         a, w = message.linear_acceleration, message.angular_velocity
         if -1.0 in (message.linear_acceleration_covariance[0], message.angular_velocity_covariance[0]):
             return
-        felt = self._chip @ ((a.x, w.x), (a.y, w.y), (a.z, w.z))
-        if not math.isfinite(felt.sum()):
-            self._faults.add("imu/data", "imu/data: an acceleration or angular velocity is not finite, and not used")
+        force, rate = (a.x, a.y, a.z), (w.x, w.y, w.z)
+        # A NaN is not in range either.
+        if not all(abs(x) <= STRONGEST for x in force) or not all(abs(x) <= FASTEST for x in rate):
+            self._faults.add(
+                "imu/data", "imu/data: beyond 16 g or 2000 degrees a second, not used; REP-145 wants m/s^2 and rad/s"
+            )
             return
-        acceleration, rate = felt.T.tolist()
-        self.observer.measure_motion(at, acceleration, rate)
+        self.observer.measure_motion(at, (self._chip @ force).tolist(), (self._chip @ rate).tolist())
 
     def _on_morphology(self, message):
         try:

@@ -2,6 +2,7 @@
 devices.
 """
 
+import os
 import sys
 import time
 
@@ -82,7 +83,8 @@ class SimulatorNode(GuardedNode):
         subscribe(self, Quaternion, "~/set_attitude", self._on_attitude, 1)
         subscribe(self, Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
-        self._priority = prefer_this_process(PRIORITY)
+        # On a single processor a physics that is too slow would leave nothing to the robot's nodes.
+        self._priority = prefer_this_process(PRIORITY) if len(os.sched_getaffinity(0)) > 1 else "normal"
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
 

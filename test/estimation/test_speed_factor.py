@@ -9,14 +9,14 @@ from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.speed_factor import (
     CALM,
+    DEFLECTION,
     EVEN,
-    GIVE,
     LARGEST,
     MOST,
+    PITCHING,
     PLAY,
     STUMBLE,
     SURGE,
-    TOSS,
     SpeedFactor,
 )
 from hexapod_dynamics.estimation.stride_measures import StrideMeasures
@@ -27,9 +27,9 @@ from hexapod_dynamics.simulation import Truth
 ROBOT = Robot.jethexa()
 
 
-def strides(surge=1.0, giving=0.0, tossing=0.0):
+def strides(surge=1.0, deflection=0.0, pitching=0.0):
     """Return measures as a StrideMeasures has them."""
-    return SimpleNamespace(surge=surge, giving=giving, tossing=tossing)
+    return SimpleNamespace(surge=surge, deflection=deflection, pitching=pitching)
 
 
 def test_a_robot_that_walks_as_its_model_has_the_model_s_way():
@@ -40,17 +40,17 @@ def test_a_robot_that_walks_as_its_model_has_the_model_s_way():
 def test_less_surge_and_coxae_that_give_way_lengthen_the_way_and_tossing_shortens_it():
     factor = SpeedFactor()
     assert factor.update(strides(surge=0.4), 0.0, 0.01) == pytest.approx(0.6 * SURGE)
-    assert factor.update(strides(giving=5e-4), 0.0, 0.01) == pytest.approx(5e-4 * GIVE)
-    assert factor.update(strides(tossing=CALM), 0.0, 0.01) == 0.0
-    assert factor.update(strides(tossing=CALM + 0.01), 0.0, 0.01) == factor.share == pytest.approx(-0.01 * TOSS)
+    assert factor.update(strides(deflection=5e-4), 0.0, 0.01) == pytest.approx(5e-4 * DEFLECTION)
+    assert factor.update(strides(pitching=CALM), 0.0, 0.01) == 0.0
+    assert factor.update(strides(pitching=CALM + 0.01), 0.0, 0.01) == factor.share == pytest.approx(-0.01 * PITCHING)
     assert SpeedFactor(play=0.002).update(strides(), 0.0, 0.01) == pytest.approx(0.002 * PLAY)
 
 
 def test_every_share_is_bounded():
     assert SpeedFactor().update(strides(surge=-50.0), 0.0, 0.01) == pytest.approx(SURGE)
     assert SpeedFactor().update(strides(surge=50.0), 0.0, 0.01) == pytest.approx(-SURGE)
-    assert SpeedFactor().update(strides(giving=1.0), 0.0, 0.01) == pytest.approx(MOST)
-    assert SpeedFactor().update(strides(tossing=9.0), 0.0, 0.01) == pytest.approx(-MOST)
+    assert SpeedFactor().update(strides(deflection=1.0), 0.0, 0.01) == pytest.approx(MOST)
+    assert SpeedFactor().update(strides(pitching=9.0), 0.0, 0.01) == pytest.approx(-MOST)
     assert SpeedFactor().update(strides(), 10.0, 0.01) == pytest.approx(-STUMBLE * (LARGEST - EVEN))
 
 

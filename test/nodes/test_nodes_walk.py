@@ -372,7 +372,8 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
         ),
         (lambda feed: setattr(feed, "age", 3600), "joint_commands is refused: it is 3.6e+03 s old"),
         (lambda feed: setattr(feed.imu.orientation, "w", math.nan), "imu/data: quaternion"),
-        (lambda feed: setattr(feed.imu.linear_acceleration, "x", math.nan), "imu/data: an acceleration or angular"),
+        (lambda feed: setattr(feed.imu.linear_acceleration, "x", math.nan), "imu/data: beyond 16 g"),
+        (lambda feed: setattr(feed.imu.angular_velocity, "y", 1e200), "imu/data: beyond 16 g"),
         (lambda feed: feed.tell({"legs.XX": False}), "the legs are LF, LM, LR, RR, RM, RF"),
         (lambda feed: feed.muted.add("imu/data"), "no imu/data"),
         (lambda feed: feed.muted.add("joint_states"), "no joint_states"),
@@ -387,6 +388,7 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
         "messages an hour old",
         "a NaN attitude",
         "a NaN acceleration",
+        "a rotation of 1e200",
         "an unknown leg",
         "no IMU",
         "no servos",
@@ -401,7 +403,7 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend, words):
     dynamics.commands.position, dynamics.commands.velocity = STANDING.tolist(), [0.0] * 18
     dynamics.age = 0
     w = quaternion_from_rotation(ROBOT.imu.rotation)[3]
-    dynamics.imu.orientation.w, dynamics.imu.linear_acceleration.x = w, 0.0
+    dynamics.imu.orientation.w, dynamics.imu.linear_acceleration.x, dynamics.imu.angular_velocity.y = w, 0.0, 0.0
     dynamics.muted.clear()
     wait_until(
         lambda: (

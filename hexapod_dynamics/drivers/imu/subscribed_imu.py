@@ -10,8 +10,8 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Sample
 
 _LOST = 0.5  # [s] without a sample after which the IMU counts as lost
 _OLD = 1.0  # [s] a sample whose stamp is this much older or newer than now is rejected: the clocks differ
-_FASTEST = math.radians(2000.0)  # [rad/s] a larger value shows that the other driver does not publish rad/s
-_STRONGEST = 16.5 * STANDARD_GRAVITY  # [m/s^2]
+FASTEST = math.radians(2000.0)  # [rad/s] a larger value shows that the other driver does not publish rad/s
+STRONGEST = 16.5 * STANDARD_GRAVITY  # [m/s^2]
 
 
 class SubscribedImu:
@@ -37,9 +37,9 @@ class SubscribedImu:
             reason = "imu/data_raw has values that are not finite"
         elif not abs(age) <= _OLD:
             reason = f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?"
-        elif max(map(abs, angular_velocity)) > _FASTEST:
+        elif max(map(abs, angular_velocity)) > FASTEST:
             reason = "imu/data_raw: more than 2000 degrees a second: REP-145 wants rad/s"
-        elif max(map(abs, acceleration)) > _STRONGEST:
+        elif max(map(abs, acceleration)) > STRONGEST:
             reason = "imu/data_raw: more than 16 g: REP-145 wants m/s^2"
         if reason:
             health.last_error = reason
