@@ -1,4 +1,4 @@
-"""What a user calls: topics, services and parameters of a launched robot, launch arguments, commands and their options."""
+"""What a user calls: topics, services and parameters of a launched robot, launch arguments, commands, options."""
 
 import re
 import subprocess

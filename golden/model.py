@@ -1,4 +1,4 @@
-"""Values of the whole-body model: 44 random morphologies of JetHexa, of the packaged robots and of random families of legs."""
+"""Values of the whole-body model: 44 random morphologies of the packaged robots and of random families of legs."""
 
 import numpy as np
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation

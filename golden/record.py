@@ -3,9 +3,9 @@
     python golden/record.py write DIRECTORY [PART ...]      in the checkout whose behaviour is to be kept
     python golden/record.py compare DIRECTORY [PART ...]    in the checkout that is being changed
 
-A part is a module beside this file with a function `record()`, which returns arrays or texts by name, and a number `TOLERANCE`: the
-largest difference, relative to the largest entry, that is not a change. Both calls run under `./with_ros2`. The record serves the move
-to the new layout and leaves with it.
+A part is a module beside this file with a function `record()`, which returns arrays or texts by name, and a number
+`TOLERANCE`: the largest difference, relative to the largest entry, that is not a change. Both calls run under
+`./with_ros2`. The record serves the move to the new layout and leaves with it.
 """
 
 import importlib
@@ -57,7 +57,7 @@ def main():
         wrong = {name: error for name, error in errors.items() if not error <= part.TOLERANCE}
         more = sorted(set(values) - set(old.files))
         print(
-            f"{part.__name__}: {len(errors)} entries, largest difference {max(errors.values()):.1e}, {len(wrong)} differ",
+            f"{part.__name__}: {len(errors)} entries, {len(wrong)} differ, by {max(errors.values()):.1e} at most",
             *more,
         )
         for name, error in sorted(wrong.items(), key=lambda each: -each[1])[:20]:
