@@ -10,6 +10,7 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
 
 NEEDED = ("joy", "teleop_twist_joy")
 ARGUMENTS = [
@@ -86,4 +87,4 @@ def nodes(context):
 
 def generate_launch_description():
     """Declare the arguments, then start joy and teleop_twist_joy."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=nodes)])
+    return LaunchDescription([refuse_undeclared(ARGUMENTS, __file__), *ARGUMENTS, OpaqueFunction(function=nodes)])

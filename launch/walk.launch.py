@@ -19,6 +19,7 @@ from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import stop_key
+from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
 from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
@@ -69,8 +70,9 @@ ARGUMENTS = (
     ),
     DeclareLaunchArgument(
         "velocity",
-        default_value="0.077",
-        description="forward speed [m/s] until the first cmd_vel arrives; 0 stands and waits",
+        default_value="auto",
+        description="forward speed [m/s] until the first cmd_vel arrives; 0 stands and waits; auto: 0.077 with "
+        "hardware:=sim, 0 with any other: a real robot does not start to walk by itself",
     ),
     DeclareLaunchArgument(
         "gait",
@@ -170,6 +172,7 @@ ARGUMENTS = (
         description="print one line a second: speed, attitude, error of the prediction, damage",
     ),
 )
+SIMULATED_VELOCITY = 0.077  # [m/s]
 STOP_KEY = "space bar: emergency stop"
 CLAIMS = []
 RESPAWNED = {"respawn": True, "respawn_delay": 1.0}
@@ -197,8 +200,11 @@ def has_colours():
 def checked(context):
     """Return the checked launch arguments as values; a wrong one raises RuntimeError before any node starts."""
     given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
+    velocity = given["velocity"]
+    if velocity == "auto":
+        velocity = SIMULATED_VELOCITY if given["hardware"] == "sim" else 0.0
     try:
-        velocity = float(given["velocity"])
+        velocity = float(velocity)
     except ValueError:
         raise RuntimeError(
             f"velocity:={given['velocity']} is not a number; give metres per second, as velocity:=0.077"
@@ -214,8 +220,8 @@ def checked(context):
     faults, truth = {}, ""
     if any(given[name] for name in ("robot", "damage", "faults", "truth")) or given["physics"] == "mujoco":
         faults, truth = checked_robot(given, lost)
-    if given["params_file"] and not os.path.isfile(given["params_file"]):
-        raise RuntimeError(f"params_file:={given['params_file']}: there is no such file; give a YAML file's path")
+    if given["params_file"]:
+        check_parameters(given)
     if faults and given["hardware"] != "sim":
         raise RuntimeError(f"faults:={given['faults']} are faults of simulated devices; leave the argument out")
     for name, default in (("physics", "built_in"), ("truth", ""), ("bus", "lx")):
@@ -223,6 +229,22 @@ def checked(context):
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
     port = checked_port(given["view_port"], given["view"])
     return given | {"velocity": velocity, "damage": lost, "faults": faults, "truth": truth, "view_port": port}
+
+
+def check_parameters(given):
+    """Raise RuntimeError if the parameter file of the user is none, or has what no node would accept."""
+    path = given["params_file"]
+    if not os.path.isfile(path):
+        raise RuntimeError(f"params_file:={path}: there is no such file; give a YAML file's path")
+    # Here, because the launch process needs neither numpy nor the model otherwise.
+    from hexapod_dynamics.parameters.file_check import check_parameter_file
+    from hexapod_dynamics.robot import Robot
+
+    try:
+        robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
+        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"))
+    except (HexapodError, OSError) as error:
+        raise RuntimeError(str(error)) from None
 
 
 def checked_port(text, view):
@@ -467,4 +489,5 @@ def rviz_config(config, namespace):
 
 def generate_launch_description():
     """Declare the arguments, then start the nodes."""
-    return LaunchDescription([*ARGUMENTS, LogInfo(msg="Ctrl-C ends everything."), OpaqueFunction(function=nodes)])
+    hint = LogInfo(msg="Ctrl-C ends everything.")
+    return LaunchDescription([refuse_undeclared(ARGUMENTS, __file__), *ARGUMENTS, hint, OpaqueFunction(function=nodes)])

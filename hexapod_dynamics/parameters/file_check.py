@@ -1,0 +1,145 @@
+"""Checks a parameter file (`params_file:=`) as a whole before any node starts, by the list of parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.nearest_name import suggestion
+from hexapod_dynamics.parameters.catalogue import NODES
+from hexapod_dynamics.parameters.damage_manager import parameters_of
+from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.robot import Morphology, Robot
+
+KEY = "ros__parameters"
+EXAMPLE = f"sections are needed, as /**/gait: {KEY}: step_height: 0.03"
+# Numbers that rcl reads as such and PyYAML as text, such as 1e-3.
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)e[-+]?\d+", re.IGNORECASE)
+_BOOLS = {"y": True, "n": False, "Y": True, "N": False}
+# What rclpy declares in each node; the robot runs in real time.
+_OF_RCLPY = {
+    "use_sim_time": ParameterSpec("use_sim_time", False, "stays false"),
+    "start_type_description_service": ParameterSpec("start_type_description_service", True, "rclpy's own"),
+}
+
+
+def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] = ()) -> None:
+    """Raise ParameterError for the first thing in a parameter file that no node would accept, or that none has.
+
+    Args:
+        path: of the YAML file.
+        robot: its legs and links are in the names of the parameters of `damage_manager`.
+        foreign: names of nodes of other packages; their parameters are not checked.
+
+    """
+    known = {node: {spec.name: spec for spec in specs} for node, specs in NODES.items()}
+    known["damage_manager"] = {
+        spec.name: spec for spec in (*NODES["damage_manager"], *parameters_of(Morphology.whole(robot)))
+    }
+    try:
+        for node, name, value in _entries(_content(path)):
+            if node not in foreign:
+                _check_entry(known, node, name, value)
+    except ParameterError as error:
+        raise ParameterError(f"params_file:={path}: {error}") from None
+
+
+def _content(path: str | Path) -> Mapping[Any, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        for token in yaml.scan(text):
+            if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
+                raise ParameterError(f"line {token.start_mark.line + 1}: ROS has no anchors and aliases (& and *)")
+        content = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ParameterError(f"{place}no YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ParameterError(f"no YAML: {' '.join(str(error).split()) or 'nested too deeply'}") from None
+    if not isinstance(content, Mapping) or not content:
+        raise ParameterError(EXAMPLE)
+    return content
+
+
+def _entries(content: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Yield (node, parameter, value) of all sections; node: its name without namespace, a wildcard as it is."""
+    for key, section in content.items():
+        place = f"{prefix}/{str(key).strip('/')}".lstrip("/")
+        if not isinstance(section, Mapping) or not section:
+            hint = f"; is {KEY} misspelt?" if prefix and not isinstance(section, Mapping) else ""
+            raise ParameterError(f"{place}: {EXAMPLE}{hint}")
+        if KEY not in section:
+            yield from _entries(section, place)
+            continue
+        beside = [name for name in section if name != KEY and not _is_section(section[name])]
+        if beside:
+            raise ParameterError(f"{place}.{beside[0]}: it stands beside {KEY}, and belongs into it")
+        node = place.rpartition("/")[2]
+        yield from ((node, name, value) for name, value in _flat(section[KEY], place))
+        yield from _entries({name: inner for name, inner in section.items() if name != KEY}, place)
+
+
+def _is_section(value: Any) -> bool:
+    return isinstance(value, Mapping) and (KEY in value or any(_is_section(inner) for inner in value.values()))
+
+
+def _flat(values: Any, place: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if not isinstance(values, Mapping):
+        raise ParameterError(f"{place}.{prefix or KEY}: names with values are needed, as step_height: 0.03")
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, place, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, name: str, value: Any) -> None:
+    if node in known:
+        specs = [known[node]]
+    elif node in ("*", "**"):
+        specs = list(known.values())
+    else:
+        raise ParameterError(f"{node}: no node has this name; {suggestion(node, [*known, '**'])}")
+    found = [each[name] for each in (*specs, _OF_RCLPY) if name in each]
+    if not found:
+        if name.startswith("qos_overrides."):
+            return
+        names = {known_name for each in specs for known_name in each}
+        where = "no node has" if node not in known else f"{node} has not"
+        raise ParameterError(f"{node}.{name}: {where} this parameter; {suggestion(name, names)}")
+    for spec in found:
+        value_of_type = _typed(spec, value)
+        if value_of_type is None:
+            raise ParameterError(f"{node}.{name} is {value!r}: allowed is {spec.allowed()}")
+        spec.check(value_of_type)
+        if spec is _OF_RCLPY["use_sim_time"] and value_of_type:
+            raise ParameterError(f"{node}.{name} is true: servos, IMU and simulated robot run in real time")
+
+
+def _typed(spec: ParameterSpec, value: Any) -> Any:
+    """Return the value as rcl reads it if it has the parameter's type, else None."""
+    kind, _, is_array = spec.type.partition("_array")
+    if spec.type.endswith("_array"):
+        if not isinstance(value, list):
+            return None
+        typed = [_scalar(kind, each) for each in value]
+        return None if any(each is None for each in typed) else typed
+    return _scalar(kind, value)
+
+
+def _scalar(kind: str, value: Any) -> Any:
+    if isinstance(value, str):
+        if kind == "double" and _NUMBER.fullmatch(value):
+            return float(value)
+        if kind == "bool":
+            return _BOOLS.get(value)
+    type_of = {"bool": bool, "integer": int, "double": float, "string": str}[kind]
+    return value if type(value) is type_of else None

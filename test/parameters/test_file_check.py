@@ -1,0 +1,72 @@
+"""A parameter file is checked as a whole before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from hexapod_dynamics.errors import ParameterError
+from hexapod_dynamics.parameters.file_check import check_parameter_file
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def check(tmp_path, text):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    check_parameter_file(path, ROBOT, foreign=("imu_filter",))
+
+
+@pytest.mark.parametrize("path", sorted(CONFIG.glob("hardware_*.yaml")) + [CONFIG / "nodes.yaml"], ids=lambda p: p.stem)
+def test_the_files_of_the_package_pass(path):
+    check_parameter_file(path, ROBOT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gait:\n  ros__parameters: {step_height: 0.03, wait_for: [a, b]}",
+        "/left/gait:\n  ros__parameters: {step_height: 3e-2}",
+        "left:\n  gait:\n    ros__parameters: {step_height: 0.03}",
+        "/**:\n  ros__parameters: {command_period: 0.02, use_sim_time: false}",
+        "/**/damage_manager:\n  ros__parameters: {legs: {RM: false}, remaining.LF.tibia: 0.5, locked_at.RF.tibia: 0.1}",
+        "imu_filter:\n  ros__parameters: {whatever: [1, 2]}",
+        "view:\n  ros__parameters: {port: 0}",
+    ],
+)
+def test_what_nodes_accept_passes(tmp_path, text):
+    check(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("gait:\n  ros__parameters: {step_hight: 0.03}", "gait.step_hight.*'step_height'"),
+        ("gate:\n  ros__parameters: {step_height: 0.03}", "gate: no node has this name.*'gait'"),
+        ("/**/dynamic:\n  ros__parameters: {rate: 50.0}", "'dynamics'"),
+        ("/**:\n  ros__parameters: {comand_period: 0.02}", "'command_period'"),
+        ("gait:\n  ros__parameters: {rate: 50}", "gait.rate is 50: allowed is a number from 10.0 to 100.0"),
+        ("gait:\n  ros__parameters: {gait: gallop}", "'gallop': allowed is"),
+        ("servos:\n  ros__parameters: {sit_pose: [0, 1]}", "sit_pose.*a list of numbers"),
+        ("gait:\n  ros__parameters: {step_height: 3.0}", "parameter step_height is 3.0"),
+        ("gait:\n  ros__parameters: {yaw_hold: yes please}", "true or false"),
+        ("gait:\n  ros__parameters: {use_sim_time: true}", "real time"),
+        ("damage_manager:\n  ros__parameters: {legs: {MR: false}}", "legs.MR.*did you mean .legs.R"),
+        ("gait:\n  ros_parameters: {step_height: 0.03}", "ros__parameters"),
+        ("gait:\n  step_height: 0.03", "sections are needed"),
+        ("gait:\n  ros__parameters:\n    period: 1.0\n  step_height: 0.03", "stands beside"),
+        ("gait:\n  ros__parameters:", "names with values"),
+        ("gait:\n ros__parameters:\n\tperiod: 1.0", "line 3"),
+        ("gait: {ros__parameters: {period: 1.0}", "no YAML"),
+        ("a: &x {ros__parameters: {period: 1.0}}\ngait: *x", "line 1: ROS has no anchors"),
+        ("- 1\n- 2", "sections are needed"),
+        ("", "sections are needed"),
+        (b"\xff\xfe\x00g", "cannot be read|no YAML"),
+        ("[" * 3000, "no YAML"),
+    ],
+)
+def test_what_no_node_would_accept_is_one_line_with_the_nearest_name(tmp_path, text, said):
+    with pytest.raises(ParameterError, match=f"params_file:=.*mine.yaml: .*({said})") as refused:
+        check(tmp_path, text)
+    assert "\n" not in str(refused.value)
