@@ -6,6 +6,7 @@ from setuptools import find_packages, setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this file to elsewhere, not the one beside it
 
+from build_core import CORE, BuildCore
 from build_kernels import BuildKernels, kernel_extensions
 from build_native import MODEL, BuildNative
 
@@ -43,17 +44,20 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
 PREFIX = "hexapod-" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 
-class BuildExtensions(BuildKernels, BuildNative):
-    """Builds what Cython translates, the model's extension and JetHexa's libraries."""
+class BuildExtensions(BuildKernels, BuildCore, BuildNative):
+    """Builds the core, what Cython translates, the model's extension and JetHexa's libraries."""
 
 
 setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
-    ext_modules=[MODEL, *kernel_extensions()],
+    ext_modules=[MODEL, CORE, *kernel_extensions()],
     cmdclass={"build_ext": BuildExtensions},
-    package_data={package_name: ["py.typed", "bench/view/*.js", "native/*.c", "native/include/*", "native/example/*"]},
+    package_data={
+        package_name: ["py.typed", "core/*.h", "core/*.pyi", "bench/view/*.js"]
+        + ["native/*.c", "native/include/*", "native/example/*"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),

@@ -54,6 +54,7 @@ class Checkout:
         for name in (
             "hexapod_dynamics/node.py",
             "setup.py",
+            "build_core.py",
             "build_kernels.py",
             "setup.cfg",
             "package.xml",

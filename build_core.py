@@ -1,0 +1,69 @@
+"""Builds hexapod_dynamics.core._core, for setup.py: Cython writes its C file, the C compiler the rest.
+
+Nothing here runs while setup.py is merely read, as colcon does. Where Cython 3 is missing, pip fetches it into the
+build directory.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from glob import glob
+from pathlib import Path
+
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+
+DIRECTORY = "hexapod_dynamics/core"
+SOURCE = f"{DIRECTORY}/_core.pyx"
+NEEDED = "cython>=3,<4"
+# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process, and
+# NaN in an input would no longer be found.
+FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+CORE = Extension(
+    "hexapod_dynamics.core._core",
+    [SOURCE, *sorted(glob(f"{DIRECTORY}/*.c"))],
+    depends=sorted(glob(f"{DIRECTORY}/*.h") + glob(f"{DIRECTORY}/*.pxi")),
+    include_dirs=[DIRECTORY],
+    extra_compile_args=FLAGS,
+)
+
+
+class BuildCore(build_ext):
+    """build_ext that translates _core.pyx before it compiles."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Translate the core's .pyx into the build directory, then compile."""
+        if ext.name == CORE.name:
+            import numpy
+
+            ext.include_dirs = [*ext.include_dirs, numpy.get_include()]
+            ext.sources = [self._translated(), *[name for name in ext.sources if name.endswith(".c")]]
+        super().build_extension(ext)
+
+    def _translated(self) -> str:
+        result = Path(self.build_temp, "_core.c")
+        newest = max(Path(name).stat().st_mtime for name in (SOURCE, *CORE.depends))
+        if not result.is_file() or result.stat().st_mtime < newest:
+            result.parent.mkdir(parents=True, exist_ok=True)
+            environment = self._cython(result.parent / "cython")
+            command = [sys.executable, "-m", "cython", "-3", SOURCE, "-o", str(result)]
+            if subprocess.run(command, env=environment, check=False).returncode != 0:
+                raise SystemExit(f"hexapod_dynamics: {SOURCE} could not be translated, see above")
+        return str(result)
+
+    @staticmethod
+    def _cython(place: Path) -> dict[str, str]:
+        """Return an environment in which `python -m cython` is Cython 3; fetch it into `place` if there is none."""
+        environment = dict(os.environ)
+        look = [sys.executable, "-c", "import Cython; raise SystemExit(int(Cython.__version__.split('.')[0]) < 3)"]
+        if subprocess.run(look, env=environment, capture_output=True, check=False).returncode == 0:
+            return environment
+        environment["PYTHONPATH"] = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+        if subprocess.run(look, env=environment, capture_output=True, check=False).returncode != 0:
+            print(f"hexapod_dynamics: fetching {NEEDED} by pip into {place}", file=sys.stderr)
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place), NEEDED]
+            if subprocess.run(pip, check=False).returncode != 0:
+                raise SystemExit("hexapod_dynamics: Cython 3 is missing: python3 -m pip install 'cython>=3,<4'")
+        return environment

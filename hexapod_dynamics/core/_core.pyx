@@ -1,0 +1,17 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The compiled core: whole-body model, simulation, gaits and control in C, and the classes that Python calls.
+
+One module. Each subject has a file of its own, which is included here: what it declares is known to those after it.
+"""
+cimport cython
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free
+from posix.stdlib cimport posix_memalign
+import numpy as np
+
+cnp.import_array()
+
+include "arrays.pxi"
+include "model.pxi"
+include "simulation.pxi"
