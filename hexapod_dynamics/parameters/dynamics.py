@@ -39,8 +39,8 @@ PARAMETERS = (
     _in_file(
         "servo_angle_error",
         1.0,
-        "standard deviation of joint angles from what their servos report: horns mounted off, play [deg], unless the "
-        "robot file has its own",
+        "standard deviation of joint angles from what their servos report: horns or legs mounted off, play [deg], "
+        "unless the robot file has its own",
         0.0,
         10.0,
     ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import rotation_from_vector
+from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation.ground import LARGEST_SEED, Ground
 from hexapod_dynamics.simulation.servo_friction import MODELS
 from hexapod_dynamics.simulation.terrain import ALLOWED, ground_values
@@ -22,7 +22,7 @@ _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_f
 # Shares of the ranges of `real_servos`.
 SERVOS = {"real": 1.0, "half": 0.5}
 # Separate random streams of a seed, so that a new draw does not change the others.
-_ZEROS, _LINKS, _IMU, _PRESET, _CENTRES, _STIFFNESSES = range(1, 7)
+_ZEROS, _LINKS, _IMU, _PRESET, _CENTRES, _STIFFNESSES, _MOUNTS = range(1, 8)
 
 
 def _number(default: float, low: float, high: float, unit: str = "") -> Any:
@@ -48,6 +48,8 @@ class Truth:
     deviation of one servo's stiffness, relative to that of all.
     zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative error of a link's
     mass. link_centres: standard deviation of a link's centre of mass in each direction, in its radii of gyration.
+    hips [mm]: distance of each leg's mount from its described place, in a random direction. leg_yaw [deg]: angle about
+    the vertical by which each leg is mounted askew, to a random side.
     imu_tilt [deg]: mounting error of the IMU. gyro_bias [deg/s]: of the chip.
     """
 
@@ -74,6 +76,8 @@ class Truth:
     servo_spread: float = _number(0.0, 0.0, 0.5)
     link_masses: float = _number(0.0, 0.0, 0.9)
     link_centres: float = _number(0.0, 0.0, 1.0)
+    hips: float = _number(0.0, 0.0, 20.0, "mm")
+    leg_yaw: float = _number(0.0, 0.0, 20.0, "degrees")
     imu_tilt: float = _number(0.0, 0.0, 20.0, "degrees")
     gyro_bias: float = _number(0.0, 0.0, 20.0, "degrees/s")
     terrain: str = "flat"
@@ -148,11 +152,13 @@ class Truth:
         return Ground(friction=self.friction, seed=self.seed, **drawn)
 
     def robot(self, robot: Robot) -> Robot:
-        """Return the robot with these masses and servos; its payload is not part of it."""
-        if self.mass == 1.0 and self.stiffness == 1.0 and self.link_masses == self.link_centres == 0.0:
+        """Return the robot with these masses, mounts of legs and servos; its payload is not part of it."""
+        if self.mass == self.stiffness == 1.0 and not any(
+            (self.link_masses, self.link_centres, self.hips, self.leg_yaw)
+        ):
             return robot
         scaled = dataclasses.replace
-        random, moved = (np.random.default_rng((stream, self.seed)) for stream in (_LINKS, _CENTRES))
+        random, moved, mounts = (np.random.default_rng((each, self.seed)) for each in (_LINKS, _CENTRES, _MOUNTS))
         legs = []
         for leg in robot.legs:
             factors = self.mass * (1.0 + self.link_masses * random.uniform(-1.0, 1.0, len(leg.links)))
@@ -166,7 +172,10 @@ class Truth:
                 )
                 for f, link in zip(factors, leg.links, strict=True)
             )
-            legs.append(scaled(leg, links=tuple(links)))
+            turn = rotation_z(math.radians(self.leg_yaw) * mounts.choice((-1.0, 1.0)))
+            direction = mounts.normal(size=3)
+            hip = leg.mount_position + 1e-3 * self.hips * direction / np.linalg.norm(direction)
+            legs.append(scaled(leg, links=tuple(links), mount_rotation=turn @ leg.mount_rotation, mount_position=hip))
         body = scaled(robot.body, mass=self.mass * robot.body.mass, inertia=self.mass * robot.body.inertia)
         return scaled(
             robot,

@@ -118,4 +118,19 @@ def test_what_is_unknown_of_horns_and_imu_adds_to_way_and_tilt_and_not_to_the_ya
     assert more[0, 0] == pytest.approx((way * spread.angles_along * 0.02) ** 2)
     assert more[1, 1] == pytest.approx((way * spread.angles_across * 0.02) ** 2)
     assert more[3, 3] == more[4, 4] == pytest.approx(0.02**2)
-    assert more[5, 5] == 0.0 and more[2, 2] == 0.0
+    assert more[2, 2] == pytest.approx((way * 0.02) ** 2 * (1.0 + spread.angles_slope**2))
+    assert more[5, 5] == 0.0
+
+
+def test_z_is_less_certain_the_further_the_robot_walks_and_on_the_way_back_only_what_turned_with_it_remains():
+    """50 m along, and 25 m along and back: slopes of the world cancel on the way back, an IMU askew does not."""
+    spread, size = Spread(mounting=0.02), 0.02
+    deviations = {}
+    for name, turns in (("along", 0), ("back", 1)):
+        walk = PoseUncertainty(spread)
+        for k in range(2500):
+            walk.advance((size, 0.0, 0.25), np.pi if turns and k >= 1250 else 0.0)
+        deviations[name] = np.sqrt(walk.pose[2, 2])
+    noise = np.hypot(spread.height, spread.way_noise * np.sqrt(50.0))
+    assert deviations["along"] == pytest.approx(np.hypot(noise, 50.0 * np.hypot(spread.climb, 0.02)), rel=1e-6)
+    assert deviations["back"] == pytest.approx(np.hypot(noise, 50.0 * 0.02), rel=1e-6)

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from support.sensed_walk import SensedWalk, errors, random_truth
+from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
 
-# 95 % of chi-square with 3 and 2 degrees of freedom, between its 2.5 and 97.5 % quantiles.
-POSE, TILT = (0.216, 9.348), (0.0506, 7.378)
+# 95 % of chi-square with 3, 2 and 1 degrees of freedom, between its 2.5 and 97.5 % quantiles.
+POSE, TILT, SINGLE = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 
 
 @pytest.mark.parametrize("gait", [AdaptiveGait, pytest.param(TripodGait, marks=pytest.mark.slow)])
@@ -41,3 +43,29 @@ def test_an_imu_askew_and_horns_that_are_mounted_off_are_in_the_covariance():
         inside.append(np.mean((square > TILT[0]) & (square < TILT[1])))
         before.append(np.mean(np.sum((tilt / Spread().tilt) ** 2, axis=1) < TILT[1]))
     assert np.mean(inside) > 0.9 > 0.5 > np.mean(before)
+
+
+def test_hips_and_legs_that_are_mounted_off_are_in_the_covariance_of_x_y_and_z():
+    """Six walks of 16 s with hips 2 mm off, legs 1 degree and the IMU up to 2 degrees askew, three in each physics."""
+    spread, inside, before = Spread(mounting=np.radians(1.0), angles=np.radians(1.0)), [], []
+    for seed in range(51, 57):
+        truth = Truth.parse(f"servos=real,seed={seed},hips=2,leg_yaw=1")
+        physics = ("built_in", "mujoco")[seed % 2]
+        rows = SensedWalk(physics, truth, seed=seed, gait=AdaptiveGait(), spread=spread).run(16.0)
+        pose, height = errors(rows)[0], height_errors(rows)
+        planar = np.stack([pose[:, 0] ** 2 / rows[:, 18], pose[:, 1] ** 2 / rows[:, 22], height[1]], axis=1)
+        inside.append(np.mean((planar > SINGLE[0]) & (planar < SINGLE[1]), axis=0))
+        before.append(np.mean(np.abs(height[0][-40:]) < 2.24 * Spread().height))
+    assert (np.mean(inside, axis=0) > 0.8).all()  # of few walks, whose errors last
+    assert np.mean(before) < 0.7
+
+
+def test_legs_are_mounted_off_by_what_the_truth_says_and_its_links_stay_as_they_are():
+    robot = Robot.jethexa()
+    off = Truth(hips=2.0, leg_yaw=1.0, seed=5).robot(robot)
+    for leg, other in zip(robot.legs, off.legs, strict=True):
+        assert [(k.mass, *k.inertia.flat) for k in other.links] == [(k.mass, *k.inertia.flat) for k in leg.links]
+        assert np.linalg.norm(other.mount_position - leg.mount_position) == pytest.approx(0.002)
+        assert np.degrees(
+            np.linalg.norm(rotation_vector(leg.mount_rotation.T @ other.mount_rotation))
+        ) == pytest.approx(1.0)

@@ -82,7 +82,8 @@ class SensedWalk:
     spread: of the Observer. known: the Robot that drivers, observer and feed-forward have, with servo zeros and the
     mounting of the IMU as identified; by default `robot`. A row: time, true x, y, yaw, roll, pitch, predicted the
     same five, x, y, yaw of odometry and of integrated commands, the level of doubt (0, 1, 2), then the covariance
-    of (x, y, yaw) and of (roll, pitch), row by row: 31 numbers.
+    of (x, y, yaw) and of (roll, pitch), row by row, then true and predicted z and its variance: 34 numbers. True x, y,
+    z and yaw are relative to the point of the ground below the robot at the observer's start.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class SensedWalk:
             self.observer.set_following(not frozen)
 
     def run(self, seconds: float) -> np.ndarray:
-        """Walk on; returns the rows (T, 31) of this call."""
+        """Walk on; returns the rows (T, 34) of this call."""
         first = len(self.rows)
         for _ in range(round(200 * seconds)):  # pieces of 5 ms
             t = 1e-3 * self.ms
@@ -192,7 +193,9 @@ class SensedWalk:
         if not self.observer.advance(t):
             return
         if self._frame is None:
-            self._frame = self.truth.position[:2].copy(), euler_zyx(self.truth.rotation)[0]
+            x, y, _ = self.truth.position
+            origin = np.array([x, y, self.truth.ground.height(x, y)])
+            self._frame = origin, euler_zyx(self.truth.rotation)[0]
         observer, zero = self.observer, np.zeros(18)
         self.torques = self.forward.solve(
             observer.rotation,
@@ -210,7 +213,7 @@ class SensedWalk:
     def _log(self, t: float) -> None:
         place, heading = self._frame
         cos, sin = np.cos(heading), np.sin(heading)
-        x, y = self.truth.position[:2] - place
+        x, y, z = self.truth.position - place
         yaw, pitch, roll = euler_zyx(self.truth.rotation)
         true = [cos * x + sin * y, cos * y - sin * x, yaw - heading, roll, pitch]
         observer = self.observer
@@ -224,6 +227,7 @@ class SensedWalk:
             + [*self.odometry.pose, *self.dead, ("ok", "warn", "error").index(level)]
             + covariance[np.ix_([0, 1, 5], [0, 1, 5])].ravel().tolist()
             + covariance[3:5, 3:5].ravel().tolist()
+            + [z, observer.position[2], covariance[2, 2]]
         )
 
 
@@ -236,3 +240,9 @@ def errors(rows: Any) -> tuple[Any, Any, Any, Any]:
     nees_pose = np.einsum("ti,ti->t", pose, np.linalg.solve(p, pose[..., None])[..., 0])
     nees_tilt = np.einsum("ti,ti->t", tilt, np.linalg.solve(q, tilt[..., None])[..., 0])
     return pose, tilt, nees_pose, nees_tilt
+
+
+def height_errors(rows: Any) -> tuple[Any, Any]:
+    """Return errors (T,) of z [m] and their normalised squares (T,) of rows."""
+    error = rows[:, 32] - rows[:, 31]
+    return error, error**2 / rows[:, 33]
