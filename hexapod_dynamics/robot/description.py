@@ -19,11 +19,12 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
-from hexapod_dynamics.robot.mjcf_reading import mjcf_arguments
+from hexapod_dynamics.robot.mjcf_reading import read_mjcf
+from hexapod_dynamics.robot.model_tree import robot_arguments
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
 from hexapod_dynamics.robot.urdf import to_urdf
-from hexapod_dynamics.robot.urdf_reading import robot_arguments
+from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import rotation_rpy
 
 
@@ -105,9 +106,11 @@ class Robot:
         body.com is the centre of mass); see robot/urdf_reading.py. RobotError names what is not supported: a
         branching leg, a moving link without mass, an unknown joint, two joints of one name, links that are not
         connected to the body, <mimic>, calls of xacro. A RobotWarning names elements that are not used:
-        <dynamics>, mechanicalReduction.
+        <dynamics>, mechanicalReduction, limits of effort and velocity in which joints differ.
         """
-        return cls(**robot_arguments(text_or_path, legs, servo, contact, imu, gravity, keep_frame))
+        root, base = read_robot_tree(text_or_path)
+        name = root.get("name") or "robot"
+        return cls(**robot_arguments(base, name, gravity, legs, servo, contact, imu, keep_frame))
 
     @classmethod
     def from_mjcf(
@@ -124,9 +127,11 @@ class Robot:
 
         As `from_urdf`; the servo follows from the position actuators, the IMU is at the gyroscope's site; see
         robot/mjcf_reading.py. RobotError names what is not supported: two joints on one body, ball joints, no
-        floating body, actuators that are not position servos (then give servo).
+        floating body, closed chains, actuators that are not position servos (then give servo). A RobotWarning names
+        what is not used: springs and friction of joints, tendons.
         """
-        return cls(**mjcf_arguments(text_or_path, legs, servo, contact, imu, keep_frame))
+        base, name, gravity, sensor = read_mjcf(text_or_path)
+        return cls(**robot_arguments(base, name, gravity, legs, servo, contact, imu, keep_frame, sensor))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""

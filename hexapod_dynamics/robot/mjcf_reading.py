@@ -1,10 +1,9 @@
-"""A robot read from MJCF, MuJoCo's model format: any body with serial legs.
+"""Reads MJCF, MuJoCo's model format, as a tree of links (model_tree.py).
 
-MuJoCo itself reads the model (defaults, includes, masses of geoms, angles in degrees) and compiles it; the result
-is written as URDF, which `urdf_reading` reads, so that both formats have the same rules: bodies without a joint
-belong to their parent, legs are the chains on the body, a link ends at the end of its outermost collision shape.
-Servos come from the actuators (position servos: gain, velocity gain and joint damping, force range), armatures
-become rotor inertias, the IMU is at the gyroscope's site. Contact is an argument, as for URDF.
+MuJoCo itself reads and compiles the model (defaults, includes, masses of geoms, angles in degrees, damping ratios);
+what it made of it is the truth: qpos0, gainprm, biasprm, gear, force ranges of actuators and joints. A link's frame is
+that of its body, moved to its joint, and turned back by the joint's `ref`, so that joint positions are MuJoCo's. Drives
+come from position actuators, armatures become rotor inertias, the IMU is at the gyroscope's site.
 """
 
 from __future__ import annotations
@@ -12,285 +11,294 @@ from __future__ import annotations
 import importlib
 import math
 import os
-import xml.etree.ElementTree as ET
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import DRAKE, Contact, Imu, Servo
-from hexapod_dynamics.robot.urdf import write_inertial
-from hexapod_dynamics.robot.urdf_reading import robot_arguments
-from hexapod_dynamics.robot.xml_text import as_text
-from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_from_quaternion
+from hexapod_dynamics.robot.model_tree import Drive, Shape, TreeJoint, TreeLink, warn
+from hexapod_dynamics.se3 import rotation_from_quaternion, rotation_from_vector
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
-RESOLUTION = math.radians(0.24)  # [rad] of a servo; MJCF does not contain it
+GIVE = "give servo=Servo(...)"
+Pose = tuple[np.ndarray, np.ndarray]  # position, rotation
 
 
-def mjcf_arguments(
-    text_or_path: str | os.PathLike,
-    legs: Mapping[str, str] | None,
-    servo: Servo | None,
-    contact: Contact | None,
-    imu: Imu | None,
-    keep_frame: bool,
-) -> dict[str, Any]:
-    """Return the fields of the Robot that an MJCF text or file describes; see Robot.from_mjcf. RobotError."""
-    mujoco = _import_mujoco()
-    model = _compiled(mujoco, text_or_path)
-    body = _body_of(mujoco, model)
-    servo = servo or _servo(mujoco, model)
-    gravity = float(np.linalg.norm(model.opt.gravity))
-    urdf = ET.tostring(_as_urdf(mujoco, model, body), encoding="unicode")
-    arguments = robot_arguments(urdf, legs, servo, contact, None, gravity, keep_frame)
-    moved = np.zeros(3) if keep_frame else -_centre(model, body)
-    return arguments | {"imu": imu or _imu(mujoco, model, body, moved)}
+def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, Pose | None]:
+    """Return the tree, the name, the gravity [m/s^2] and the IMU's pose in the main body of an MJCF text or file.
 
-
-def _import_mujoco() -> Any:
+    Raises RobotError.
+    """
     try:
-        return importlib.import_module("mujoco")
+        mujoco = importlib.import_module("mujoco")
     except ModuleNotFoundError:
         raise RobotError(f"MJCF is read by the Python package mujoco, which is not installed here: {INSTALL}") from None
-
-
-def _compiled(mujoco: Any, text_or_path: Any) -> Any:
-    """Return the MjModel of a text or a file."""
     if not isinstance(text_or_path, (str, os.PathLike)):
         raise RobotError(f"MJCF: {text_or_path!r} given, the text of an MJCF model or the path of a file needed")
     text = str(text_or_path)
     if "<" not in text and not Path(text).is_file():
         raise RobotError(f"MJCF file {text[:200]}: there is no such file")
     try:
-        return mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)
+        model = mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)
     except (ValueError, mujoco.FatalError) as error:
         raise RobotError(f"MJCF: MuJoCo cannot compile it: {error}") from None
+    return _Reader(mujoco, model).read()
 
 
-def _name(mujoco: Any, model: Any, kind: str, index: int) -> str:
-    found = mujoco.mj_id2name(model, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
-    return found or f"{kind}_{index}"
+class _Reader:
+    """One compiled model, and what has been read of it."""
 
+    def __init__(self, mujoco: Any, model: Any) -> None:
+        self.mujoco, self.model = mujoco, model
+        self.links: dict[int, TreeLink] = {}  # by body
+        self.joints: dict[int, TreeJoint] = {}  # by joint
 
-def _body_of(mujoco: Any, model: Any) -> int:
-    """Return the index of the main body: the floating body, else the only body in the world with legs."""
-    floating = [
-        int(model.jnt_bodyid[j]) for j in range(model.njnt) if int(model.jnt_type[j]) == int(mujoco.mjtJoint.mjJNT_FREE)
-    ]
-    if not floating:
-        carriers = {int(model.body_parentid[b]) for b in range(1, model.nbody) if model.body_jntnum[b] > 0}
-        floating = [b for b in carriers if b > 0 and not model.body_jntnum[_ancestors(model, b)].any()]
-    if len(floating) != 1:
-        names = ", ".join(_name(mujoco, model, "body", b) for b in floating) or "none"
-        raise RobotError(
-            f"MJCF: one body that floats (a <freejoint>) is needed as the robot's main body; found {names}"
-        )
-    return floating[0]
+    def read(self) -> tuple[TreeLink, str, float, Pose | None]:
+        model, main = self.model, self._main_body()
+        anchors = {main: np.zeros(3)}
+        self.links[main] = self._link(main, anchors[main])
+        for body in range(main + 1, model.nbody):
+            parent = int(model.body_parentid[body])
+            if parent not in self.links:
+                continue  # the body belongs to another tree
+            joint, anchors[body] = self._joint(body, anchors[parent])
+            self.links[body] = self._link(body, anchors[body])
+            self.links[body].joint = joint
+            self.links[parent].children.append(self.links[body])
+        self._read_equalities()
+        self._read_drives()
+        self._name_unused()
+        name = model.names[: model.names.index(b"\0")].decode() or "robot"
+        name = "".join("_" if c in "./" or c.isspace() else c for c in name)
+        return self.links[main], name, float(np.linalg.norm(model.opt.gravity)), self._imu(main)
 
+    def _is(self, value: Any, *names: str) -> bool:
+        """Return whether a value is one of MuJoCo's named constants: mjtJoint.mjJNT_FREE."""
+        constants = (getattr(getattr(self.mujoco, name.split(".")[0]), name.split(".")[1]) for name in names)
+        return int(value) in {int(constant) for constant in constants}
 
-def _ancestors(model: Any, body: int) -> list[int]:
-    out = [body]
-    while model.body_parentid[out[-1]] != 0:
-        out.append(int(model.body_parentid[out[-1]]))
-    return out
+    def _name(self, kind: str, index: int) -> str:
+        found = self.mujoco.mj_id2name(self.model, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), index)
+        return found or f"{kind}_{index}"
+
+    def _main_body(self) -> int:
+        """Return the index of the main body: the floating body, else the only body in the world with legs."""
+        model = self.model
+        floating = [
+            int(model.jnt_bodyid[j]) for j in range(model.njnt) if self._is(model.jnt_type[j], "mjtJoint.mjJNT_FREE")
+        ]
+        if not floating:
+            carriers = {int(model.body_parentid[b]) for b in range(1, model.nbody) if model.body_jntnum[b] > 0}
+            floating = [b for b in carriers if b > 0 and not self._moves(b)]
+        if len(floating) != 1:
+            names = ", ".join(self._name("body", b) for b in floating) or "none"
+            raise RobotError(
+                f"MJCF: one body that floats (a <freejoint>) is needed as the robot's main body; found {names}"
+            )
+        return floating[0]
+
+    def _moves(self, body: int) -> bool:
+        """Return whether a joint is between a body and the world."""
+        while body != 0:
+            if self.model.body_jntnum[body]:
+                return True
+            body = int(self.model.body_parentid[body])
+        return False
+
+    # ---- links and joints --------------------------------------------------------------------------------------------
+
+    def _link(self, body: int, anchor: np.ndarray) -> TreeLink:
+        model, link = self.model, TreeLink(self._name("body", body))
+        turn = _rotation(model.body_iquat[body])
+        full = turn @ np.diag(model.body_inertia[body]) @ turn.T
+        link.mass, link.com = float(model.body_mass[body]), model.body_ipos[body] - anchor
+        link.inertia = 0.5 * (full + full.T)
+        for geom in range(model.ngeom):
+            if model.geom_bodyid[geom] == body:
+                shape = self._shape(geom, anchor)
+                if shape is not None:
+                    collides = model.geom_contype[geom] or model.geom_conaffinity[geom]
+                    (link.collisions if collides else link.visuals).append(shape)
+        link.marks = [model.site_pos[s] - anchor for s in range(model.nsite) if model.site_bodyid[s] == body]
+        return link
+
+    def _shape(self, geom: int, anchor: np.ndarray) -> Shape | None:
+        model, size = self.model, self.model.geom_size[geom]
+        kind = self.mujoco.mjtGeom(int(model.geom_type[geom])).name.removeprefix("mjGEOM_").lower()
+        if kind == "ellipsoid":
+            kind, size = "box", 2.0 * size
+        elif kind == "box":
+            size = 2.0 * size
+        elif kind in ("cylinder", "capsule"):
+            size = np.array([size[0], 2.0 * size[1]])
+        elif kind == "mesh":
+            mesh = int(model.geom_dataid[geom])
+            size = model.mesh_vert[model.mesh_vertadr[mesh] :][: model.mesh_vertnum[mesh]].astype(float)
+        elif kind != "sphere":
+            return None
+        return Shape(kind, size.copy(), _rotation(model.geom_quat[geom]), model.geom_pos[geom] - anchor)
+
+    def _joint(self, body: int, above: np.ndarray) -> tuple[TreeJoint, np.ndarray]:
+        """Return the joint of a body and its anchor in the body's frame; above: that of the parent."""
+        model, rotation = self.model, _rotation(self.model.body_quat[body])
+        count, first = int(model.body_jntnum[body]), int(model.body_jntadr[body])
+        where = f"body {self._name('body', body)}"
+        if count == 0:
+            place = model.body_pos[body] - above
+            return TreeJoint(f"fixed_{self._name('body', body)}", "fixed", rotation, place, np.zeros(3)), np.zeros(3)
+        if count > 1:
+            raise RobotError(f"{where}: {count} joints on one body; give each joint a body of its own")
+        hinge = self._is(model.jnt_type[first], "mjtJoint.mjJNT_HINGE")
+        if not hinge and not self._is(model.jnt_type[first], "mjtJoint.mjJNT_SLIDE"):
+            raise RobotError(f"{where}: a ball or free joint; hinges and slides can be read")
+        name, axis, anchor = self._name("joint", first), model.jnt_axis[first].copy(), model.jnt_pos[first].copy()
+        low, high = model.jnt_range[first] if model.jnt_limited[first] else (-math.inf, math.inf)
+        if not hinge and not model.jnt_limited[first]:
+            raise RobotError(f'joint {name}: a slide without a range; give it range="LOWER UPPER" in metres')
+        # The model is drawn with the joint at its `ref`: at zero the body is turned or moved back by it.
+        ref = float(model.qpos0[model.jnt_qposadr[first]])
+        place = model.body_pos[body] + rotation @ anchor - above
+        if hinge:
+            rotation = rotation @ rotation_from_vector(-ref * axis)
+        else:
+            place = place - rotation @ axis * ref
+        kind = "revolute" if hinge else "prismatic"
+        dof = int(model.jnt_dofadr[first])
+        armature = float(model.dof_armature[dof])
+        joint = TreeJoint(name, kind, rotation, place, axis, float(low), float(high), rotor_inertia=armature)
+        self.joints[first] = joint
+        for value, what in ((model.jnt_stiffness[first], "stiffness"), (model.dof_frictionloss[dof], "frictionloss")):
+            if np.any(value):
+                said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
+                joint.notes.append(f"{said}; friction of a servo is in joint_servos")
+        return joint, anchor
+
+    # ---- drives ------------------------------------------------------------------------------------------------------
+
+    def _read_drives(self) -> None:
+        """Read what the actuators on joints do; the speed limit is one for all: the median of their greatest speeds."""
+        model, speeds = self.model, []
+        acting: dict[int, list[int]] = {joint: [] for joint in self.joints}
+        for actuator in range(model.nu):
+            joint = int(model.actuator_trnid[actuator, 0])
+            on_joint = self._is(model.actuator_trntype[actuator], "mjtTrn.mjTRN_JOINT", "mjtTrn.mjTRN_JOINTINPARENT")
+            if on_joint and joint in acting:
+                acting[joint].append(actuator)
+        for joint, actuators in acting.items():
+            if len(actuators) == 1:
+                drive, speed = self._drive(joint, actuators[0])
+                speeds.append(speed)
+            else:
+                names = "no actuator" if not actuators else " and ".join(self._name("actuator", a) for a in actuators)
+                drive = Drive(problem=f"{names} on it, where one position servo is needed; {GIVE}")
+            self.joints[joint].drive = drive
+        known = [speed for speed in speeds if speed is not None]
+        for joint in self.joints.values():
+            joint.drive.speed_limit = float(np.median(known)) if known else None
+
+    def _drive(self, joint: int, actuator: int) -> tuple[Drive, float | None]:
+        """Return what an actuator does to a joint, and the greatest speed that it gives, None if it is no servo.
+
+        MuJoCo: torque = g clip(gain u + b0 + b1 g q + b2 g qdot), clipped again to the joint's range of actuator
+        forces; for a set-point q* = u / g this is a servo of stiffness g^2 gain, and only if b1 = -gain. The greatest
+        speed is that at which the damping balances the torque of a set-point half the joint's range ahead.
+        """
+        model, name = self.model, "its actuator"
+        gear, gain = float(model.actuator_gear[actuator, 0]), float(model.actuator_gainprm[actuator, 0])
+        offset, spring, rate = (float(model.actuator_biasprm[actuator, k]) for k in range(3))
+        fixed = self._is(model.actuator_gaintype[actuator], "mjtGain.mjGAIN_FIXED")
+        if not fixed or self._is(model.actuator_biastype[actuator], "mjtBias.mjBIAS_MUSCLE", "mjtBias.mjBIAS_USER"):
+            return Drive(problem=f"{name} is a muscle or has a gain of its own, no position servo; {GIVE}"), None
+        if self._is(model.actuator_dyntype[actuator], "mjtDyn.mjDYN_FILTER", "mjtDyn.mjDYN_FILTEREXACT"):
+            self.joints[joint].notes.append(
+                f"{name}: its filter of {model.actuator_dynprm[actuator, 0]:g} s is not used: set-points act at once"
+            )
+        elif not self._is(model.actuator_dyntype[actuator], "mjtDyn.mjDYN_NONE"):
+            return Drive(problem=f"{name} integrates its control (intvelocity), no position servo; {GIVE}"), None
+        if not self._is(model.actuator_biastype[actuator], "mjtBias.mjBIAS_AFFINE"):
+            offset = spring = rate = 0.0  # MuJoCo ignores biasprm
+        if spring == 0.0:
+            kind = "velocity servo" if rate else "torque motor"
+            return Drive(problem=f"{name} is a {kind}, no position servo: use <position kp=...>, or {GIVE}"), None
+        if gain <= 0.0 or not math.isclose(gain, -spring, rel_tol=1e-9) or offset != 0.0 or gear == 0.0:
+            values = f"gain {gain:g}, bias {offset:g} {spring:g} {rate:g}, gear {gear:g}"
+            return Drive(problem=f"{name} is no position servo ({values}; the bias must be 0, -gain); {GIVE}"), None
+        limits = [math.inf]
+        if model.actuator_forcelimited[actuator]:
+            limits += [abs(gear * float(force)) for force in model.actuator_forcerange[actuator]]
+        if model.jnt_actfrclimited[joint]:
+            limits += [abs(float(force)) for force in model.jnt_actfrcrange[joint]]
+        stiffness, inner = gear**2 * gain, -(gear**2) * rate
+        outer = float(np.ravel(model.dof_damping[model.jnt_dofadr[joint]])[0])  # not within the force range
+        half = 0.5 * float(np.ptp(model.jnt_range[joint])) if model.jnt_limited[joint] else math.pi
+        speed = min(stiffness * half / d if (d := inner + outer) > 0.0 else math.inf,
+                    min(limits) / outer if outer > 0.0 else math.inf)  # fmt: skip
+        if not (0.0 < min(limits) < math.inf and math.isfinite(speed)):
+            needed = "it needs a force limit (its forcerange, the joint's actuatorfrcrange) and damping"
+            return Drive(
+                problem=f"{name} has force limit {min(limits):g}, speed limit {speed:g}: {needed}; or {GIVE}"
+            ), None
+        if model.actuator_ctrllimited[actuator]:
+            low, high = sorted(model.actuator_ctrlrange[actuator] / gear)
+            if low > self.joints[joint].lower + 1e-6 or high < self.joints[joint].upper - 1e-6:
+                self.joints[joint].notes.append(
+                    f"{name}: its ctrlrange ends the set-points at {low:.3g} and {high:.3g}, within the joint's range, "
+                    "which is what the robot has; narrow the range if the servo needs it"
+                )
+        if len({round(limit, 9) for limit in limits[1:]}) > 1:
+            self.joints[joint].notes.append(
+                f"{name}: limits of force {limits[1:]}; the smallest counts in both directions"
+            )
+        return Drive(stiffness, inner + outer, min(limits)), speed
+
+    # ---- what else the file has --------------------------------------------------------------------------------------
+
+    def _read_equalities(self) -> None:
+        """Note which joint follows another one; RobotError for closed chains."""
+        model = self.model
+        for equality in range(model.neq):
+            if not model.eq_active0[equality]:
+                continue
+            first, second = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+            kind = self.mujoco.mjtEq(int(model.eq_type[equality])).name.removeprefix("mjEQ_").lower()
+            if kind == "joint":
+                if first in self.joints:
+                    self.joints[first].follows = self._name("joint", second) if second >= 0 else "none, it is held"
+                continue
+            ends = [first, second]
+            if kind in ("connect", "weld") and self._is(model.eq_objtype[equality], "mjtObj.mjOBJ_SITE"):
+                ends = [int(model.site_bodyid[end]) for end in ends]
+            if kind not in ("connect", "weld") or any(end in self.links for end in ends):
+                raise RobotError(
+                    f"equality {self._name('equality', equality)} ({kind}): chains that are closed or coupled are not "
+                    'supported; remove it, or make it inactive (active="false")'
+                )
+
+    def _name_unused(self) -> None:
+        """Warn of what acts on the robot's bodies and has no place in it."""
+        model = self.model
+        for tendon in range(model.ntendon):
+            warn(f"tendon {self._name('tendon', tendon)} is not used: joints move alone")
+        lifted = [link.name for body, link in self.links.items() if model.body_gravcomp[body]]
+        if lifted:
+            warn(f"gravcomp of {', '.join(lifted)} is not used: all links have their weight")
+        x, y, z = model.opt.gravity
+        if max(abs(x), abs(y)) > 1e-6 or z > 0.0:
+            warn(f"gravity {x:g} {y:g} {z:g}: its size is taken, along -z")
+
+    def _imu(self, main: int) -> Pose | None:
+        """Return the pose of the gyroscope's site on the main body, else that of a site named imu."""
+        model = self.model
+        gyros = [s for s in range(model.nsensor) if self._is(model.sensor_type[s], "mjtSensor.mjSENS_GYRO")]
+        sites = [int(model.sensor_objid[s]) for s in gyros]
+        sites += [s for s in range(model.nsite) if "imu" in self._name("site", s).lower()]
+        for site in sites:
+            if model.site_bodyid[site] == main:
+                return model.site_pos[site].copy(), _rotation(model.site_quat[site])
+        return None
 
 
 def _rotation(quaternion: np.ndarray) -> np.ndarray:
     w, x, y, z = quaternion
     return rotation_from_quaternion((x, y, z, w))
-
-
-def _origin(parent: ET.Element, position: np.ndarray, rotation: np.ndarray) -> None:
-    ET.SubElement(parent, "origin", xyz=as_text(position), rpy=as_text(roll_pitch_yaw(rotation)))
-
-
-def _as_urdf(mujoco: Any, model: Any, body: int) -> ET.Element:
-    """Return the element <robot> with the main body and everything below it. A link's frame is that of its body,
-    moved to its joint.
-    """
-    name = model.names[: model.names.index(b"\0")].decode() or "robot"
-    root = ET.Element("robot", name="".join("_" if c in "./" or c.isspace() else c for c in name))
-    anchors = {body: np.zeros(3)}
-    _link(mujoco, model, root, body, np.zeros(3))
-    _box(mujoco, model, root, body)
-    for index in range(body + 1, model.nbody):
-        parent = int(model.body_parentid[index])
-        if parent not in anchors:
-            continue  # the body belongs to another tree
-        rotation = _rotation(model.body_quat[index])
-        kind, anchor = _joint_kind(mujoco, model, index)
-        anchors[index] = anchor
-        joint = _joint(mujoco, model, root, index, kind)
-        ET.SubElement(joint, "parent", link=_name(mujoco, model, "body", parent))
-        ET.SubElement(joint, "child", link=_name(mujoco, model, "body", index))
-        _origin(joint, model.body_pos[index] + rotation @ anchor - anchors[parent], rotation)
-        _link(mujoco, model, root, index, anchor)
-    for index in anchors:
-        below = [b for b in anchors if b != index and index in _ancestors(model, b)]
-        if index != body and model.body_jntnum[index] and not model.body_jntnum[below].any():
-            _end(mujoco, model, root, index, anchors[index], [index, *below])
-    return root
-
-
-def _link(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndarray) -> None:
-    link = ET.SubElement(root, "link", name=_name(mujoco, model, "body", index))
-    if model.body_mass[index] <= 0.0:
-        return
-    turn = _rotation(model.body_iquat[index])
-    full = turn @ np.diag(model.body_inertia[index]) @ turn.T
-    write_inertial(link, model.body_mass[index], model.body_ipos[index] - anchor, 0.5 * (full + full.T))
-
-
-def _joint_kind(mujoco: Any, model: Any, index: int) -> tuple[str, np.ndarray]:
-    """Return URDF's type of the joint of a body, and the joint's position in the body's frame."""
-    count, first = int(model.body_jntnum[index]), int(model.body_jntadr[index])
-    where = f"body {_name(mujoco, model, 'body', index)}"
-    if count == 0:
-        return "fixed", np.zeros(3)
-    if count > 1:
-        raise RobotError(f"{where}: {count} joints on one body; give each joint a body of its own")
-    kinds = {int(mujoco.mjtJoint.mjJNT_HINGE): "revolute", int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic"}
-    kind = kinds.get(int(model.jnt_type[first]))
-    if kind is None:
-        raise RobotError(f"{where}: a ball or free joint; hinges and slides can be read")
-    return kind, model.jnt_pos[first].copy()
-
-
-def _joint(mujoco: Any, model: Any, root: ET.Element, index: int, kind: str) -> ET.Element:
-    if kind == "fixed":
-        return ET.SubElement(root, "joint", name=f"fixed_{_name(mujoco, model, 'body', index)}", type="fixed")
-    first = int(model.body_jntadr[index])
-    name = _name(mujoco, model, "joint", first)
-    limited = bool(model.jnt_limited[first])
-    joint = ET.SubElement(root, "joint", name=name, type=kind if limited or kind != "revolute" else "continuous")
-    ET.SubElement(joint, "axis", xyz=as_text(model.jnt_axis[first]))
-    low, high = model.jnt_range[first] if limited else (-math.inf, math.inf)
-    if kind == "prismatic" and not limited:
-        raise RobotError(f'joint {name}: a slide without a range; give it range="LOWER UPPER" in metres')
-    ET.SubElement(joint, "limit", lower=repr(float(low)), upper=repr(float(high)), effort="0", velocity="0")
-    armature = float(model.dof_armature[model.jnt_dofadr[first]])
-    if armature > 0.0:
-        transmission = ET.SubElement(root, "transmission", name=name)
-        ET.SubElement(transmission, "joint", name=name)
-        actuator = ET.SubElement(transmission, "actuator", name=name)
-        ET.SubElement(actuator, f"{{{DRAKE}}}rotor_inertia", value=repr(armature))
-    return joint
-
-
-def _collides(model: Any, geom: int) -> bool:
-    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
-
-
-def _geoms(model: Any, index: int) -> list[int]:
-    first, count = int(model.body_geomadr[index]), int(model.body_geomnum[index])
-    return list(range(first, first + count)) if count else []
-
-
-def _box(mujoco: Any, model: Any, root: ET.Element, body: int) -> None:
-    """Write the largest box of the main body; if there are boxes that collide, the largest of these."""
-    boxes = [g for g in _geoms(model, body) if int(model.geom_type[g]) == int(mujoco.mjtGeom.mjGEOM_BOX)]
-    boxes = [g for g in boxes if _collides(model, g)] or boxes
-    if boxes:
-        largest = max(boxes, key=lambda g: float(np.prod(model.geom_size[g])))
-        collision = ET.SubElement(root.find("link"), "collision")  # type: ignore[arg-type]
-        size = as_text(2.0 * model.geom_size[largest])
-        ET.SubElement(ET.SubElement(collision, "geometry"), "box", size=size)
-
-
-def _pose_in(model: Any, index: int, above: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotation and the position of a body in the frame of an ancestor, with all joints between them
-    fixed.
-    """
-    turn, place = np.eye(3), np.zeros(3)
-    while index != above:
-        own = _rotation(model.body_quat[index])
-        turn, place = own @ turn, own @ place + model.body_pos[index]
-        index = int(model.body_parentid[index])
-    return turn, place
-
-
-def _end(mujoco: Any, model: Any, root: ET.Element, index: int, anchor: np.ndarray, bodies: list[int]) -> None:
-    """Write the end of a last link as a frame: the farthest point of the colliding spheres and capsules of its
-    bodies, else of their sites.
-    """
-    sphere, capsule = int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE)
-    points, sites = [], []
-    for body in bodies:
-        turn, place = _pose_in(model, body, index)
-        sites += [place + turn @ model.site_pos[s] - anchor for s in range(model.nsite) if model.site_bodyid[s] == body]
-        for geom in _geoms(model, body):
-            if not _collides(model, geom) or int(model.geom_type[geom]) not in (sphere, capsule):
-                continue
-            centre, radius = place + turn @ model.geom_pos[geom] - anchor, float(model.geom_size[geom][0])
-            half = float(model.geom_size[geom][1]) if int(model.geom_type[geom]) == capsule else 0.0
-            axis = half * (turn @ _rotation(model.geom_quat[geom])[:, 2])
-            for end in (centre + axis, centre - axis):
-                distance = float(np.linalg.norm(end))
-                points.append(end * (1.0 + radius / distance) if distance > 1e-9 else end)
-    points = points or sites
-    if not points:
-        return
-    name = _name(mujoco, model, "body", index)
-    joint = ET.SubElement(root, "joint", name=f"end_of_{name}", type="fixed")
-    ET.SubElement(joint, "parent", link=name)
-    ET.SubElement(joint, "child", link=f"end_of_{name}")
-    _origin(joint, max(points, key=lambda point: float(np.linalg.norm(point))), np.eye(3))
-    ET.SubElement(root, "link", name=f"end_of_{name}")
-
-
-def _servo(mujoco: Any, model: Any) -> Servo:
-    """Return the servo of the actuators on joints. Its speed limit is the speed at which the damping cancels the
-    torque of a set-point that is half a joint's range ahead.
-    """
-    rows = []
-    for actuator in range(model.nu):
-        if int(model.actuator_trntype[actuator]) != int(mujoco.mjtTrn.mjTRN_JOINT):
-            continue
-        joint = int(model.actuator_trnid[actuator, 0])
-        gain, velocity = float(model.actuator_gainprm[actuator, 0]), -float(model.actuator_biasprm[actuator, 2])
-        damping = velocity + float(np.ravel(model.dof_damping[model.jnt_dofadr[joint]])[0])
-        torque = float(model.actuator_forcerange[actuator, 1]) if model.actuator_forcelimited[actuator] else math.inf
-        half = 0.5 * float(np.ptp(model.jnt_range[joint])) if model.jnt_limited[joint] else math.pi
-        rows.append((gain, damping, torque, gain * half / damping if damping > 0.0 else math.inf))
-    if not rows:
-        raise RobotError("MJCF: no actuator acts on a joint; give servo=Servo(...)")
-    stiffness, damping, torque, speed = np.median(np.array(rows), axis=0)
-    if not (math.isfinite(torque) and math.isfinite(speed) and stiffness > 0.0):
-        raise RobotError(
-            f"MJCF: the actuators have stiffness {stiffness}, force limit {torque}, speed limit {speed}: "
-            "they are not position servos with forcerange and damping; give servo=Servo(...)"
-        )
-    return Servo(float(stiffness), float(damping), float(torque), float(speed), RESOLUTION)
-
-
-def _centre(model: Any, body: int) -> np.ndarray:
-    """Return the centre of mass (3,) [m] of the main body and everything fixed to it, in the main body's frame."""
-    total, moment = 0.0, np.zeros(3)
-    poses = {body: (np.eye(3), np.zeros(3))}
-    for index in range(body, model.nbody):
-        if index != body:
-            parent = int(model.body_parentid[index])
-            if parent not in poses or model.body_jntnum[index]:
-                continue
-            turn, place = poses[parent]
-            poses[index] = turn @ _rotation(model.body_quat[index]), place + turn @ model.body_pos[index]
-        turn, place = poses[index]
-        total += float(model.body_mass[index])
-        moment += float(model.body_mass[index]) * (place + turn @ model.body_ipos[index])
-    return moment / total if total > 0.0 else moment
-
-
-def _imu(mujoco: Any, model: Any, body: int, moved: np.ndarray) -> Imu:
-    """Return the pose of the gyroscope's site on the main body, else that of a site named imu, else base_link's
-    origin.
-    """
-    gyros = [s for s in range(model.nsensor) if int(model.sensor_type[s]) == int(mujoco.mjtSensor.mjSENS_GYRO)]
-    sites = [int(model.sensor_objid[s]) for s in gyros]
-    sites += [s for s in range(model.nsite) if "imu" in _name(mujoco, model, "site", s).lower()]
-    for site in sites:
-        if model.site_bodyid[site] == body:
-            return Imu(model.site_pos[site] + moved, _rotation(model.site_quat[site]))
-    return Imu(np.zeros(3), np.eye(3))

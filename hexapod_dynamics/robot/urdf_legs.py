@@ -1,24 +1,38 @@
-"""Finds the legs of a URDF by their structure; other chains on the body (pan heads, arms, masts) become fixed
-parts of it.
+"""A robot of a URDF as gaits expect it: its legs are found by their structure, and their frames and zeros converted.
+
+Other chains on the body (pan heads, arms, masts) become fixed parts of it. Gaits need a coxa that turns about z, and a
+femur and a tibia that turn about -y, with links along x, x and -z at zero (`kinematics.link_lengths`). A URDF may have
+axes of the other sign and any pose at zero: axes and zeros are changed, `servo_direction` and `servo_zero` describe a
+servo that turns in the direction of the URDF's joint, with its centre at the URDF's zero. Masses, centres of mass and
+inertias are those of the same bodies, in other axes.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+import dataclasses
+import math
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.standard_legs import standard_leg, standard_robot
-from hexapod_dynamics.robot.urdf_checks import leg_names
-from hexapod_dynamics.robot.urdf_tree import UrdfPart, all_parts, read_root, read_text, read_tree
+from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_arguments
+from hexapod_dynamics.robot.parts import Joint, Link
+from hexapod_dynamics.robot.urdf_reading import read_robot_tree
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 
 ALIKE = 0.15  # relative difference of lengths up to which legs count as equal
 FEWEST = 3
+NAMES = ("coxa", "femur", "tibia")
+UPRIGHT = 0.02  # [rad] by which axes may deviate from z and from the leg's plane
+ASIDE = 0.003  # [m] by which a joint or the foot may be beside the leg's plane; it is then moved into the plane
+# decimal places of lengths [m] and angles [rad], so that legs of one kind are equal; mounting angles [deg] have two
+# less
+DIGITS = 6
 
 
 def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
@@ -26,17 +40,18 @@ def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
     legs and were fixed.
 
     Legs are the largest group of chains on the body that have a coxa, a femur and a tibia of equal lengths.
-    RobotError if there are fewer than three such chains, with the reasons for the others, and if Robot.from_urdf
-    refuses the URDF.
+    RobotError if there are fewer than three such chains, with the reasons for the others, if Robot.from_urdf
+    refuses the URDF, and if a joint of a leg has no limits, as the servos of gaits have.
     """
-    text = read_text(text_or_path)
-    chains = _chains(text)
-    left_out = {joint: f"{count} moving joints, no leg of three" for joint, count in chains.items() if count != 3}
+    chains = _chains(free_body(read_robot_tree(text_or_path)[1]))
+    left_out = {joint: why for joint, why in chains.items() if why}
     legs: dict[str, Leg] = {}
-    candidates = [joint for joint, count in chains.items() if count == 3]
+    candidates = [joint for joint in chains if joint not in left_out]
     if candidates:
-        robot = _read(text, left_out, candidates)
-        for joint, leg in zip(candidates, robot.legs, strict=True):
+        with warnings.catch_warnings():  # what is read again is named then
+            warnings.simplefilter("ignore", RobotWarning)
+            read = _read(text_or_path, candidates)
+        for joint, leg in zip(candidates, read.legs, strict=True):
             try:
                 legs[joint] = standard_leg(leg)
             except RobotError as error:
@@ -46,46 +61,39 @@ def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
     if len(kind) < FEWEST:
         reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
         raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
-    robot = _read(text, left_out, kind)
+    robot = _read(text_or_path, kind)
+    for joint in (joint for leg in robot.legs for joint in leg.joints):
+        if not math.isfinite(joint.upper - joint.lower):
+            raise RobotError(
+                f"joint {joint.name}: continuous, without limits; a servo has ends: make it "
+                'type="revolute" with <limit lower="-2" upper="2" .../> [rad]'
+            )
     return standard_robot(robot, [standard_leg(leg) for leg in robot.legs], name), left_out
 
 
-def _read(text: str, fixed: dict[str, str], first_joints: list[str]) -> Robot:
-    """Read a URDF with the chains that begin with these joints as legs, those of `fixed` as parts of the body."""
+def _read(text_or_path: Any, first_joints: list[str]) -> Robot:
+    """Read a URDF with the chains that begin with these joints as legs, and all others as parts of the body."""
+    root, base = read_robot_tree(text_or_path)
+    base = free_body(base)
+    for link in rigid_parts(base)[1]:
+        if carried(link[2]).name not in first_joints:
+            for below in link[2].below():
+                carried(below).kind = "fixed"
     names = dict(zip(leg_names(first_joints), first_joints, strict=True))
-    return Robot.from_urdf(_with_fixed(text, list(fixed)), names, keep_frame=True)
+    fields = robot_arguments(base, root.get("name") or "robot", 9.81, names, None, None, None, keep_frame=True)
+    return Robot(**fields)
 
 
-def _on_body(part: UrdfPart) -> Iterator[UrdfPart]:
-    """Yield the moving parts that are attached to a part or to a part fixed to it."""
-    for child in part.children:
-        if child.joint.get("type") == "fixed":
-            yield from _on_body(child)
-        else:
-            yield child
-
-
-def _chains(text: str) -> dict[str, int]:
-    """Return {first joint: number of moving joints, 0 if the chain forks} of the chains on the body."""
-    base = read_tree(read_root(text))
-    all_parts(base)
+def _chains(base: TreeLink) -> dict[str, str]:
+    """Return {first joint: why it is no leg of three joints, empty if it is one} of the chains on the body."""
     found = {}
-    for part in _on_body(base):
-        count, end = 1, list(_on_body(part))
-        while len(end) == 1:
-            count, end = count + 1, list(_on_body(end[0]))
-        found[part.joint.get("name", "")] = 0 if end else count
+    for _, _, link in rigid_parts(base)[1]:
+        count, on = 1, rigid_parts(link)[1]
+        while len(on) == 1:
+            count, on = count + 1, rigid_parts(on[0][2])[1]
+        why = "its chain forks" if on else "" if count == 3 else f"{count} moving joints, no leg of three"
+        found[carried(link).name] = why
     return found
-
-
-def _with_fixed(text: str, first_joints: list[str]) -> str:
-    """Return the text of a URDF in which all joints of these chains are fixed at their zeros."""
-    root = read_root(text)
-    for part in _on_body(read_tree(root)):
-        if part.joint.get("name") in first_joints:
-            for below in all_parts(part):
-                below.joint.set("type", "fixed")
-    return ET.tostring(root, encoding="unicode")
 
 
 def _largest_group(legs: dict[str, Leg]) -> list[str]:
@@ -96,3 +104,114 @@ def _largest_group(legs: dict[str, Leg]) -> list[str]:
         for of_one in lengths.values()
     ]
     return max(groups, key=len, default=[])
+
+
+def standard_leg(leg: Leg) -> Leg:
+    """Return a leg of three joints in the frames that gaits expect.
+
+    Raises RobotError, which names the leg and the deviation: not three revolute joints, a coxa that does not turn
+    about a vertical axis, a femur or tibia that leaves the leg's plane.
+    """
+    where = f"leg {leg.name}"
+    if len(leg.joints) != 3 or any(joint.kind != "revolute" for joint in leg.joints):
+        raise RobotError(f"{where}: {len(leg.joints)} joints; gaits need three that turn: coxa, femur, tibia")
+    up = leg.mount_rotation[2]  # base_link's z in the mount frame at zero
+    axes = [joint.axis for joint in leg.joints]
+    if abs(axes[0] @ up) < math.cos(UPRIGHT):
+        raise RobotError(
+            f"{where}: its first joint turns about {np.round(axes[0], 3).tolist()}, a vertical axis needed"
+        )
+    z = math.copysign(1.0, axes[0] @ up) * axes[0]
+    origins = [joint.origin for joint in leg.joints]
+    points = [*origins, origins[2] + leg.links[2].tip]
+    steps = [end - start for start, end in zip(points, points[1:], strict=False)]
+    flat = axes[1] - (axes[1] @ z) * z
+    if np.linalg.norm(flat) < math.cos(UPRIGHT) or abs(flat @ axes[2]) / np.linalg.norm(flat) < math.cos(UPRIGHT):
+        raise RobotError(f"{where}: its second and third joint need one horizontal axis, as a femur and a tibia have")
+    y = flat / np.linalg.norm(flat)
+    if np.cross(y, z) @ (points[3] - points[0]) < 0.0:
+        y = -y
+    x = np.cross(y, z)
+    turned = np.column_stack([x, y, z])  # mount frame at zero <- the leg's frame in which gaits expect it
+    aside = max(abs(float(step @ y)) for step in steps)
+    if aside > ASIDE:
+        raise RobotError(
+            f"{where}: its links lie {1e3 * aside:.1f} mm beside one another; up to {1e3 * ASIDE:.0f} mm fit"
+        )
+    raised = float(steps[0] @ z)  # height of the femur's joint over the coxa's; the hip is moved to this height
+    lengths = [float(steps[0] @ x), *(math.hypot(step @ x, step @ z) for step in steps[1:])]
+    if min(lengths) <= 0.0:
+        raise RobotError(f"{where}: lengths {np.round(lengths, 4).tolist()} m; all must be above 0")
+    femur, tibia = (math.atan2(step @ z, step @ x) for step in steps[1:])
+    # Angles of the standard joints at the zeros of the URDF, and their senses of rotation.
+    zeros = (0.0, femur, math.remainder(tibia + 0.5 * math.pi - femur, 2.0 * math.pi))
+    senses = (float(np.sign(axes[0] @ z)), -float(np.sign(axes[1] @ y)), -float(np.sign(axes[2] @ y)))
+    pitches = (0.0, femur, femur + zeros[2])
+    directions = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))
+    links, joints, end = [], [], np.zeros(3)
+    for k, (link, joint) in enumerate(zip(leg.links, leg.joints, strict=True)):
+        at_zero = rotation_x_to(directions[k])
+        own = turned @ rotation_about(1, -pitches[k]) @ at_zero  # mount frame <- the link's own axes, URDF at zero
+        com = own.T @ (link.com_in_leg - (raised * z if k == 0 else 0.0))
+        inertia = _rounded(own.T @ link.inertia_in_leg @ own)
+        length = round(lengths[k], DIGITS)
+        links.append(Link(NAMES[k], link.mass, length, np.round(com, DIGITS), inertia, at_zero))
+        joints.append(_joint(joint, leg.name, k, end, senses[k], zeros[k]))
+        end = end + length * np.array(directions[k])
+    mount = leg.mount_rotation @ turned
+    roll, pitch, yaw = np.radians(np.round(np.degrees(roll_pitch_yaw(mount)), DIGITS - 2))
+    return dataclasses.replace(
+        leg,
+        mount_rotation=rotation_rpy(roll, pitch, yaw),
+        mount_position=np.round(leg.mount_position + leg.mount_rotation @ (raised * z), DIGITS),
+        joints=tuple(joints),
+        links=tuple(links),
+        module="leg",
+    )
+
+
+def _joint(joint: Joint, leg: str, k: int, origin: np.ndarray, sense: float, zero: float) -> Joint:
+    zero = round(zero, DIGITS) + 0.0
+    limits = sorted(round(sense * limit + zero, DIGITS) for limit in (joint.lower, joint.upper))
+    axis = np.array([0.0, 0.0, 1.0] if k == 0 else [0.0, -1.0, 0.0])
+    name = joint.name if joint.name.endswith(f"_{leg}") else f"{NAMES[k]}_joint_{leg}"
+    return dataclasses.replace(
+        joint,
+        name=name,
+        axis=axis,
+        origin=origin,
+        lower=limits[0],
+        upper=limits[1],
+        servo_id=k + 1,
+        servo_direction=round(sense),
+        servo_zero=-zero + 0.0,
+    )
+
+
+def _rounded(inertia: np.ndarray) -> np.ndarray:
+    """Return an inertia (3, 3) rounded to the decimal place of the sixth digit of its largest element."""
+    step = 10.0 ** (math.floor(math.log10(np.abs(inertia).max())) - 5)
+    return step * np.round(0.5 * (inertia + inertia.T) / step)
+
+
+def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:
+    """Return a robot with these standard legs, counter-clockwise from the front left one, and base_link in their
+    middle.
+
+    Tripod groups alternate around the body; servos are numbered from 1, leg by leg.
+    """
+    middle = np.round(np.mean([leg.mount_position for leg in legs], axis=0), DIGITS)
+    around = sorted(legs, key=lambda leg: math.atan2(*(leg.mount_position - middle)[[1, 0]]) % (2.0 * math.pi))
+    placed, servo = [], 1
+    for k, leg in enumerate(around):
+        joints = []
+        for joint in leg.joints:
+            joints.append(dataclasses.replace(joint, servo_id=servo))
+            servo += 1
+        place = np.round(leg.mount_position - middle, DIGITS)
+        placed.append(
+            dataclasses.replace(leg, mount_position=place, joints=tuple(joints), tripod_group=1 if k % 2 else 2)
+        )
+    body = dataclasses.replace(robot.body, com=np.round(robot.body.com - middle, DIGITS))
+    imu = dataclasses.replace(robot.imu, position=robot.imu.position - middle)
+    return dataclasses.replace(robot, name=name, body=body, imu=imu, legs=tuple(placed), joint_servos=())

@@ -1,205 +1,225 @@
-"""A robot read from URDF: any body with serial legs.
+"""Reads a URDF as a tree of links (model_tree.py), for robots and for the view.
 
-A link on a fixed joint is merged into its parent. Legs are the chains that are attached to the body: all of them,
-or those that are named by their first joints. base_link is moved to the body's centre of mass, where gaits expect
-it, unless keep_frame is set. Rotor inertias are read from <transmission> elements with Drake's names, times the
-gear ratio squared. A link's x axis is along the link, from its joint to the next one (for the last link: to its
-outermost fixed frame, such as a foot, else through its centre of mass). Contents that a robot cannot have are
-refused or named (urdf_checks.py). Values that URDF does not contain (stiffness of servos, contact, IMU) are
-arguments; by default those of the JetHexa.
+Rotor inertias are read from <transmission> elements with Drake's names, times the gear ratio squared. Calls of xacro,
+repeated names and links that form no tree are refused. `read_tree` reads the structure, poses and shapes, so that the
+view draws a URDF that is no robot, too; `read_robot_tree` also masses, limits, drives and meshes.
 """
 
 from __future__ import annotations
 
-import math
 import os
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import DRAKE, Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.robot.urdf_checks import check_elements, check_legs, leg_names
-from hexapod_dynamics.robot.urdf_tree import (
-    UrdfPart,
-    all_parts,
-    origin_of,
-    read_numbers,
-    read_root,
-    read_text,
-    read_tree,
-)
-from hexapod_dynamics.se3 import combined_inertia, rotation_x_to
+from hexapod_dynamics.robot.model_tree import Shape, TreeJoint, TreeLink, warn
+from hexapod_dynamics.robot.parts import DRAKE
+from hexapod_dynamics.se3 import rotation_rpy
 
-MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-TURN = math.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
-DEEPEST = 100  # most consecutive joints, because the functions that read them are recursive
-MassProperties = tuple[float, np.ndarray, np.ndarray]  # mass, centre of mass, inertia about it
-Branch = tuple[np.ndarray, np.ndarray, UrdfPart]  # rotation, position, moving part
-NOTHING: MassProperties = (0.0, np.zeros(3), np.zeros((3, 3)))
+TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
+XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
+XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
 
-def robot_arguments(
-    text_or_path: str | os.PathLike,
-    legs: Mapping[str, str] | None,
-    servo: Servo | None,
-    contact: Contact | None,
-    imu: Imu | None,
-    gravity: float,
-    keep_frame: bool,
-) -> dict[str, Any]:
-    """Return the fields of the Robot that a URDF text or file describes; see Robot.from_urdf. RobotError."""
-    root = read_root(read_text(text_or_path))
-    check_elements(root)
-    base = read_tree(root)
-    _check_depth(base)
-    inertia, branches, _ = _merged(base)
-    if inertia[0] <= 0:
-        raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
-    origin, com = (np.zeros(3), inertia[1]) if keep_frame else (inertia[1], np.zeros(3))
-    rotors = _rotor_inertias(root)
-    chosen = _choose(legs, branches)
-    limits = [part.joint.find("limit") for _, _, part in chosen.values()]
-    made = tuple(
-        Leg(**_leg(name, pose_r, pose_p - origin, part, 1 + index % 2, rotors))
-        for index, (name, (pose_r, pose_p, part)) in enumerate(chosen.items())
-    )
-    return {
-        "name": root.get("name") or "robot",
-        "gravity": gravity,
-        "body": Body(inertia[0], inertia[2], _box(root, base.name, made), com),
-        "legs": made,
-        "servo": servo or _servo(limits),
-        "contact": contact or Contact(10000.0, 150.0, 50.0),
-        "imu": imu or Imu(np.zeros(3), np.eye(3)),
-    }
+def read_root(text_or_path: Any) -> ET.Element:
+    """Return the element <robot> of a URDF that is given as text or as a path, in any encoding that it declares.
 
-
-def _check_depth(base: UrdfPart) -> None:
-    """Raise RobotError if too many joints follow each other."""
-    for part in all_parts(base):
-        if part.depth > DEEPEST:
-            raise RobotError(
-                f"URDF: link {part.name[:60]} is more than {DEEPEST} joints from the body {base.name[:60]}"
-            )
-
-
-def _merged(part: UrdfPart) -> tuple[MassProperties, list[Branch], list[np.ndarray]]:
-    """Return the mass properties of a link with everything fixed to it, (rotation, position, part) of each moving
-    part on it, and the positions of the frames that are fixed to it.
+    Raises RobotError for what is no URDF, and for calls of xacro.
     """
-    pieces, branches, frames = [_inertial(part.element, part.name)], [], []
-    for child in part.children:
-        rotation, position = origin_of(child.joint)
-        kind = child.joint.get("type")
-        if kind == "fixed":
-            (mass, com, inertia), inner, inner_frames = _merged(child)
-            pieces.append((mass, position + rotation @ com, rotation @ inertia @ rotation.T))
-            branches += [(rotation @ r, position + rotation @ p, moving) for r, p, moving in inner]
-            frames += [position, *(position + rotation @ frame for frame in inner_frames)]
-        elif kind in MOVING:
-            branches.append((rotation, position, child))
-        else:
-            allowed = ", ".join((*MOVING, "fixed"))
-            raise RobotError(f"joint {child.joint.get('name')}: type {kind!r}, allowed are {allowed}")
-    return combined_inertia(pieces), branches, frames
-
-
-def _choose(legs: Mapping[str, str] | None, branches: list[Branch]) -> dict[str, Branch]:
-    """Return the legs by name: the requested ones (name -> first joint), or all, named by the part in which their
-    joints' names differ.
-    """
-    by_joint = {part.joint.get("name", ""): (rotation, position, part) for rotation, position, part in branches}
-    if legs is None:
-        if not by_joint:
-            raise RobotError("URDF: no moving joint is attached to the body, so there are no legs")
-        check_legs({joint: _chain_length(part) for joint, (_, _, part) in by_joint.items()})
-        return dict(zip(leg_names(list(by_joint)), by_joint.values(), strict=True))
-    if not isinstance(legs, Mapping):
-        raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
-    chosen = {}
-    for leg, joint in legs.items():
-        if joint not in by_joint:
-            raise RobotError(f"legs.{leg}: no joint {joint!r} on the body; there are {', '.join(by_joint)}")
-        chosen[leg] = by_joint[joint]
-    left = [joint for joint in by_joint if joint not in set(legs.values())]
-    if left:
-        raise RobotError(
-            f"legs: joints {', '.join(left)} are attached to the body, too, and belong to no leg; name them all, "
-            'or make what is no leg type="fixed": it then belongs to the body'
-        )
-    return chosen
-
-
-def _chain_length(part: UrdfPart) -> int:
-    """Return the largest number of consecutive moving joints from a part on, including its own."""
-    longest = max((_chain_length(child) for child in part.children), default=0)
-    return longest + (part.joint.get("type") in MOVING)
-
-
-def _leg(
-    name: str,
-    rotation: np.ndarray,
-    position: np.ndarray,
-    part: UrdfPart,
-    group: int,
-    rotors: dict[str | None, float],
-) -> dict[str, Any]:
-    joints, links = [], []
-    turn, place = np.eye(3), np.zeros(3)  # mount frame <- the link's own frame at zero
-    while True:
-        (mass, com, inertia), branches, frames = _merged(part)
-        label = part.name
-        if len(branches) > 1:
-            names = ", ".join(child.joint.get("name", "") for _, _, child in branches)
-            raise RobotError(f"leg {name}: link {label} carries {names}; a leg is one chain of single joints")
-        if mass <= 0:
-            raise RobotError(f"leg {name}: link {label} moves and has no mass; give it an inertial element")
-        end = branches[0][1] if branches else _end(com, frames)
-        length = float(np.linalg.norm(end))
-        axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
+    if not isinstance(text_or_path, (str, os.PathLike)):
+        raise RobotError(f"URDF: {text_or_path!r} given, the text of a URDF or the path of a file needed")
+    text: str | bytes = str(text_or_path).strip()
+    if "<" not in str(text):
         try:
-            links.append(Link(_own(label, name), mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
-        except RobotError as error:
-            raise RobotError(f"leg {name}, {label}: {error}") from None
-        joints.append(_joint(part.joint, turn, place, rotors))
-        if not branches:
-            break
-        r, p, part = branches[0]
-        turn, place = turn @ r, place + turn @ p
-    return {
-        "name": name,
-        "mount_rotation": rotation,
-        "mount_position": position,
-        "joints": tuple(joints),
-        "links": tuple(links),
-        "tripod_group": group,
-        "module": "urdf",
-    }
+            text = Path(text_or_path).read_bytes().lstrip(b" \t\r\n")
+        except (OSError, ValueError) as error:  # ValueError: not a path
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise RobotError(f"URDF file {str(text_or_path)[:200]}: cannot be read: {reason}") from None
+    try:
+        root = ET.fromstring(text)
+    except (ET.ParseError, ValueError, LookupError) as error:  # ValueError, LookupError: an encoding that is none
+        found = XACRO_ELEMENT.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        if found:
+            _refuse_xacro(f"<{found[1]}>")
+        remedy = "" if isinstance(text, str) else "; the file must have the encoding that it declares, UTF-8 if none"
+        raise RobotError(f"URDF: not XML: {error}{remedy}") from None
+    namespace = root.tag.removesuffix("robot")
+    if namespace.startswith("{"):  # a default namespace is that of all elements
+        for element in root.iter():
+            if isinstance(element.tag, str):
+                element.tag = element.tag.removeprefix(namespace)
+    if root.tag != "robot":
+        raise RobotError(f"URDF: the root element is <{root.tag[:60]}>, <robot> needed")
+    return root
 
 
-def _end(com: np.ndarray, frames: list[np.ndarray]) -> np.ndarray:
-    """Return the end of a leg's last link: its outermost fixed frame, else the point at twice the distance of its
-    centre of mass.
+def read_tree(root: ET.Element) -> TreeLink:
+    """Return the root link, which no joint carries, with everything attached to it; RobotError if the links form no
+    tree.
     """
-    if frames:
-        farthest = max(frames, key=np.linalg.norm)
-        if np.linalg.norm(farthest) > 1e-9:
-            return farthest
-    return 2.0 * com
+    colours = {m.get("name", ""): _rgba(m) for m in root.findall("material")}
+    links: dict[str, TreeLink] = {}
+    for element in root.findall("link"):
+        link = _link(element, colours)
+        if link.name in links:
+            raise RobotError(f"link {link.name}: there are two of this name")
+        links[link.name] = link
+    for element in root.findall("joint"):
+        name, ends = element.get("name"), []
+        for side in ("parent", "child"):
+            end = element.find(side)
+            at = None if end is None else end.get("link")
+            if at not in links:
+                raise RobotError(f"joint {name}: its {side} link {at!r} is not in the file")
+            ends.append(links[at])
+        parent, child = ends
+        if child.joint is not None:
+            raise RobotError(f"link {child.name}: two joints carry it, {child.joint.name} and {name}")
+        child.joint = _joint(element)
+        parent.children.append(child)
+    roots = [link for link in links.values() if link.joint is None]
+    if len(roots) != 1:
+        names = ", ".join(link.name for link in roots) or "none"
+        raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
+    reached = {id(link) for link in roots[0].below()}
+    left = [link for link in links.values() if id(link) not in reached]
+    if left:
+        joints = ", ".join(link.joint.name for link in left if link.joint)
+        raise RobotError(
+            f"URDF: links {', '.join(link.name for link in left)} are not connected to the body {roots[0].name}: their "
+            f"joints {joints} carry one another"
+        )
+    return roots[0]
 
 
-def _own(link: str, leg: str) -> str:
-    """Return the link's name without that of its leg: tibia_link_LF -> tibia, LF_tibia -> tibia."""
-    if link.startswith(f"{leg}_") and len(link) > len(leg) + 1:
-        link = link[len(leg) + 1 :]
-    for ending in (f"_link_{leg}", f"_{leg}"):
-        if link.endswith(ending) and len(link) > len(ending):
-            link = link[: -len(ending)]
-    return link.replace(".", "_")
+def read_robot_tree(text_or_path: Any) -> tuple[ET.Element, TreeLink]:
+    """Return the element <robot> and the tree of a URDF with masses, limits and drives. Raises RobotError."""
+    root = read_root(text_or_path)
+    _check_elements(root)
+    base = read_tree(root)
+    rotors = _rotor_inertias(root)
+    folder = Path(text_or_path).parent if "<" not in str(text_or_path) else None
+    for link in base.below():
+        _read_inertial(link)
+        _read_meshes(link, folder)
+        if link.joint is not None and link.joint.kind != "fixed":
+            _read_drive(link.joint, rotors.get(link.joint.name, 0.0))
+    return root, base
+
+
+# ---- structure, for robots and the view ------------------------------------------------------------------------------
+
+
+def origin_of(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>, identity and zero without one. Raises
+    RobotError.
+    """
+    origin = None if element is None else element.find("origin")
+    if origin is None:
+        return np.eye(3), np.zeros(3)
+    rpy = read_numbers(origin.get("rpy", "0 0 0"), 3, "origin rpy")
+    return rotation_rpy(*rpy), read_numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz")
+
+
+def read_numbers(text: str | None, count: int, what: str, remedy: str = "") -> np.ndarray:
+    """Return the required count of finite numbers from a text; RobotError names `what` they are, and the remedy."""
+    try:
+        values = np.array([float(word) for word in str(text).split()])
+    except ValueError:
+        values = np.array([np.nan])
+    if values.shape != (count,) or not np.isfinite(values).all():
+        needed = "1 finite number" if count == 1 else f"{count} finite numbers"
+        raise RobotError(f"{what}: {str(text)[:60]!r} given, {needed} needed{remedy}")
+    return values
+
+
+def _joint(element: ET.Element) -> TreeJoint:
+    name, kind, axis = element.get("name", ""), element.get("type", ""), element.find("axis")
+    direction = np.array([1.0, 0.0, 0.0])
+    if axis is not None and kind != "fixed":
+        direction = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
+    return TreeJoint(
+        name, {"continuous": "revolute"}.get(kind, kind), *origin_of(element), axis=direction, element=element
+    )
+
+
+def _link(element: ET.Element, colours: dict[str, tuple[float, ...]]) -> TreeLink:
+    link = TreeLink(element.get("name", ""), element=element)
+    for what, shapes in (("collision", link.collisions), ("visual", link.visuals)):
+        for shaped in element.findall(what):
+            geometry, material = shaped.find("geometry"), shaped.find("material")
+            size = None if geometry is None else _size(geometry, link.name)
+            if size is None:
+                continue
+            colour = colours.get("" if material is None else material.get("name", ""), Shape.rgba)
+            if material is not None and material.find("color") is not None:
+                colour = _rgba(material)
+            shapes.append(Shape(*size, *origin_of(shaped), rgba=colour))
+    return link
+
+
+def _size(geometry: ET.Element, link: str) -> tuple[str, np.ndarray] | None:
+    """Return kind and size of a primitive shape, None for another one."""
+    for kind, keys in (("box", ("size",)), ("cylinder", ("radius", "length")), ("sphere", ("radius",)),
+                       ("capsule", ("radius", "length"))):  # fmt: skip
+        shape = geometry.find(kind)
+        if shape is not None:
+            text = " ".join(shape.get(key, "") for key in keys)
+            return kind, read_numbers(text, 3 if kind == "box" else len(keys), f"link {link}: {kind}")
+    return None
+
+
+def _rgba(material: ET.Element) -> tuple[float, ...]:
+    colour = material.find("color")
+    text = None if colour is None else colour.get("rgba")
+    return tuple(read_numbers(text, 4, "rgba").tolist()) if text else Shape.rgba
+
+
+# ---- what a robot needs ----------------------------------------------------------------------------------------------
+
+
+def _refuse_xacro(what: str) -> NoReturn:
+    raise RobotError(f"URDF: {what} is a call of xacro; run xacro first: xacro robot.urdf.xacro > robot.urdf")
+
+
+def _check_elements(root: ET.Element) -> None:
+    """Raise RobotError for calls of xacro and for joints without a name of their own; warn of reductions."""
+    for element in root.iter():
+        if isinstance(element.tag, str) and "xacro}" in element.tag:
+            _refuse_xacro(f"<xacro:{element.tag.partition('}')[2]}>")
+    for element in root:
+        for inner in element.iter():
+            for value in (*inner.attrib.values(), inner.text or ""):
+                if XACRO_CALL.search(value):
+                    _refuse_xacro(f"{element.tag} {element.get('name')}: {value.strip()!r}")
+    names = [joint.get("name", "") for joint in root.findall("joint")]
+    if "" in names:
+        raise RobotError("joint: one has no name; give each joint a name of its own")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise RobotError(f"joint {name}: there are two of this name; give each joint a name of its own")
+    for transmission in root.findall("transmission"):
+        joint = transmission.find("joint")
+        name = transmission.get("name", "") if joint is None else joint.get("name", "")
+        for reduction in transmission.iter("mechanicalReduction"):
+            if not _is(reduction.text, 1.0):
+                warn(
+                    f"joint {name}: mechanicalReduction {(reduction.text or '').strip()} is not used: torques and "
+                    "rates are the joint's; a motor's rotor is read from drake:rotor_inertia and drake:gear_ratio"
+                )
+
+
+def _is(text: str | None, number: float) -> bool:
+    """Return whether a text is this number."""
+    try:
+        return float(text or "") == number
+    except ValueError:
+        return False
 
 
 def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
@@ -211,59 +231,114 @@ def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
             rotor, gear = (actuator.find(f"{{{DRAKE}}}{name}") for name in ("rotor_inertia", "gear_ratio"))
             if joint is not None and rotor is not None:
                 name = joint.get("name")
-                of_rotor = read_numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
-                ratio = (
-                    1.0 if gear is None else read_numbers(gear.get("value"), 1, f"joint {name}: drake:gear_ratio")[0]
-                )
-                found[name] = float(of_rotor * ratio**2)
+                inertia = read_numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
+                ratio = "1" if gear is None else gear.get("value")
+                found[name] = float(inertia * read_numbers(ratio, 1, f"joint {name}: drake:gear_ratio")[0] ** 2)
     return found
 
 
-def _joint(element: ET.Element, turn: np.ndarray, place: np.ndarray, rotors: dict[str | None, float]) -> Joint:
-    name, kind = element.get("name", ""), element.get("type", "")
-    axis = element.find("axis")
-    direction = np.array([1.0, 0.0, 0.0]) if axis is None else read_numbers(axis.get("xyz"), 3, f"joint {name}: axis")
-    lower, upper = -math.inf, math.inf
-    if kind != "continuous":
-        limit = element.find("limit")
-        if limit is None:
-            raise RobotError(f"joint {name}: a {kind} joint needs a <limit> with lower and upper")
-        lower, upper = (
-            float(read_numbers(limit.get(side, "0"), 1, f"joint {name}: {side}")[0]) for side in ("lower", "upper")
-        )
-        if lower == upper == 0.0:  # exporters write this for a joint without limits
-            lower, upper = -TURN, TURN
-    rotor = rotors.get(name, 0.0)
-    return Joint(name, MOVING[kind], turn @ direction, place, lower, upper, rotor_inertia=rotor)
-
-
-def _servo(limits: list[ET.Element | None]) -> Servo:
-    known = [limit for limit in limits if limit is not None]
-    effort = [float(limit.get("effort", 0)) for limit in known]
-    speed = [float(limit.get("velocity", 0)) for limit in known]
-    return Servo(30.0, 0.3, max(effort, default=0) or 3.43, max(speed, default=0) or 5.82, math.radians(0.24))
-
-
-def _box(root: ET.Element, base: str, legs: tuple[Leg, ...]) -> np.ndarray:
-    """Return the size of the body: its own box, else the extent of its hips."""
-    for kind in ("collision", "visual"):
-        for shape in root.findall(f"link[@name='{base}']/{kind}/geometry/box"):
-            return read_numbers(shape.get("size"), 3, f"link {base}: box")
-    hips = np.array([leg.mount_position for leg in legs])
-    return np.maximum(np.ptp(hips, axis=0), 0.01)
-
-
-def _inertial(element: ET.Element, name: str) -> MassProperties:
-    inertial = element.find("inertial")
+def _read_inertial(link: TreeLink) -> None:
+    inertial = link.element.find("inertial")
     if inertial is None:
-        return NOTHING
+        return
     mass, moments = inertial.find("mass"), inertial.find("inertia")
     if mass is None or moments is None:
-        raise RobotError(f"link {name}: its <inertial> needs <mass> and <inertia>")
-    rotation, com = origin_of(inertial)
-    ixx, iyy, izz, ixy, ixz, iyz = (
-        float(read_numbers(moments.get(key, "0"), 1, f"link {name}: {key}")[0])
+        raise RobotError(f"link {link.name}: its <inertial> needs <mass> and <inertia>")
+    rotation, link.com = origin_of(inertial)
+    xx, yy, zz, xy, xz, yz = (
+        float(read_numbers(moments.get(key, "0"), 1, f"link {link.name}: {key}")[0])
         for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
     )
-    inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    return float(read_numbers(mass.get("value"), 1, f"link {name}: mass")[0]), com, rotation @ inertia @ rotation.T
+    link.inertia = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
+    link.mass = float(read_numbers(mass.get("value"), 1, f"link {link.name}: mass")[0])
+
+
+def _read_drive(joint: TreeJoint, rotor: float) -> None:
+    """Read limits, effort and velocity of a joint that moves, and note what the robot has no place for."""
+    where, limit, mimic = f"joint {joint.name}", joint.element.find("limit"), joint.element.find("mimic")
+    joint.rotor_inertia = rotor
+    if mimic is not None:
+        joint.follows = mimic.get("joint") or "?"
+    if limit is None and joint.element.get("type") in ("revolute", "prismatic"):
+        raise RobotError(f"{where}: a {joint.kind} joint needs a <limit> with lower and upper")
+    if joint.element.get("type") in ("revolute", "prismatic"):
+        lower, upper = (
+            float(read_numbers(limit.get(side, "0"), 1, f"{where}: {side}")[0]) for side in ("lower", "upper")
+        )
+        # exporters write zeros for a joint without limits
+        joint.lower, joint.upper = (-TURN, TURN) if lower == upper == 0.0 else (lower, upper)
+    for key, name, unit in (("effort", "torque_limit", "N m"), ("velocity", "speed_limit", "rad/s")):
+        text = None if limit is None else limit.get(key)
+        if text is None or _is(text, 0.0):  # exporters write zeros for a joint whose limits are not known
+            continue
+        remedy = f' above 0; write {key}="2.5" [{unit}], or leave {key} out for a servo like the JetHexa\'s'
+        value = float(read_numbers(text, 1, f"{where}: {key}", remedy)[0])
+        if value < 0.0:
+            raise RobotError(f"{where}: {key}: {text!r} given, a number needed{remedy}")
+        setattr(joint.drive, name, value)
+    dynamics, safety = joint.element.find("dynamics"), joint.element.find("safety_controller")
+    if dynamics is not None:
+        given = [f"{key} {value}" for key, value in dynamics.attrib.items() if not _is(value, 0.0)]
+        if given:
+            joint.notes.append(
+                f"<dynamics> {' and '.join(given)} not used: joints of the model have no friction; the servo's damping "
+                "is an argument, servo=Servo(...)"
+            )
+    soft = () if safety is None else [f"{k} {v}" for k, v in safety.attrib.items() if k.startswith("soft_")]
+    if soft:
+        joint.notes.append(f"<safety_controller> {', '.join(soft)} not used: the stops are those of <limit>")
+
+
+# ---- meshes ----------------------------------------------------------------------------------------------------------
+
+
+def _read_meshes(link: TreeLink, folder: Path | None) -> None:
+    """Read the vertices of a link's meshes; files that are not there or no STL become `unreadable`."""
+    for what, shapes in (("collision", link.collisions), ("visual", link.visuals)):
+        for shaped in link.element.findall(what):
+            mesh = shaped.find("geometry/mesh")
+            if mesh is None:
+                continue
+            file = mesh.get("filename", "")
+            scale = read_numbers(mesh.get("scale", "1 1 1"), 3, f"link {link.name}: scale of {file}")
+            vertices = _stl_vertices(_mesh_path(file, folder))
+            if vertices is None:
+                link.unreadable.append(f"mesh {file}")
+            else:
+                shapes.append(Shape("mesh", vertices * scale, *origin_of(shaped)))
+
+
+def _mesh_path(name: str, folder: Path | None) -> Path | None:
+    """Return the path of a mesh's file, or None: package:// by the ament index, else beside the URDF."""
+    scheme, _, rest = name.rpartition("://")
+    if scheme == "package":
+        package, _, inside = rest.partition("/")
+        try:
+            from ament_index_python.packages import get_package_share_directory
+
+            return Path(get_package_share_directory(package)) / inside
+        except (ImportError, LookupError, ValueError, OSError):  # no ROS, no such package, no package's name
+            pass
+        # a checkout that is not installed: the URDF lies in a folder of the package
+        return next((p / inside for p in folder.resolve().parents if p.name == package), None) if folder else None
+    if scheme in ("", "file"):
+        return Path(rest) if folder is None else folder / rest
+    return None
+
+
+def _stl_vertices(path: Path | None) -> np.ndarray | None:
+    """Return the vertices (v, 3) of a binary or ASCII STL file; None for anything else."""
+    try:
+        if path is None or path.suffix.lower() != ".stl":
+            return None
+        raw = path.read_bytes()
+        count = int.from_bytes(raw[80:84], "little")
+        if len(raw) == 84 + 50 * count:
+            rows = np.frombuffer(raw, np.uint8, offset=84).reshape(count, 50)[:, 12:48]
+            points = np.frombuffer(rows.tobytes(), "<f4").reshape(-1, 3).astype(float)
+        else:
+            words = re.findall(r"vertex\s+(\S+)\s+(\S+)\s+(\S+)", raw.decode("ascii", "replace"))
+            points = np.array(words, float).reshape(-1, 3)
+    except (OSError, ValueError):  # not there; not numbers
+        return None
+    return points if len(points) and np.isfinite(points).all() else None

@@ -92,8 +92,8 @@ def test_a_head_like_a_leg_and_named_legs_are_read_as_before():
 @pytest.mark.parametrize(
     ("inside", "named"),
     [
-        ('<dynamics damping="0.3" friction="0.1"/>', ("joint hip_L", "damping", "0.3", "friction", "0.1")),
-        ('<dynamics damping="0.3"/>', ("joint hip_L", "damping", "not used")),
+        ('<dynamics damping="0.3" friction="0.1"/>', ("joints hip_L, hip_R", "damping", "0.3", "friction", "0.1")),
+        ('<dynamics damping="0.3"/>', ("joints hip_L, hip_R", "damping", "not used")),
     ],
 )
 def test_what_the_model_has_no_place_for_is_named(inside, named):
@@ -111,6 +111,7 @@ def test_a_mechanical_reduction_is_named_and_what_is_zero_or_one_is_not():
         Robot.from_urdf(text(legs(), motor.format(50)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "leg L, R: nothing says where")
         Robot.from_urdf(text(legs(inside='<dynamics damping="0" friction="0.0"/>'), motor.format(1)))
         Robot.from_urdf(ROBOT.to_urdf())
 

@@ -12,8 +12,7 @@ from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
-from hexapod_dynamics.robot.standard_legs import standard_leg
-from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+from hexapod_dynamics.robot.urdf_legs import robot_of_urdf, standard_leg
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 TEXT = foreign_phantomx()

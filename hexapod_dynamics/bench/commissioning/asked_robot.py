@@ -10,7 +10,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Robot, Servo
-from hexapod_dynamics.robot.standard_legs import NAMES, standard_robot
+from hexapod_dynamics.robot.urdf_legs import NAMES, standard_robot
 from hexapod_dynamics.se3 import rotation_x_to, rotation_z
 
 DIRECTIONS = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))

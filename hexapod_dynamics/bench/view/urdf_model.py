@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot.urdf_tree import UrdfPart, all_parts, origin_of, read_numbers, read_root, read_tree
+from hexapod_dynamics.robot.model_tree import Shape, TreeLink, carried
+from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
 
 Vector = NDArray[np.float64]
 
@@ -78,45 +78,26 @@ class UrdfModel:
 def parse(text: str) -> UrdfModel:
     """Read a URDF of boxes, cylinders and spheres; meshes from files are skipped. HexapodError if it is not a URDF."""
     try:
-        tree = read_root(text)
-        base = read_tree(tree)
-        colours = {m.get("name", ""): _rgba(m) for m in tree.findall("material")}
-        joints = [_joint(part, child) for part in all_parts(base) for child in part.children]
-        meshes = {part.name: _meshes(part.element, colours) for part in all_parts(base)}
-    except (HexapodError, ValueError, TypeError) as error:  # TypeError, ValueError: a number is expected
+        root = read_root(text)
+        links = read_tree(root).below()
+    except HexapodError as error:
         raise HexapodError(f"robot_description cannot be read: {error}") from None
-    return UrdfModel(base.name, joints, meshes, tree.get("name", ""))
+    joints = [_joint(parent.name, child) for parent in links for child in parent.children]
+    return UrdfModel(links[0].name, joints, {link.name: _meshes(link) for link in links}, root.get("name", ""))
 
 
-def _joint(parent: UrdfPart, child: UrdfPart) -> UrdfJoint:
-    element, axis = child.joint, child.joint.find("axis")
-    rotation, position = origin_of(element)
-    kind = {"continuous": "revolute"}.get(element.get("type", ""), element.get("type", ""))
-    return UrdfJoint(
-        element.get("name", ""),
-        kind if kind in ("revolute", "prismatic") else "fixed",
-        parent.name,
-        child.name,
-        Rotation.from_matrix(rotation),
-        position,
-        _vector(axis.get("xyz") if axis is not None else None, (1.0, 0.0, 0.0)),
-    )
+def _joint(parent: str, child: TreeLink) -> UrdfJoint:
+    joint = carried(child)
+    kind = joint.kind if joint.kind in ("revolute", "prismatic") else "fixed"
+    rotation = Rotation.from_matrix(joint.rotation)
+    return UrdfJoint(joint.name, kind, parent, child.name, rotation, joint.position, joint.axis)
 
 
-def _meshes(link: ET.Element, colours: dict[str, tuple[float, ...]]) -> list[UrdfMesh]:
+def _meshes(link: TreeLink) -> list[UrdfMesh]:
     parts: dict[tuple[float, ...], list[tuple[Vector, NDArray[np.int64]]]] = {}
-    for visual in link.findall("visual"):
-        geometry, material = visual.find("geometry"), visual.find("material")
-        shape = _shape(geometry) if geometry is not None else None
-        if shape is None:
-            continue
-        rgba: tuple[float, ...] = (0.6, 0.6, 0.6, 1.0)
-        if material is not None:
-            rgba = (
-                _rgba(material) if material.find("color") is not None else colours.get(material.get("name", ""), rgba)
-            )
-        rotation, position = origin_of(visual)
-        parts.setdefault(rgba, []).append((shape[0] @ rotation.T + position, shape[1]))
+    for shape in link.visuals:
+        vertices, faces = _triangles(shape)
+        parts.setdefault(shape.rgba, []).append((vertices @ shape.rotation.T + shape.position, faces))
     return [_joined(pieces, rgba) for rgba, pieces in parts.items()]
 
 
@@ -131,26 +112,15 @@ def _joined(pieces: Sequence[tuple[Vector, NDArray[np.int64]]], rgba: tuple[floa
     return UrdfMesh(np.concatenate([v for v, _ in pieces]), np.concatenate(faces), rgba)
 
 
-def _shape(geometry: ET.Element) -> tuple[Vector, NDArray[np.int64]] | None:
+def _triangles(shape: Shape) -> tuple[Vector, NDArray[np.int64]]:
+    """Return vertices (v, 3) [m] and faces (f, 3) of a shape in its own axes."""
     import trimesh  # comes with viser
 
-    box, cylinder, sphere = (geometry.find(kind) for kind in ("box", "cylinder", "sphere"))
-    if box is not None:
-        mesh = trimesh.creation.box(extents=_vector(box.get("size"), (0.1, 0.1, 0.1)))
-    elif cylinder is not None:
-        radius, height = float(cylinder.get("radius", "0.01")), float(cylinder.get("length", "0.1"))
-        mesh = trimesh.creation.cylinder(radius=radius, height=height, sections=20)
-    elif sphere is not None:
-        mesh = trimesh.creation.icosphere(radius=float(sphere.get("radius", "0.01")), subdivisions=2)
+    if shape.kind == "box":
+        mesh = trimesh.creation.box(extents=shape.size)
+    elif shape.kind == "sphere":
+        mesh = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=2)
     else:
-        return None
+        make = trimesh.creation.capsule if shape.kind == "capsule" else trimesh.creation.cylinder
+        mesh = make(radius=shape.size[0], height=shape.size[1], **({} if shape.kind == "capsule" else {"sections": 20}))
     return np.asarray(mesh.vertices, float), np.asarray(mesh.faces, np.int64)
-
-
-def _vector(text: str | None, default: tuple[float, ...]) -> Vector:
-    return read_numbers(text, len(default), "URDF") if text else np.array(default)
-
-
-def _rgba(material: ET.Element) -> tuple[float, ...]:
-    colour = material.find("color")
-    return tuple(_vector(colour.get("rgba") if colour is not None else None, (0.6, 0.6, 0.6, 1.0)).tolist())

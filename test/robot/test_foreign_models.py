@@ -1,0 +1,304 @@
+"""Other people's MJCF and URDF files are read right, refused, or named; MuJoCo and geometry are the truth."""
+
+import math
+import struct
+import warnings
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import RobotError, RobotWarning
+from hexapod_dynamics.robot import Robot, Servo
+from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+
+mujoco = pytest.importorskip("mujoco")
+YAWS = {"LF": 45, "LM": 90, "LR": 135, "RR": -135, "RM": -90, "RF": -45}
+JOINTS = [f"{kind}_{leg}" for leg in YAWS for kind in ("yaw", "lift", "knee")]
+
+
+def place(yaw):
+    return 0.12 * math.cos(math.radians(yaw)), 0.12 * math.sin(math.radians(yaw))
+
+
+# ---- MJCF ------------------------------------------------------------------------------------------------------------
+
+
+def mjcf_leg(name, yaw, joint=("", "", ""), end='<site name="foot_{n}" pos="0 0 -.12"/>'):
+    x, y = place(yaw)
+    return f"""<body name="{name}_c" pos="{x} {y} 0" euler="0 0 {yaw}">
+      <joint name="yaw_{name}" axis="0 0 1" range="-60 60" {joint[0]}/>
+      <geom type="capsule" fromto="0 0 0 .05 0 0" size=".01" mass=".06"/>
+      <body name="{name}_f" pos=".05 0 0"><joint name="lift_{name}" axis="0 -1 0" range="-80 80" {joint[1]}/>
+        <geom type="capsule" fromto="0 0 0 .08 0 0" size=".01" mass=".07"/>
+        <body name="{name}_t" pos=".08 0 0"><joint name="knee_{name}" axis="0 -1 0" range="-80 80" {joint[2]}/>
+          <geom type="capsule" fromto="0 0 0 0 0 -.112" size=".008" mass=".05"/>{end.format(n=name)}
+    </body></body></body>"""
+
+
+def mjcf(actuator='<position joint="{j}" kp="20" forcerange="-2 2"/>', defaults='damping=".3"', extra="", **leg):
+    actuators = actuator if actuator.count("{j}") == 0 else "".join(actuator.format(j=joint) for joint in JOINTS)
+    legs = "".join(mjcf_leg(name, yaw, **leg) for name, yaw in YAWS.items())
+    return f"""<mujoco model="other"><compiler angle="degree"/><default><joint {defaults}/></default>
+      <worldbody><body name="trunk" pos="0 0 .2"><freejoint/><geom type="box" size=".1 .07 .03" mass="1.2"/>{legs}
+      </body></worldbody><actuator>{actuators}</actuator>{extra}</mujoco>"""
+
+
+@pytest.mark.parametrize("refs", [("", "", ""), ("", 'ref="10"', 'ref="-30"'), ('ref="45"', "", 'ref="70"')])
+def test_feet_and_gravity_torques_are_mujocos_with_any_ref(refs):
+    text = mjcf(joint=refs)
+    compiled = mujoco.MjModel.from_xml_string(text)
+    state, robot = mujoco.MjData(compiled), Robot.from_mjcf(text, keep_frame=True)
+    model, q = WholeBodyModel(robot), np.random.default_rng(1).uniform(-0.5, 0.5, 18)
+    state.qpos[:7] = 0, 0, 0, 1, 0, 0, 0
+    for name, angle in zip(robot.joint_names, q, strict=True):
+        state.qpos[compiled.joint(name).qposadr[0]] = angle
+    mujoco.mj_forward(compiled, state)
+    poses = model.link_poses(np.eye(3), np.zeros(3), q)
+    for leg in robot.legs:
+        turn, start = poses[f"{leg.name}.{leg.links[-1].name}"]
+        foot = start + turn @ [leg.links[-1].length, 0.0, 0.0]
+        np.testing.assert_allclose(foot, state.site(f"foot_{leg.name}").xpos, atol=1e-12)
+    order = [compiled.joint(name).dofadr[0] for name in robot.joint_names]
+    gravity = model.gravity_force(np.eye(3), q)[6:]
+    np.testing.assert_allclose(gravity, state.qfrc_bias[order], atol=1e-12)
+
+
+@pytest.mark.parametrize("gear, kv, outer", [(1.0, 0.3, 0.0), (3.0, 0.1, 0.2), (-2.0, 0.0, 0.5)])
+@pytest.mark.parametrize("where", ["forcerange", "actuatorfrcrange"])
+def test_the_servo_is_what_mujoco_does_at_the_joint(gear, kv, outer, where):
+    force = 'forcerange="-2 2"' if where == "forcerange" else ""
+    defaults = f'damping="{outer}"' + ('actuatorfrcrange="-1.5 1.5"' if not force else "")
+    text = mjcf(f'<position joint="{{j}}" kp="20" kv="{kv}" gear="{gear}" {force}/>', defaults.replace('"act', '" act'))
+    servo = Robot.from_mjcf(text).servo
+    compiled = mujoco.MjModel.from_xml_string(text)
+    state, dof = mujoco.MjData(compiled), compiled.joint("lift_LF").dofadr[0]
+
+    def torque(setpoint, rate):
+        mujoco.mj_resetData(compiled, state)
+        state.ctrl[JOINTS.index("lift_LF")] = gear * setpoint
+        state.qvel[dof] = rate
+        mujoco.mj_forward(compiled, state)
+        return state.qfrc_actuator[dof] + state.qfrc_passive[dof]
+
+    small = 1e-4
+    assert torque(small, 0.0) == pytest.approx(servo.stiffness * small)
+    assert torque(0.0, small) == pytest.approx(-servo.damping * small)
+    assert torque(50.0, 0.0) == pytest.approx(servo.torque_limit)
+    reached = torque(math.radians(80.0), servo.speed_limit)  # of a set-point half the range of most joints ahead
+    assert reached == pytest.approx(0.0, abs=1e-6 * servo.stiffness)
+
+
+@pytest.mark.parametrize(
+    ("actuator", "named"),
+    [
+        ('<motor joint="{j}" gear="2" forcerange="-1 1"/>', "yaw_LF, .*torque motor.*give servo"),
+        ('<velocity joint="{j}" kv="5" forcerange="-2 2"/>', "yaw_LF.*velocity servo.*give servo"),
+        ('<intvelocity joint="{j}" kp="20" actrange="-1 1" forcerange="-2 2"/>', "yaw_LF.*integrates.*give servo"),
+        ('<general joint="{j}" gainprm="20" biastype="affine" biasprm="0 -10 0" forcerange="-2 2"/>', "_LF.*gain 20"),
+        ('<damper joint="{j}" kv="5" ctrlrange="0 1" forcerange="-2 2"/>', "yaw_LF.*give servo"),
+        ('<position joint="{j}" kp="20"/>', "yaw_LF.*force limit.*actuatorfrcrange.*give servo"),
+        ('<position joint="{j}" kp="20" forcerange="-2 2"/><velocity joint="{j}" kv="1"/>', "yaw_LF.*one position"),
+        ('<position joint="yaw_LF" kp="20" forcerange="-2 2"/>', "lift_LF.*no actuator"),
+    ],
+)  # fmt: skip
+def test_actuators_that_are_no_position_servos_are_refused_with_their_joints(actuator, named):
+    with pytest.raises(RobotError, match=named):
+        Robot.from_mjcf(mjcf(actuator))
+    servo = Servo(20.0, 0.3, 2.0, 6.0, 0.004)
+    assert Robot.from_mjcf(mjcf(actuator), servo=servo).servo is servo
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"defaults": 'damping=".3" stiffness="4"'}, "joints yaw_LF, lift_LF.*stiffness 4"),
+        ({"defaults": 'damping=".3" frictionloss=".1"'}, "joints yaw_LF, lift_LF.*frictionloss 0.1"),
+        ({"joint": ('stiffness="2"', "", "")}, "joints yaw_LF, yaw_LM.*stiffness 2"),
+        ({"actuator": '<position joint="{j}" kp="20" forcerange="-1 2"/>'}, "forces? .*smallest"),
+        ({"actuator": '<position joint="{j}" kp="20" timeconst=".1" forcerange="-2 2"/>'}, "filter of 0.1 s"),
+        ({"actuator": '<position joint="{j}" kp="20" ctrlrange="-.5 .5" forcerange="-2 2"/>'}, "-0.5 and 0.5"),
+        ({"actuator": "".join(f'<position joint="{j}" kp="20" forcerange="-{1 + (j != "knee_RM")} 2"/>'
+                              for j in JOINTS)}, "joints knee_RM: torque limit 1 N m, others up to 2"),
+        ({"actuator": "".join(f'<position joint="{j}" kp="{20 - 5 * (j == "lift_LR")}" forcerange="-2 2"/>'
+                              for j in JOINTS)}, "joints lift_LR: stiffness 15 N m/rad, others up to 20"),
+        ({"extra": '<tendon><fixed name="spring" stiffness="3"><joint joint="yaw_LF" coef="1"/></fixed></tendon>'},
+         "tendon spring"),
+    ],
+)  # fmt: skip
+def test_what_the_robot_has_no_place_for_is_named(change, named):
+    with pytest.warns(RobotWarning, match=named):
+        Robot.from_mjcf(mjcf(**change))
+
+
+@pytest.mark.parametrize(
+    ("equality", "named"),
+    [
+        ('<joint joint1="knee_LM" joint2="lift_LM" polycoef="0 -1 0 0 0"/>', "knee_LM: it follows joint lift_LM"),
+        ('<joint joint1="knee_LM"/>', "knee_LM: it follows joint none, it is held"),
+        ('<connect name="rod" body1="LF_t" body2="LM_t" anchor="0 0 0"/>', "rod.*connect"),
+        ('<weld body1="LF_t" body2="LM_t"/>', "weld"),
+    ],
+)
+def test_coupled_joints_and_closed_chains_are_refused_by_name(equality, named):
+    with pytest.raises(RobotError, match=named):
+        Robot.from_mjcf(mjcf(extra=f"<equality>{equality}</equality>"))
+    off = equality.replace("/>", ' active="false"/>')
+    assert len(Robot.from_mjcf(mjcf(extra=f"<equality>{off}</equality>")).legs) == 6
+
+
+def test_an_ordinary_model_is_read_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RobotWarning)
+        robot = Robot.from_mjcf(mjcf())
+    assert robot.legs[0].links[-1].length == pytest.approx(0.12)
+
+
+# ---- URDF ------------------------------------------------------------------------------------------------------------
+
+FOOT = '<link name="foot_{n}"/>' + (
+    '<joint name="foot_joint_{n}" type="fixed"><parent link="t_{n}"/><child link="foot_{n}"/>'
+    '<origin xyz="0 0 -.12"/></joint>'
+)
+LIMIT = '<limit lower="-1.2" upper="1.2" effort="2" velocity="6"/>'
+
+
+def inertial(mass, xyz):
+    return (
+        f'<inertial><origin xyz="{xyz}"/><mass value="{mass}"/>'
+        '<inertia ixx="2e-5" iyy="3e-5" izz="3.5e-5" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+
+
+def urdf_leg(n, yaw, limits, kinds, tibia, end):
+    x, y = place(yaw)
+    text = "".join(
+        f'<link name="{k}_{n}">{inertial(0.06, xyz)}{tibia if k == "t" else ""}</link>'
+        for k, xyz in (("c", ".02 0 0"), ("f", ".04 0 0"), ("t", "0 0 -.045"))
+    )
+    rows = (("c", "base_link", f"{x} {y} 0", math.radians(yaw), "0 0 1"), ("f", f"c_{n}", ".05 0 0", 0, "0 1 0"),
+            ("t", f"f_{n}", ".08 0 0", 0, "0 1 0"))  # fmt: skip
+    for (kind, above, at, turned, axis), limit, moves in zip(rows, limits, kinds, strict=True):
+        text += (
+            f'<joint name="j_{kind}_{n}" type="{moves}"><parent link="{above}"/><child link="{kind}_{n}"/>'
+            f'<origin xyz="{at}" rpy="0 0 {turned}"/><axis xyz="{axis}"/>{limit}</joint>'
+        )
+    return text + end.format(n=n)
+
+
+def urdf(limits=(LIMIT,) * 3, kinds=("revolute",) * 3, tibia="", end=FOOT, head="", declaration=""):
+    legs = "".join(urdf_leg(n, yaw, limits, kinds, tibia, end) for n, yaw in YAWS.items())
+    body = f'<link name="base_link">{inertial(1.2, "0 0 .01")}</link>'
+    return f'{declaration}<robot name="own">{head}{body}{legs}</robot>'
+
+
+def shape(geometry, origin="", what="collision"):
+    return f"<{what}><origin {origin}/><geometry>{geometry}</geometry></{what}>"
+
+
+BALL = shape('<sphere radius=".008"/>', 'xyz="0 0 -.112"')
+ROD = shape('<cylinder radius=".01" length=".12"/>', 'xyz="0 0 -.06"')
+ON_FOOT = FOOT.replace("-.12", "-.1").replace(
+    '<link name="foot_{n}"/>', '<link name="foot_{n}">' + shape('<sphere radius=".02"/>') + "</link>"
+)
+
+
+@pytest.mark.parametrize(
+    ("tibia", "end"),
+    [
+        ("", FOOT),
+        (shape('<box size=".02 .02 .12"/>', 'xyz="0 0 -.06"') + BALL, ""),
+        (shape('<box size=".12 .02 .02"/>', 'xyz="0 0 -.06" rpy="0 1.5707963267948966 0"'), ""),
+        (ROD, ""),
+        (ROD.replace("collision", "visual"), ""),
+        (shape('<capsule radius=".01" length=".1"/>', 'xyz="0 0 -.06"'), ""),
+        (shape('<cylinder radius=".02" length=".01"/>', 'xyz="0 0 -.1" rpy="1.5707963267948966 0 0"'), ""),  # a wheel
+        (BALL, FOOT.replace("-.12", "-.03")),  # a frame that is no foot
+        ("", ON_FOOT),
+    ],
+)
+def test_a_foot_that_is_only_a_shape_gives_the_reach(tibia, end):
+    for robot in (Robot.from_urdf(urdf(tibia=tibia, end=end)), robot_of_urdf(urdf(tibia=tibia, end=end), "own")[0]):
+        assert [leg.links[2].length for leg in robot.legs] == pytest.approx([0.12] * 6, abs=1e-9)
+
+
+def test_the_vertices_of_a_mesh_give_the_reach(tmp_path):
+    corners = np.array([[0, 0, 0], [10, 0, 0], [0, 0, -120]], float)
+    raw = bytes(80) + struct.pack("<I", 1) + struct.pack("<12f", 0, 0, 1, *corners.ravel()) + bytes(2)
+    (tmp_path / "tibia.stl").write_bytes(raw)
+    words = "".join(f"vertex {x} {y} {z}\n" for x, y, z in corners)
+    (tmp_path / "words.STL").write_text(
+        f"solid t\nfacet normal 0 0 1\nouter loop\n{words}endloop\nendfacet\nendsolid t\n"
+    )
+    for name in ("tibia.stl", "words.STL"):
+        mesh = shape(f'<mesh filename="{name}" scale=".001 .001 .001"/>')
+        (tmp_path / "own.urdf").write_text(urdf(tibia=mesh, end=""))
+        assert Robot.from_urdf(tmp_path / "own.urdf").legs[0].links[2].length == pytest.approx(0.12)
+    for tibia in (shape('<mesh filename="package://nowhere/tibia.dae"/>'), ""):
+        with pytest.warns(RobotWarning, match="leg LF, LM, .*nothing says where the last link ends"):
+            Robot.from_urdf(urdf(tibia=tibia, end=""))
+
+
+def test_the_weakest_joint_counts_and_is_named():
+    weak = LIMIT.replace('effort="2"', 'effort="1"')
+    for limits, torque, named in (
+        ((weak, LIMIT, LIMIT), 1.0, "joints j_c_LF, .*torque limit 1 N m, others up to 2"),
+        ((LIMIT, LIMIT, weak), 1.0, "joints j_t_LF, .*torque limit 1 N m, others up to 2"),
+        ((LIMIT, LIMIT.replace('velocity="6"', 'velocity="3"'), LIMIT), 2.0, "j_f_LF, .*speed limit 3 rad/s"),
+    ):
+        with pytest.warns(RobotWarning, match=named):
+            robot = Robot.from_urdf(urdf(limits))
+        assert robot.servo.torque_limit == torque
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RobotWarning)
+        assert Robot.from_urdf(urdf()).servo.torque_limit == 2.0
+        zero = LIMIT.replace('effort="2"', 'effort="0"')  # an exporter's word for unknown
+        assert Robot.from_urdf(urdf((zero, LIMIT, LIMIT))).servo.torque_limit == 2.0
+
+
+@pytest.mark.parametrize(
+    ("limit", "named"),
+    [
+        (LIMIT.replace('"2"', '""'), "joint j_c_LF: effort: ''.*write effort="),
+        (LIMIT.replace('"6"', '" "'), "joint j_c_LF: velocity: ' '.*write velocity="),
+        (LIMIT.replace('"2"', '"inf"'), "joint j_c_LF: effort: 'inf'.*write effort="),
+        (LIMIT.replace('"2"', '"-1"'), "joint j_c_LF: effort: '-1'.*write effort="),
+        (LIMIT.replace('"2"', '"2 Nm"'), "joint j_c_LF: effort: '2 Nm'.*write effort="),
+        (LIMIT.replace('"-1.2"', '""'), "joint j_c_LF: lower: ''"),
+    ],
+)
+def test_a_limit_that_is_no_number_is_refused_with_its_joint_and_the_remedy(limit, named):
+    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
+        with pytest.raises(RobotError, match=named) as refusal:
+            read(urdf((limit, LIMIT, LIMIT)))
+        assert "\n" not in str(refusal.value)
+
+
+def test_continuous_joints_of_a_new_robot_and_other_kinds_are_named_with_the_remedy():
+    with pytest.raises(RobotError, match='joint j_c_LF: continuous.*type="revolute" with <limit'):
+        robot_of_urdf(urdf(kinds=("continuous", "revolute", "revolute")), "own")
+    with pytest.raises(RobotError, match="joint j_t_LF: type 'planar'"):
+        Robot.from_urdf(urdf(kinds=("revolute", "revolute", "planar")))
+    with pytest.raises(RobotError, match="j_t_LF: type 'floating'"):
+        Robot.from_urdf(urdf(kinds=("revolute", "revolute", "floating")))
+
+
+def test_a_body_that_floats_on_a_link_world_is_the_body():
+    world = (
+        '<link name="world"/><joint name="free" type="floating"><parent link="world"/><child link="base_link"/>'
+        '<origin xyz="0 0 .2"/></joint>'
+    )
+    floating, plain = urdf(head=world), urdf()
+    assert Robot.from_urdf(floating) == Robot.from_urdf(plain)
+    assert robot_of_urdf(floating, "own")[0] == robot_of_urdf(plain, "own")[0]
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8", "windows-1252"])
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, encoding):
+    path = tmp_path / "own.urdf"
+    path.write_bytes(urdf(declaration=f'<?xml version="1.0" encoding="{encoding}"?><!-- Füße -->').encode(encoding))
+    assert Robot.from_urdf(path) == Robot.from_urdf(urdf())
+    assert len(robot_of_urdf(path, "own")[0].legs) == 6
+    path.write_bytes(urdf(declaration='<?xml version="1.0" encoding="utf-8"?><!-- Füße -->').encode("iso-8859-1"))
+    with pytest.raises(RobotError, match="the encoding that it declares"):
+        Robot.from_urdf(path)
