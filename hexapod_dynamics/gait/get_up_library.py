@@ -26,7 +26,7 @@ from hexapod_dynamics.gait.get_up_manoeuvre import (
     corner_legs,
     other_side,
 )
-from hexapod_dynamics.gait.packaged import file_beside, packaged_file
+from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.robot import Robot
@@ -154,24 +154,18 @@ class GetUpLibrary:
         Path(path).write_text(text, encoding="utf-8")
 
 
-def get_up_path(robot: Robot) -> Path | None:
-    """Return the path of the package's library for a Robot; None if there is none."""
-    return packaged_file(f"get_up_{robot.name}.yaml")
-
-
-def find_get_up_library(robot: Robot, robot_file: str | os.PathLike[str] = "") -> GetUpLibrary:
+def find_get_up_library(robot: Robot) -> GetUpLibrary:
     """Return the library `get_up_NAME.yaml` beside the robot's own file, else that of the package, else an empty one.
 
     If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
-    RobotWarning.
+    RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
     """
-    beside = file_beside(f"get_up_{robot.name}.yaml", robot_file)
-    if beside is not None:
-        return GetUpLibrary.load(robot, beside)
-    path = get_up_path(robot)
+    path, own = file_of(robot, "get_up")
     try:
         return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
     except HexapodError as error:
+        if own:
+            raise
         warnings.warn(f"{error}; none of these manoeuvres is used", RobotWarning, stacklevel=2)
         return GetUpLibrary(robot)
 

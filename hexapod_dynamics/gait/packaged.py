@@ -1,17 +1,28 @@
-"""Finds files of plans and manoeuvres beside a robot's own file, or in the package's folder `config`, both in a
-checkout and in an installation.
+"""Finds the files that belong to a robot, plans_NAME.yaml and get_up_NAME.yaml: beside its own file, else in the
+package's folder `config`, both in a checkout and in an installation. Nodes and scripts find the same ones.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
 
 
-def file_beside(name: str, robot_file: str | os.PathLike[str]) -> Path | None:
-    """Return the path of a file in the folder of a robot's own file; None if it is not there, or `robot_file` empty."""
-    path = Path(robot_file).resolve().parent / name
-    return path if str(robot_file) and path.is_file() else None
+def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
+    """Return the path of KIND_NAME.yaml of a robot, None if there is none, and whether it is beside the robot's file.
+
+    One beside the robot's file is meant for it, so whoever reads it raises if it is another robot's; a packaged one has
+    only the same name.
+    """
+    name = f"{kind}_{robot.name}.yaml"
+    beside = None if robot.file is None else robot.file.resolve().parent / name
+    if beside is not None and beside.is_file():
+        return beside, True
+    return packaged_file(name), False
 
 
 def packaged_file(name: str) -> Path | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
-from hexapod_dynamics.gait.packaged import file_beside, packaged_file
+from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
@@ -24,33 +23,25 @@ from hexapod_dynamics.robot import Morphology, Robot
 USABLE = 0.88
 
 
-def plans_path(robot: Robot) -> Path | None:
-    """Return the path of the package's library of plans for a Robot; None if there is none."""
-    return packaged_file(f"plans_{robot.name}.yaml")
-
-
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return the given library, or read it from a path; for None, return that of the package, empty if there is
-    none for the robot.
+    """Return the given library, or read it from a path; for None, return plans_NAME.yaml beside the robot's own file,
+    else that of the package, empty if there is none for the robot.
 
     If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
-    RobotWarning.
+    RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
     """
     if isinstance(plans, PlanLibrary):
         return plans
     if plans is not None:
         return PlanLibrary.load(robot, plans)
-    path = plans_path(robot)
+    path, own = file_of(robot, "plans")
     try:
         return PlanLibrary(robot) if path is None else PlanLibrary.load(robot, path)
     except HexapodError as error:
+        if own:
+            raise
         warnings.warn(f"{error}; none of these plans is used", RobotWarning, stacklevel=4)
         return PlanLibrary(robot)
-
-
-def plans_beside(robot: Robot, robot_file: str | os.PathLike[str]) -> Path | None:
-    """Return the path of the robot's plans in the folder of its own file (plans_NAME.yaml); None if there are none."""
-    return file_beside(f"plans_{robot.name}.yaml", robot_file)
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:

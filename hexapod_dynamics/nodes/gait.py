@@ -18,13 +18,11 @@ from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.brace import Brace
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING
 from hexapod_dynamics.gait.joint_trial import JointTrial
-from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.get_up import GetUpControl
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
-from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import joint_template
@@ -70,8 +68,6 @@ class GaitNode(GuardedNode):
         self.robot = load_robot(self)
         kind = declare(self, GAIT)
         values = declare_all(self, SETTINGS)
-        beside = plans_beside(self.robot, self.get_parameter(ROBOT.name).value)
-        values["plans"] = values["plans"] or ("" if beside is None else str(beside))
         self.period = declare_command_rate(self)
         commands = declare_all(self, COMMANDS)
         self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]

@@ -13,7 +13,6 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
 from hexapod_dynamics.gait.get_up_state import ANNOUNCES, GetUpSettings, Phase, Sensed
-from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.parameters.gait import GET_UP
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.malformed import subscribe
@@ -36,7 +35,7 @@ class GetUpControl:
         self._automatic = values["get_up"] == AUTOMATIC
         self._get_up = GetUp(
             node.robot,
-            find_get_up_library(node.robot, node.get_parameter(ROBOT.name).value),
+            find_get_up_library(node.robot),
             GetUpSettings(speed=values["get_up_speed"]),
             period,
         )

@@ -11,7 +11,8 @@ import hashlib
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +46,8 @@ class Robot:
     contact: Contact
     imu: Imu
     joint_servos: tuple[JointServo, ...] = ()
+    # The file that `load` has read: its plans and manoeuvres lie beside it (gait/packaged.py); a changed robot has none.
+    file: ClassVar[Path | None] = None
 
     def __post_init__(self) -> None:
         check_number(self.gravity, "gravity", "m/s^2")
@@ -80,7 +83,9 @@ class Robot:
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
         robot() returns the Robot (robot/geometry.py). Load only programs that you trust.
         """
-        return load_robot(path, cls)
+        robot = load_robot(path, cls)
+        object.__setattr__(robot, "file", Path(path))
+        return robot
 
     @classmethod
     def jethexa(cls) -> Robot:

@@ -194,8 +194,8 @@ class _Reader:
                 drive = Drive(problem=f"{names} on it, where one position servo is needed; {GIVE}")
             self.joints[joint].drive = drive
         known = [speed for speed in speeds if speed is not None]
-        for joint in self.joints.values():
-            joint.drive.speed_limit = float(np.median(known)) if known else None
+        for driven in self.joints.values():
+            driven.drive.speed_limit = float(np.median(known)) if known else None
 
     def _drive(self, joint: int, actuator: int) -> tuple[Drive, float | None]:
         """Return what an actuator does to a joint, and the greatest speed that it gives, None if it is no servo.

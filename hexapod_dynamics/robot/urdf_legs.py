@@ -62,10 +62,10 @@ def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
         reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
         raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
     robot = _read(text_or_path, kind)
-    for joint in (joint for leg in robot.legs for joint in leg.joints):
-        if not math.isfinite(joint.upper - joint.lower):
+    for one in (joint for leg in robot.legs for joint in leg.joints):
+        if not math.isfinite(one.upper - one.lower):
             raise RobotError(
-                f"joint {joint.name}: continuous, without limits; a servo has ends: make it "
+                f"joint {one.name}: continuous, without limits; a servo has ends: make it "
                 'type="revolute" with <limit lower="-2" upper="2" .../> [rad]'
             )
     return standard_robot(robot, [standard_leg(leg) for leg in robot.legs], name), left_out

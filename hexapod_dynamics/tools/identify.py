@@ -85,7 +85,7 @@ def _identify(given: argparse.Namespace) -> int:
         named = dataclasses.replace(result.robot, name=given.out.stem)
         given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
         print(given.out)
-        take_over_plans(robot, given.robot or "", given.out)
+        take_over_plans(robot, given.out)
     picture = given.report or (given.out.with_suffix(".png") if given.out is not None else None)
     if picture is not None:
         draw_report(robot, result, picture)
@@ -93,15 +93,15 @@ def _identify(given: argparse.Namespace) -> int:
     return 0
 
 
-def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> None:
+def take_over_plans(robot: Robot, identified: Path) -> None:
     """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
     from hexapod_dynamics.gait.get_up_library import find_get_up_library
-    from hexapod_dynamics.gait.plan_choice import find_library, plans_beside
+    from hexapod_dynamics.gait.plan_choice import find_library
     from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
 
     own = Robot.load(identified)
     try:
-        library = find_library(robot, plans_beside(robot, robot_file))
+        library = find_library(robot, None)
         plans, left = transferred_plans(library, own)
     except HexapodError as error:
         print(f"no plans are taken over: {error}")
@@ -115,7 +115,7 @@ def take_over_plans(robot: Robot, robot_file: str | Path, identified: Path) -> N
             print(f"  none without {', without '.join(' '.join(lost) for lost in left)}")
             print(f"  plans of its own: `ros2 run hexapod_dynamics plan --robot {identified} --out {path}`")
     try:
-        manoeuvres = find_get_up_library(robot, robot_file)
+        manoeuvres = find_get_up_library(robot)
         if not list(manoeuvres):
             return
         found = transferred_manoeuvres(manoeuvres, own)

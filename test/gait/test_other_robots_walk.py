@@ -1,5 +1,6 @@
 """Robots with other legs: their plans by the same search, a missing plan made while the robot sits."""
 
+import dataclasses
 import time
 from pathlib import Path
 
@@ -10,11 +11,14 @@ import yaml
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.plan_choice import plans_beside
+from hexapod_dynamics.gait.packaged import file_of
+from hexapod_dynamics.gait.plan_choice import find_library
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.making import make_plan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.tools import plan as tool
 
@@ -111,9 +115,24 @@ def test_plans_of_the_package_are_not_used_for_a_robot_of_that_name_that_was_edi
     robot = Robot.load(file)
     with pytest.warns(RobotWarning, match="the plans are of another robot"):
         assert AdaptiveGait().bind(robot).doing == "standing"  # a tripod needs none
-    assert plans_beside(robot, file) is None
+    assert file_of(robot, "plans") == (ROBOTS.parents[1] / "config" / "plans_phantomx.yaml", False)
     PlanLibrary(robot).save(tmp_path / "plans_phantomx.yaml")
-    assert plans_beside(robot, file) == tmp_path / "plans_phantomx.yaml" and plans_beside(robot, "") is None
+    assert file_of(robot, "plans") == (tmp_path / "plans_phantomx.yaml", True)
+
+
+def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path):
+    hexapod = Robot.jethexa()
+    mine = dataclasses.replace(hexapod, name="labhex", body=dataclasses.replace(hexapod.body, mass=1.4))
+    file = tmp_path / "labhex.yaml"
+    file.write_text(robot_yaml(mine), encoding="utf-8")
+    robot = Robot.load(file)
+    transferred_plans(find_library(hexapod, None), robot)[0].save(tmp_path / "plans_labhex.yaml")
+    gait = AdaptiveGait().bind(Robot.load(file), Morphology.whole(robot).without("RM", "LM"))
+    assert gait.plan is not None and gait.doing != "sitting"
+    assert not len(find_library(dataclasses.replace(robot, gravity=9.8), None))  # a changed robot has no file
+    file.write_text(robot_yaml(dataclasses.replace(mine, gravity=9.8)), encoding="utf-8")
+    with pytest.raises(HexapodError, match="another robot"):
+        AdaptiveGait().bind(Robot.load(file))
 
 
 def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():

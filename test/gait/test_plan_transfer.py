@@ -14,6 +14,7 @@ from hexapod_dynamics.gait.planning.making import demands
 from hexapod_dynamics.gait.planning.search import Search
 from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import MujocoSimulator
 
 ROBOT = Robot.jethexa()
@@ -92,11 +93,14 @@ def test_another_shape_and_a_robot_that_is_too_heavy_are_refused_with_the_reason
 
 
 def test_manoeuvres_beside_a_robots_file_are_its_own_and_those_of_other_numbers_are_not(tmp_path):
-    robot = other_masses()
-    assert not list(find_get_up_library(robot, tmp_path / "mine.yaml"))
+    file = tmp_path / "mine.yaml"
+    file.write_text(robot_yaml(other_masses()), encoding="utf-8")
+    robot = Robot.load(file)
+    assert not list(find_get_up_library(robot))
     transferred_manoeuvres(find_get_up_library(ROBOT), robot).save(tmp_path / "get_up_mine.yaml")
-    assert find_get_up_library(robot, tmp_path / "mine.yaml").manoeuvres(["RM"])
+    assert find_get_up_library(robot).manoeuvres(["RM"])
+    file.write_text(robot_yaml(other_masses(seed=1)), encoding="utf-8")
     with pytest.raises(HexapodError, match="another robot"):
-        find_get_up_library(other_masses(seed=1), tmp_path / "mine.yaml")
+        find_get_up_library(Robot.load(file))
     with pytest.warns(RobotWarning, match="none of these manoeuvres is used"):
         assert not list(find_get_up_library(dataclasses.replace(robot, name="jethexa")))

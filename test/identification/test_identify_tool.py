@@ -12,9 +12,9 @@ from hexapod_dynamics.bench.identification.bag import read_bag
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
-from hexapod_dynamics.gait.plan_choice import plans_beside
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.loading import jethexa_path
 from hexapod_dynamics.tools import identify
 
 ROBOT = Robot.jethexa()
@@ -107,19 +107,20 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     legs = (dataclasses.replace(ROBOT.legs[0], links=links), *ROBOT.legs[1:])
     mine, file = dataclasses.replace(ROBOT, name="mine", legs=legs), tmp_path / "mine.yaml"
     file.write_text(robot_yaml(mine, ""), encoding="utf-8")
-    identify.take_over_plans(ROBOT, "", file)
+    identify.take_over_plans(ROBOT, file)
     said, robot = capsys.readouterr().out, Robot.load(file)
     assert "50 of 50 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
-    assert find_get_up_library(robot, file).manoeuvres(["LF", "RR"])
-    gait = AdaptiveGait(plans=plans_beside(robot, file)).bind(robot, Morphology.whole(robot).without("RM", "LM"))
+    assert find_get_up_library(robot).manoeuvres(["LF", "RR"])
+    gait = AdaptiveGait().bind(robot, Morphology.whole(robot).without("RM", "LM"))
     assert gait.plan is not None and len(gait.plan.legs) == 4
     for lost in itertools.chain(*(itertools.combinations(ROBOT.leg_names, count) for count in (1, 2, 3))):
         gait.set_morphology(Morphology.whole(robot).without(*lost))
         assert gait.plan is not None and not set(lost) & set(gait.plan.legs)
     heavy = dataclasses.replace(mine, body=dataclasses.replace(mine.body, mass=3.0 * mine.body.mass))
     file.write_text(robot_yaml(heavy, ""), encoding="utf-8")
-    identify.take_over_plans(ROBOT, "", file)
+    identify.take_over_plans(ROBOT, file)
     assert "does not get up" in capsys.readouterr().out
     (tmp_path / "plans_jethexa.yaml").write_text("format: 7\n", encoding="utf-8")  # beside the file it begins with
-    identify.take_over_plans(ROBOT, tmp_path / "jethexa.yaml", file)
+    (tmp_path / "jethexa.yaml").write_bytes(jethexa_path().read_bytes())
+    identify.take_over_plans(Robot.load(tmp_path / "jethexa.yaml"), file)
     assert "no plans are taken over: gait plans" in capsys.readouterr().out
