@@ -21,7 +21,19 @@ from pathlib import Path
 
 import numpy as np
 
-REPLIES = {2: "<HH", 8: "<HH", 14: "<B", 19: "<b", 21: "<HH", 23: "<HH", 25: "<B", 26: "<B", 27: "<H", 28: "<h", 32: "<B"}
+REPLIES = {
+    2: "<HH",
+    8: "<HH",
+    14: "<B",
+    19: "<b",
+    21: "<HH",
+    23: "<HH",
+    25: "<B",
+    26: "<B",
+    27: "<H",
+    28: "<h",
+    32: "<B",
+}
 READS = set(REPLIES)
 
 
@@ -37,7 +49,7 @@ def find(*places: str):
 
 
 class Line:
-    """A pty with servos of our own: they answer reads from a table. `fault` spoils the answers: late, checksum, mute."""
+    """A pty with servos of our own: they answer reads from a table, which `fault` spoils: checksum, garbage, mute."""
 
     def __init__(self) -> None:
         self.master, self._slave = os.openpty()
@@ -81,8 +93,17 @@ class Line:
         if command not in READS or self.fault == "mute":
             return
         value = {
-            2: (500, 20), 8: (500, 20), 14: (servo,), 19: (3,), 21: (0, 1000), 23: (9000, 12600), 25: (85,),
-            26: (30,), 27: (11800,), 28: (500 + servo,), 32: (self.torque.get(servo, 1),),
+            2: (500, 20),
+            8: (500, 20),
+            14: (servo,),
+            19: (3,),
+            21: (0, 1000),
+            23: (9000, 12600),
+            25: (85,),
+            26: (30,),
+            27: (11800,),
+            28: (500 + servo,),
+            32: (self.torque.get(servo, 1),),
         }[command]
         import struct
 
@@ -122,7 +143,14 @@ def interface_record() -> dict:
     servos.open()
     note("open")
     for quantity in (
-        "position", "target", "loaded", "voltage", "temperature", "voltage_limits", "temperature_limit", "deviation",
+        "position",
+        "target",
+        "loaded",
+        "voltage",
+        "temperature",
+        "voltage_limits",
+        "temperature_limit",
+        "deviation",
     ):
         for index in (0, 7, 17):
             note(f"read {quantity} {index}", servos.read(index, quantity))

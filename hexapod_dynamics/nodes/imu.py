@@ -15,7 +15,7 @@ from hexapod_dynamics.drivers.board.imu_relay import SOCKET, RelayedImu
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
 from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
-from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.drivers.imu.subscribed_imu import SubscribedImu
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
@@ -79,12 +79,8 @@ class ImuNode(GuardedNode):
                 f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson_options.md, 3)"
             )
         self._stamps = StampConverter()
-        self._sample_delay = settings.delay if self.source == "mpu6050" else 0.0
-        raw, data = self._message(settings), self._message(settings)
-        raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        level = self._orientation_variance = self._orientation_stddev**2
-        data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
-        self._raw, self._data = Template(raw, _fill_motion, MOTION), Template(data, _fill_data, MOTION + ATTITUDE)
+        self._settings, self._orientation_variance = settings, self._orientation_stddev**2
+        self._set_noise(MPU6050)
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
@@ -137,11 +133,20 @@ class ImuNode(GuardedNode):
         self._time_constant, self._calibrate_level = values["accel_time_constant"], values["calibrate_level"]
         return settings
 
-    def _message(self, settings):
+    def _set_noise(self, chip):
+        """Set covariances and delay to those of the chip that was found."""
+        self._chip, level = chip, self._orientation_variance
+        self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0
+        raw, data = self._message(), self._message()
+        raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
+        data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
+        self._raw, self._data = Template(raw, _fill_motion, MOTION), Template(data, _fill_data, MOTION + ATTITUDE)
+
+    def _message(self):
         message = Imu()
         message.header.frame_id = self.frame
-        gyro = self._gyro_stddev**2 or settings.gyro_variance
-        accel = self._accel_stddev**2 or settings.accel_variance
+        gyro = self._gyro_stddev**2 or self._chip.gyro_variance(self._settings.dlpf)
+        accel = self._accel_stddev**2 or self._chip.accel_variance(self._settings.dlpf)
         message.angular_velocity_covariance = [gyro, 0.0, 0.0, 0.0, gyro, 0.0, 0.0, 0.0, gyro]
         message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
         return message
@@ -172,6 +177,8 @@ class ImuNode(GuardedNode):
                 raise
 
     def _take(self, sample, now):
+        if self.reader.health.chip is not self._chip:
+            self._set_noise(self.reader.health.chip)
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
         if self._raw_wanted(now):
             self._send_raw(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))

@@ -26,7 +26,6 @@ from hexapod_dynamics.errors import DeviceError
 _GYRO_LSB = [lsb / math.radians(1.0) for lsb in chip.GYRO_RANGES.values()]  # per rad/s
 _ACCEL_LSB = [lsb / chip.STANDARD_GRAVITY for lsb in chip.ACCEL_RANGES.values()]  # per m/s^2
 _ADDRESS, _CLOCK = 0x68, 100e3  # on the I2C bus; speed of this bus [Hz]
-_TEMPERATURE_UNIT, _TEMPERATURE_ZERO = 340.0, 36.53
 
 
 class VirtualMpu6050:
@@ -80,7 +79,7 @@ class VirtualMpu6050:
         axes.
         """
         with self.lock:
-            bands = chip.FILTERS[min(self._registers[chip.CONFIG] & 7, 6)]
+            bands = self._bands()
             interval = 0.0 if math.isnan(self._motion_time) else max(0.0, t - self._motion_time)
             self._force[:], self._rate[:], self._motion_time = force, rate, t
             for part, band, value in ((slice(0, 3), bands[0], self._force), (slice(3, 6), bands[1], self._rate)):
@@ -103,6 +102,16 @@ class VirtualMpu6050:
             elif register < 128 and register != chip.WHO_AM_I and not 0x3A <= register <= 0x60:
                 self._registers[register] = 0 if register == chip.SIGNAL_PATH_RESET else value
 
+    @property
+    def _kind(self) -> chip.Chip:
+        return chip.CHIPS.get(self.identity, chip.MPU6050)
+
+    def _bands(self) -> tuple[float, float]:
+        """Bands [Hz] of accelerometer and gyro, as their filters are set."""
+        setting = min(self._registers[chip.CONFIG] & 7, 6)
+        own = min(self._registers[chip.ACCEL_CONFIG_2] & 7, 6) if self._kind.own_filter else setting
+        return self._kind.accel_bands[own], self._kind.gyro_filters[setting][0]
+
     def _sample(self, t: float) -> None:
         if self._registers[chip.PWR_MGMT_1] & chip.SLEEP:
             return
@@ -117,13 +126,14 @@ class VirtualMpu6050:
         self._drift_time = t
         gyro_lsb = _GYRO_LSB[self._registers[chip.GYRO_CONFIG] >> 3 & 3]
         accel_lsb = _ACCEL_LSB[self._registers[chip.ACCEL_CONFIG] >> 3 & 3]
-        bands = chip.FILTERS[dlpf]
+        bands, kind = self._bands(), self._kind
         noise = self._random.standard_normal(6) * self.noise
-        noise[:3] *= chip.ACCEL_NOISE * math.sqrt(1.57 * bands[0])
-        noise[3:] *= chip.GYRO_NOISE * math.sqrt(1.57 * bands[1])
+        noise[:3] *= kind.accel_noise * math.sqrt(1.57 * bands[0])
+        noise[3:] *= kind.gyro_noise * math.sqrt(1.57 * bands[1])
         accel = self._filtered[:3] + self.accel_bias + self.shake + noise[:3]
         gyro = self._filtered[3:] + self.gyro_bias + noise[3:]
-        counts = [*(accel * accel_lsb), (self._temperature - _TEMPERATURE_ZERO) * _TEMPERATURE_UNIT, *(gyro * gyro_lsb)]
+        unit, zero = kind.temperature
+        counts = [*(accel * accel_lsb), (self._temperature - zero) * unit, *(gyro * gyro_lsb)]
         clipped = np.clip(np.floor(np.array(counts) + 0.5), -32768, 32767).astype(int)
         self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = chip.BURST.pack(*clipped.tolist())
 

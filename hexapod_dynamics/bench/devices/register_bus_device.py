@@ -26,7 +26,7 @@ _TURN = 2.0 * math.pi
 class VirtualModel:
     """Registers of a simulated model: addresses and sizes; counts and speeds in physical units.
 
-    current [A per count], None if the model has no such register; load: whether a register of the load exists.
+    limits: what the memory holds at the start, the limit of the temperature first. current: None without the register.
     """
 
     number: int
@@ -46,6 +46,7 @@ class VirtualModel:
     sync_read: bool = True
     current: tuple[int, int] | None = None
     sign_bit: bool = False
+    hardware_error: int | None = None
 
 
 MODELS = {
@@ -62,7 +63,7 @@ MODELS = {
         position=(36, 2),
         voltage=(42, 1),
         temperature=43,
-        limits=((11, 1, 70), (12, 1, 90), (13, 1, 140)),
+        limits=((11, 1, 70), (12, 1, 90), (13, 1, 140), (8, 2, 1023)),
         voltage_errors=(9.0, 14.0),
         sync_read=False,
     ),
@@ -79,9 +80,10 @@ MODELS = {
         position=(132, 4),
         voltage=(144, 2),
         temperature=146,
-        limits=((31, 1, 70), (32, 2, 140), (34, 2, 35)),
+        limits=((31, 1, 70), (32, 2, 140), (34, 2, 35), (11, 1, 3)),
         voltage_errors=(3.5, 14.0),
         current=(126, 2),
+        hardware_error=70,
     ),
     "sts3215": VirtualModel(
         number=777,
@@ -127,7 +129,8 @@ def _crc16(data: bytes) -> int:
 class RegisterBusDevice(SerialDevice):
     """Servos of one model on a pty; link, session: as in SerialDevice.
 
-    on_write(servo id, address, data, time): called in the device's thread for each write that a servo obeys.
+    on_write(servo id, address, data, time): called in the device's thread for each write that a servo obeys. memory:
+    the registers of each servo. errors: bits that a servo reports, by its index.
     """
 
     def __init__(
@@ -143,13 +146,16 @@ class RegisterBusDevice(SerialDevice):
         self.servos, self.model, self.on_write = servos, MODELS[model], on_write
         self._heard = bytearray()
         self._spoken_until = 0.0
-        self._memory = [bytearray(256) for _ in range(len(servos))]
+        self.errors: dict[int, int] = {}
+        self.memory = [bytearray(256) for _ in range(len(servos))]
         with servos.lock:
             servos.vin_limits[:] = [round(1000.0 * limit) for limit in self.model.voltage_errors]
             servos.temp_limit[:] = next(v for _, _, v in self.model.limits)
-        for i, memory in enumerate(self._memory):
+        for i, memory in enumerate(self.memory):
             for address, size, value in self.model.limits:
                 memory[address : address + size] = value.to_bytes(size, "little")
+            if self.model.current is not None:
+                self._put(i, self.model.current, 12)
             self._put(i, (self.model.model, 2), self.model.number)
             self._put(i, self.model.goal, self._count(servos.shaft(i)))
 
@@ -280,7 +286,7 @@ class RegisterBusDevice(SerialDevice):
     def _error(self, i: int) -> int:
         volts, (low, high) = float(self.servos.voltage[i]), self.model.voltage_errors
         hot = self.servos.temperature[i] > self.servos.temp_limit[i]
-        return (0 if low <= volts <= high else 0x01) | (0x04 if hot else 0)
+        return (0 if low <= volts <= high else 0x01) | (0x04 if hot else 0) | self.errors.get(i, 0)
 
     # Registers -------------------------------------------------------------------------------------------------------
 
@@ -291,7 +297,7 @@ class RegisterBusDevice(SerialDevice):
         address, size = register
         if self.model.sign_bit and value < 0:
             value = -value | 1 << (8 * size - 1)
-        self._memory[i][address : address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+        self.memory[i][address : address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
 
     def _registers(self, address: int, size: int, i: int) -> bytes:
         model, servos = self.model, self.servos
@@ -299,12 +305,12 @@ class RegisterBusDevice(SerialDevice):
         self._put(i, model.voltage, round(10.0 * float(servos.voltage[i])))
         self._put(i, (model.temperature, 1), round(float(servos.temperature[i])))
         self._put(i, (model.torque, 1), int(servos.holding()[i]))
-        if model.current is not None:
-            self._put(i, model.current, 12)
-        return bytes(self._memory[i][address : address + size])
+        if model.hardware_error is not None:
+            self._put(i, (model.hardware_error, 1), self._error(i))
+        return bytes(self.memory[i][address : address + size])
 
     def _store(self, i: int, address: int, data: bytes, when: float) -> None:
-        model, memory = self.model, self._memory[i]
+        model, memory = self.model, self.memory[i]
         memory[address : address + len(data)] = data
         touched = range(address, address + len(data))
         if model.torque in touched:
@@ -326,7 +332,7 @@ class RegisterBusDevice(SerialDevice):
 
     def _number(self, i: int, register: tuple[int, int]) -> int:
         address, size = register
-        value = int.from_bytes(self._memory[i][address : address + size], "little")
+        value = int.from_bytes(self.memory[i][address : address + size], "little")
         if self.model.sign_bit and value >> (8 * size - 1):
             return -(value & (1 << (8 * size - 1)) - 1)
         return value - (1 << 8 * size) if size == 4 and value >> 31 else value

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus, open_bus
-from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, Sample, UnexpectedAnswer
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Chip, Mpu6050, Mpu6050Settings, Sample, UnexpectedAnswer
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
@@ -37,6 +37,7 @@ class ImuHealth:
     late: int = 0  # skipped periods, because the bus or the computer was too slow
     longest_gap: float = 0.0  # [s] between two samples
     priority: str = ""  # of the reader's thread: what the kernel has permitted
+    chip: Chip = MPU6050  # that was found at the last start-up
     errors: dict[str, int] = field(default_factory=dict)
 
 
@@ -103,7 +104,7 @@ class ImuReader:
             return None
         self._failures = self._attempts = self._same = 0
         self._next_verify = time.monotonic() + _VERIFY_INTERVAL
-        self.health.connected, self.health.warning = True, sensor.warning
+        self.health.connected, self.health.warning, self.health.chip = True, sensor.warning, sensor.chip
         self.health.starts += 1
         return sensor
 

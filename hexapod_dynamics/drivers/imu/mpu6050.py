@@ -1,7 +1,10 @@
-"""InvenSense MPU6050 on an I2C bus with the calls of smbus2: start-up with read-back, 14-byte bursts, SI units.
+"""InvenSense MPU6050 and its relatives on an I2C bus with the calls of smbus2: start-up with read-back, 14-byte bursts,
+SI units.
 
 Values are in the chip's axes, as the device reports them: specific force [m/s^2] (+g upward at rest), angular velocity
-[rad/s], temperature [deg C]. Registers and figures: MPU-6000/6050 register map 4.2 and product specification 3.4.
+[rad/s], temperature [deg C]. Registers and figures: MPU-6000/6050 register map 4.2 and product specification 3.4;
+register maps and specifications of MPU-6500, MPU-9250, MPU-9255, ICM-20602, ICM-20608 and ICM-20689, which have the
+same registers, and one more (ACCEL_CONFIG_2) for the low-pass filter of the accelerometer.
 """
 
 from __future__ import annotations
@@ -10,35 +13,76 @@ import math
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hexapod_dynamics.drivers.imu.i2c_bus import I2cBus
 from hexapod_dynamics.errors import DeviceError
 
 STANDARD_GRAVITY = 9.80665
-SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG = 0x19, 0x1A, 0x1B, 0x1C
+SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG, ACCEL_CONFIG_2 = 0x19, 0x1A, 0x1B, 0x1C, 0x1D
 ACCEL_XOUT_H, SIGNAL_PATH_RESET, PWR_MGMT_1, WHO_AM_I = 0x3B, 0x68, 0x6B, 0x75
 SLEEP, DEVICE_RESET, CLOCK_PLL_GYRO_X = 0x40, 0x80, 0x01
 BURST = struct.Struct(">7h")  # accel xyz, temperature, gyro xyz from ACCEL_XOUT_H
 GYRO_RANGES = {250: 131.0, 500: 65.5, 1000: 32.8, 2000: 16.4}  # deg/s -> LSB per deg/s
 ACCEL_RANGES = {2: 16384.0, 4: 8192.0, 8: 4096.0, 16: 2048.0}  # g -> LSB per g
-# DLPF setting: accelerometer band [Hz], gyro band [Hz], gyro delay [s]
-FILTERS = {
-    0: (260, 256, 0.98e-3),
-    1: (184, 188, 1.9e-3),
-    2: (94, 98, 2.8e-3),
-    3: (44, 42, 4.8e-3),
-    4: (21, 20, 8.3e-3),
-    5: (10, 10, 13.4e-3),
-    6: (5, 5, 18.6e-3),
-}
-GYRO_NOISE = math.radians(0.005)  # [rad/s/sqrt(Hz)]
-ACCEL_NOISE = 400e-6 * STANDARD_GRAVITY  # [m/s^2/sqrt(Hz)]
-GENUINE = 0x68
-MPU6500_CLASS = (0x70, 0x71, 0x73)  # with another temperature formula and a separate accelerometer filter
-CLONES = (0x98, 0x72, *MPU6500_CLASS)
 _NOISE_BAND = 1.57  # equivalent noise band of a first-order filter
+GENUINE = 0x68  # WHO_AM_I of an MPU6050
+
+
+@dataclass(frozen=True)
+class Chip:
+    """What differs among the relatives: bands [Hz] and noise densities.
+
+    accel_bands: of the accelerometer, gyro_filters: (band [Hz], delay [s]) of the gyro, each for the filter settings 0
+    to 6. own_filter: the accelerometer's filter is set by ACCEL_CONFIG_2. accel_noise [m/s^2/sqrt(Hz)], gyro_noise
+    [rad/s/sqrt(Hz)]. temperature: (counts per deg C, deg C at zero).
+    """
+
+    name: str
+    accel_bands: tuple[float, ...]
+    gyro_filters: tuple[tuple[float, float], ...]
+    own_filter: bool
+    accel_noise: float
+    gyro_noise: float
+    temperature: tuple[float, float]
+
+    def gyro_variance(self, dlpf: int) -> float:
+        """Datasheet noise variance [(rad/s)^2] in the band of a filter setting."""
+        return self.gyro_noise**2 * _NOISE_BAND * self.gyro_filters[dlpf][0]
+
+    def accel_variance(self, dlpf: int) -> float:
+        """Datasheet noise variance [(m/s^2)^2] in the band of a filter setting."""
+        return self.accel_noise**2 * _NOISE_BAND * self.accel_bands[dlpf]
+
+    def delay(self, dlpf: int) -> float:
+        """Delay [s] of the gyro's low-pass filter."""
+        return self.gyro_filters[dlpf][1]
+
+
+_GYRO_6050 = (256, 0.98e-3), (188, 1.9e-3), (98, 2.8e-3), (42, 4.8e-3), (20, 8.3e-3), (10, 13.4e-3), (5, 18.6e-3)
+_GYRO_6500 = (250, 0.97e-3), (184, 2.9e-3), (92, 3.9e-3), (41, 5.9e-3), (20, 9.9e-3), (10, 17.85e-3), (5, 33.48e-3)
+_ACCEL_9250 = 218.1, 218.1, 99.0, 44.8, 21.2, 10.2, 5.1
+_MICRO_G, _DEGREE = 1e-6 * STANDARD_GRAVITY, math.radians(1.0)
+MPU6050 = Chip(
+    "MPU6050", (260, 184, 94, 44, 21, 10, 5), _GYRO_6050, False, 400 * _MICRO_G, 0.005 * _DEGREE, (340.0, 36.53)
+)
+MPU6500 = Chip(
+    "MPU6500", (460, 184, 92, 41, 20, 10, 5), _GYRO_6500, True, 300 * _MICRO_G, 0.01 * _DEGREE, (333.87, 21.0)
+)
+_ICM = Chip("ICM-20689", _ACCEL_9250, _GYRO_6500, True, 150 * _MICRO_G, 0.006 * _DEGREE, (326.8, 25.0))
+CHIPS = {
+    GENUINE: MPU6050,
+    0x72: replace(MPU6050, name="a clone of the MPU6050"),
+    0x70: MPU6500,
+    0x71: replace(MPU6500, name="MPU9250", accel_bands=_ACCEL_9250),
+    0x73: replace(MPU6500, name="MPU9255", accel_bands=_ACCEL_9250),
+    0x74: replace(MPU6500, name="MPU6515"),
+    0x98: _ICM,
+    0x12: replace(_ICM, name="ICM-20602", accel_noise=100 * _MICRO_G, gyro_noise=0.004 * _DEGREE),
+    0xAF: replace(_ICM, name="ICM-20608-G", accel_noise=250 * _MICRO_G, gyro_noise=0.008 * _DEGREE),
+    0xAE: replace(_ICM, name="ICM-20608-D", accel_noise=250 * _MICRO_G, gyro_noise=0.008 * _DEGREE),
+}
 
 
 class UnexpectedAnswer(OSError):
@@ -77,7 +121,7 @@ class Mpu6050Settings:
             ("address", (0x68, 0x69)),
             ("accel_range", tuple(ACCEL_RANGES)),
             ("gyro_range", tuple(GYRO_RANGES)),
-            ("dlpf", tuple(FILTERS)),
+            ("dlpf", tuple(range(7))),
         ):
             if getattr(self, name) not in allowed:
                 raise DeviceError(f"IMU {name} {getattr(self, name)}: allowed is {', '.join(map(str, allowed))}")
@@ -92,22 +136,17 @@ class Mpu6050Settings:
 
     @property
     def gyro_variance(self) -> float:
-        """Datasheet noise variance [(rad/s)^2] in the filter's band."""
-        return GYRO_NOISE**2 * _NOISE_BAND * FILTERS[self.dlpf][1]
+        """Noise variance [(rad/s)^2] of an MPU6050's gyro; other chips: `Chip.gyro_variance`."""
+        return MPU6050.gyro_variance(self.dlpf)
 
     @property
     def accel_variance(self) -> float:
-        """Datasheet noise variance [(m/s^2)^2] in the filter's band."""
-        return ACCEL_NOISE**2 * _NOISE_BAND * FILTERS[self.dlpf][0]
-
-    @property
-    def delay(self) -> float:
-        """Delay of the chip's low-pass filter [s]."""
-        return FILTERS[self.dlpf][2]
+        """Noise variance [(m/s^2)^2] of an MPU6050's accelerometer; other chips: `Chip.accel_variance`."""
+        return MPU6050.accel_variance(self.dlpf)
 
     @property
     def registers(self) -> dict[int, int]:
-        """Registers and values written at start-up, in this order; they must read back."""
+        """Registers and values written to every chip at start-up, in this order; they must read back."""
         return {
             PWR_MGMT_1: CLOCK_PLL_GYRO_X,
             CONFIG: self.dlpf,
@@ -125,6 +164,7 @@ class Mpu6050:
     ) -> None:
         self.settings = settings or Mpu6050Settings()
         self.identity: int | None = None
+        self.chip = MPU6050
         self._bus, self._sleep, self._address = bus, sleep, self.settings.address
         self._accel_unit = STANDARD_GRAVITY / ACCEL_RANGES[self.settings.accel_range]
         self._gyro_unit = math.radians(1.0) / GYRO_RANGES[self.settings.gyro_range]
@@ -139,16 +179,29 @@ class Mpu6050:
         self.identity = self._bus.read_byte_data(self._address, WHO_AM_I)
         if self.identity in (0x00, 0xFF):
             raise UnexpectedAnswer(5, f"WHO_AM_I reads 0x{self.identity:02x}: nothing drives the data line")
-        for register, value in self.settings.registers.items():
+        self.chip = CHIPS.get(self.identity) or self._tell_filter()
+        for register, value in self.registers.items():
             write(self._address, register, value)
         self.verify()
+
+    @property
+    def registers(self) -> dict[int, int]:
+        """Registers and values that this chip gets; they must read back."""
+        own = {ACCEL_CONFIG_2: self.settings.dlpf} if self.chip.own_filter else {}
+        return self.settings.registers | own
+
+    def _tell_filter(self) -> Chip:
+        """Return how to set up an unknown chip: whether the accelerometer's own filter can be set is tried."""
+        self._bus.write_byte_data(self._address, ACCEL_CONFIG_2, self.settings.dlpf or 7)
+        own = self._bus.read_byte_data(self._address, ACCEL_CONFIG_2) == (self.settings.dlpf or 7)
+        return replace(MPU6500 if own else MPU6050, name="an unknown chip")
 
     def verify(self) -> None:
         """Compare the registers with what was written; raises UnexpectedAnswer after a brown-out or a bad write.
 
         A failed exchange raises another OSError.
         """
-        for register, value in self.settings.registers.items():
+        for register, value in self.registers.items():
             found = self._bus.read_byte_data(self._address, register)
             if found != value:
                 what = "asleep after a brown-out" if register == PWR_MGMT_1 and found & SLEEP else "not what was set"
@@ -163,7 +216,7 @@ class Mpu6050:
             raise UnexpectedAnswer(5, f"{len(data)} bytes instead of {BURST.size}")
         ax, ay, az, t, gx, gy, gz = BURST.unpack(data)
         a, g = self._accel_unit, self._gyro_unit
-        temperature = t / 333.87 + 21.0 if self.identity in MPU6500_CLASS else t / 340.0 + 36.53
+        temperature = t / self.chip.temperature[0] + self.chip.temperature[1]
         clipped = max(ax, ay, az, gx, gy, gz) == 32767 or min(ax, ay, az, gx, gy, gz) == -32768
         return Sample((ax * a, ay * a, az * a), (gx * g, gy * g, gz * g), temperature, clipped, data)
 
@@ -172,5 +225,6 @@ class Mpu6050:
         """A warning if the chip is not a genuine MPU6050, else empty."""
         if self.identity in (None, GENUINE):
             return ""
-        kind = "a known clone or relative" if self.identity in CLONES else "an unknown chip"
-        return f"WHO_AM_I is 0x{self.identity:02x}, {kind} of the MPU6050 (0x68): accepted, check its scale factors"
+        known = self.identity in CHIPS
+        kind = f"a known clone or relative of the MPU6050 ({self.chip.name})" if known else "an unknown chip"
+        return f"WHO_AM_I is 0x{self.identity:02x}, {kind}, not 0x68: accepted, check its scale factors"

@@ -75,6 +75,7 @@ class ChainState:
     unanswered: int = 0  # requests to any servo since the last valid answer
     port_errors: int = 0
     last_port_error: str = ""
+    reports: tuple[str, ...] = ()  # what each servo reports about itself, in words; empty: nothing
     supply: float = math.nan  # [V] median of the last voltages of any servo
     bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
     heard: float = 0.0  # monotonic [s] time of the last good answer of any servo

@@ -89,6 +89,8 @@ class ServoInterface(ABC):
     patience: float
     resolution: float
     readable: tuple[float, float]
+    # What each servo reports about itself that a person has to know, in words, empty: nothing; () if none ever does.
+    reports: Sequence[str] = ()
 
     # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
     # the answer came than the protocol needs. A protocol that reads all servos at once gives each value its own

@@ -166,6 +166,7 @@ class JointReader:
                 if not self._state.silent[index]:
                     self.schedule.ask_soon(index)
                 return
+            self._take_report(index)
             now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
             taken = self._checks[index].take(value, now, target)
@@ -174,7 +175,8 @@ class JointReader:
             if taken:
                 break
         else:
-            self._count(index, "implausible")
+            if not (self.servos.reports and self.servos.reports[index]):  # else the servo itself is the cause
+                self._count(index, "implausible")
             return
         angle = self.map.angle(index, value)
         start = None
@@ -200,6 +202,13 @@ class JointReader:
             if start is not None:
                 state.start_angle[index] = start
                 state.generation[index] += 1
+
+    def _take_report(self, index: int) -> None:
+        """Store what a servo has reported about itself."""
+        known, words = self._state.reports or ("",) * len(self.map), self.servos.reports
+        if words and words[index] != known[index]:
+            with self._lock:
+                self._state.reports = (*known[:index], words[index], *known[index + 1 :])
 
     def _lags(self, index: int, away: bool) -> bool:
         """Whether a joint does not follow: several consecutive readings are away from its target. One reading is enough

@@ -230,6 +230,7 @@ class ServoChain:
             state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
             state.opened, state.unanswered = state.opened + 1, 0
             state.angle[:] = state.stamp[:] = np.nan
+            state.reports = ()
             state.silent[:] = state.moving[:] = False
             # Servos that must be without torque are read, and switched off if needed; opening the port switches no
             # torque on.

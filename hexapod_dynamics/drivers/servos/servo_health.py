@@ -71,6 +71,9 @@ class ServoHealth:
         ):
             if mask.any():
                 wrong.append(f"{self._named(mask)} {words}")
+        for name, words, gone in zip(self._names, state.reports, state.gone, strict=False):
+            if words and not gone:
+                wrong.append(f"{name} {words}")
         noise = self._line(state, t)
         switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
         if wrong and switching:

@@ -140,7 +140,7 @@ def test_noise_has_the_datasheets_variance(dlpf, rate):
 
 def test_the_chip_samples_at_least_twice_as_often_as_it_is_read():
     for rate in (50.0, 100.0, 200.0, 250.0):
-        for dlpf in chip.FILTERS:
+        for dlpf in range(7):
             settings_ = Mpu6050Settings(rate=rate, dlpf=dlpf)
             base = 8000 if dlpf == 0 else 1000
             assert base / (1 + settings_.divider) >= 2 * rate
@@ -162,11 +162,40 @@ def test_settings_the_chip_does_not_have_are_refused(wrong):
 
 
 @pytest.mark.parametrize(
-    ("identity", "words"), [(0x68, ""), (0x98, "known clone"), (0x70, "known clone"), (0x12, "unknown chip")]
+    ("identity", "words"), [(0x68, ""), (0x98, "known clone"), (0x70, "known clone"), (0x33, "unknown chip")]
 )
 def test_clones_are_accepted_with_a_warning(identity, words):
     driver, _ = started(quiet(identity=identity))
     assert words in driver.warning and bool(driver.warning) == bool(words)
+
+
+@pytest.mark.parametrize("identity", [0x70, 0x71, 0x73, 0x98, 0x12, 0xAF, 0x68])
+@pytest.mark.parametrize("dlpf", [4, 2, 6])
+def test_each_relative_is_filtered_and_its_covariance_is_that_of_its_noise(identity, dlpf):
+    """Row 18 of issue 51: the accelerometer's own filter (register 0x1D) is written, read back and watched."""
+    sensor = VirtualMpu6050(gyro_bias=(0, 0, 0), accel_bias=(0, 0, 0), identity=identity)
+    driver, bus = started(sensor, dlpf=dlpf, accel_range=2, gyro_range=250)
+    assert bus.read_byte_data(0x68, 0x1D) == (0 if identity == 0x68 else dlpf)
+    hold(sensor, bus, (0, 0, G), (0, 0, 0))
+    samples = np.zeros((1500, 6))
+    for row in samples:
+        bus.now += 0.01
+        sample = driver.read()
+        row[:3], row[3:] = sample.acceleration, sample.angular_velocity
+    lsb = driver._accel_unit, driver._gyro_unit
+    variances = driver.chip.accel_variance(dlpf), driver.chip.gyro_variance(dlpf)
+    for part, unit, variance in zip((samples[:, :3], samples[:, 3:]), lsb, variances, strict=True):
+        assert part.var(axis=0) == pytest.approx(np.full(3, variance + unit**2 / 12.0), rel=0.25)
+    assert sample.temperature == pytest.approx(31.0, abs=0.1)
+    if identity != 0x68:
+        bus.write_byte_data(0x68, 0x1D, 0)  # 460 Hz again, as after a brown-out
+        with pytest.raises(UnexpectedAnswer, match="register 0x1d reads 0x00"):
+            driver.verify()
+
+
+def test_an_unknown_chip_is_filtered_if_it_can_be():
+    driver, bus = started(quiet(identity=0x33))
+    assert driver.chip.own_filter and bus.read_byte_data(0x68, 0x1D) == 4
 
 
 def test_a_dead_data_line_is_not_taken_for_a_clone():

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.drivers.servos.registers.models import TURN, Register, ServoModel
+from hexapod_dynamics.drivers.servos.registers.models import TURN, Modes, Register, ServoModel, Variant
 from hexapod_dynamics.drivers.servos.registers.packets import Protocol1
 from hexapod_dynamics.robot.servo_counts import CountScale
 
 _COUNTS = 4096.0 / TURN
 _OVERLOAD, _HEAT = 0x20, 0x04
+_CURRENT = Register(69, 2, 6.5e-3, sign=15)
+_OTHER_MODES = {1: "wheel", 2: "PWM", 3: "step"}
+
+
+def _modes(block: bytes) -> Modes:
+    """The operating mode (register 33)."""
+    if block[0] == 0:
+        return Modes()
+    name = _OTHER_MODES.get(block[0], "unknown")
+    return Modes(f"in operating mode {block[0]} ({name}): set register 33 to 0 (position)")
+
+
 MODELS = {
     "sts3215": ServoModel(
         name="sts3215",
-        numbers=(777,),
+        variants={777: Variant("STS3215", _CURRENT, "A"), 2825: Variant("STS3250", _CURRENT, "A")},
         packets=Protocol1,
         counts=CountScale(2048, _COUNTS, 4095),
         model=Register(3, 2),
@@ -25,16 +37,16 @@ MODELS = {
         temperature_limit=Register(13, 1),
         goal_block=(42, 6),  # position, time, speed
         state_block=(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
-        current=Register(69, 2, 6.5e-3, sign=15),
-        load=Register(60, 2, 1e-3, sign=10),
-        hardware_error=Register(65, 1),
+        modes_block=(33, 1),
+        modes=_modes,
         offset=Register(31, 2, sign=11),
         fastest=32767,
-        errors=(
+        error_bits=(
             (0x01, "supply outside its limits"),
             (0x02, "angle sensor"),
             (_HEAT, "too hot"),
             (0x08, "too much current"),
+            (0x10, "angle"),
             (_OVERLOAD, "overload"),
         ),
         shutdown=_OVERLOAD | _HEAT,

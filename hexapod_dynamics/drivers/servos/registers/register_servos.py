@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
-from hexapod_dynamics.drivers.servos.registers.models import Register, ServoModel
+from hexapod_dynamics.drivers.servos.registers.models import Modes, Register, ServoModel, Variant
 from hexapod_dynamics.drivers.servos.registers.packets import Status
 from hexapod_dynamics.drivers.servos.registers.register_bus import RegisterBus
 from hexapod_dynamics.drivers.servos.serial_servos import SerialServos
@@ -29,6 +29,10 @@ _RECENT = 1.0  # [s] for which a slow value of the state block is used again
 _MARGIN = 1.1  # multiple of the speed that a motion needs, so that a servo that lags catches up
 _GENTLE = 0.5  # [rad/s] speed if the present set-point is not known, and for stops
 _BEYOND = 0.1  # [rad] by which the reported angle of a working servo may exceed its travel
+_OUTSIDE = 3  # readings in a row beyond that after which the servo is reported: noise of the line differs each time
+_ERROR_INTERVAL = 1.0  # [s] between two reads of a servo's hardware error
+_ALERT = 0x80  # bit of the answers of protocol 2: there is a hardware error to be read
+_HOLD = 0.1  # [s] duration of a motion to where the servo stands, where durations are written instead of speeds
 
 
 class RegisterServos(SerialServos):
@@ -52,7 +56,12 @@ class RegisterServos(SerialServos):
         self._grouped = [model.group_read] * n  # whether it is read together with others; False after that has failed
         self._damaged: list[Fault | None] = [None] * n  # fault of its damaged answer within a group, not reported yet
         self._tried = [False] * n  # whether its angle was read before its first motion
-        self._errors = [0] * n  # hardware errors
+        self.reports: list[str] = [""] * n
+        self._errors = [0] * n  # hardware errors, as bits
+        self._error_read = [-math.inf] * n  # monotonic [s] of the last read of the register that has them
+        self._variant: list[Variant | None] = [None] * n  # the product, once the servo has been inspected
+        self._by_time = [False] * n  # the register of the speed takes the duration
+        self._outside = [0] * n  # readings in a row outside the travel
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> RegisterServos:
@@ -73,17 +82,44 @@ class RegisterServos(SerialServos):
             self._motions.forget()
         self._state, self._unread, self._tried = [None] * n, [False] * n, [False] * n
         self._grouped = [self.model.group_read] * n
-        others = []
-        for index, servo_id in enumerate(self.ids):
-            number = self._read_register(index, self.model.model, None, None)
-            if number is not None and number not in self.model.numbers:
-                others.append(f"{servo_id} (model number {number})")
-        if others:
+        self._variant, self._by_time, self._outside = [None] * n, [False] * n, [0] * n
+        self._errors, self.reports = [0] * n, [""] * n
+        self._refuse([(index, why) for index in range(n) if (why := self._inspect(index))])
+
+    def _inspect(self, index: int) -> str:
+        """Read a servo's product and modes, unless they are known; return why it must not be moved, empty if it may
+        or does not answer.
+        """
+        model = self.model
+        number = None if self._variant[index] is not None else self._read_register(index, model.model, None, None)
+        if number is None:
+            return ""
+        if number not in model.variants:
+            fits = next((f"set servo_model to {m.name}" for m in self.MODELS.values() if number in m.variants), "")
+            name = self.MODELS[fits.split()[-1]].variants[number].name if fits else "unknown"
+            hint = fits or f"set servo_model, one of {', '.join(self.MODELS)}"
+            return f"no {model.name} (model number {number}, {name}): {hint}"
+        address, size = model.modes_block
+        block = self._read_register(index, Register(address, size), None, None)
+        if block is None:
+            return ""
+        modes: Modes = model.modes(block.to_bytes(size, "little"))
+        if modes.refusal:
+            return modes.refusal
+        if model.acceleration is not None and self._read_register(index, model.acceleration, None, None) != 0:
+            # A motion of a given duration would take longer; the register is volatile.
+            packet = self.bus.packets.write(self.ids[index], model.acceleration.address, bytes(model.acceleration.size))
+            self.bus.send(packet)
+        self._by_time[index], self._variant[index] = modes.by_time, model.variants[number]
+        return ""
+
+    def _refuse(self, refused: Sequence[tuple[int, str]]) -> None:
+        """Close the port if there are servos that must not be moved."""
+        if refused:
             self.bus.close()
-            raise BusError(
-                f"servo port {self.port}: these servos are no {self.model.name}: {', '.join(others)}; set the "
-                f"parameter servo_model, one of {', '.join(self.MODELS)}. Nothing was moved"
-            )
+            reasons = {why: ", ".join(str(self.ids[k]) for k, other in refused if other == why) for _, why in refused}
+            words = "; ".join(f"servo {numbers} is {why}" for why, numbers in reasons.items())
+            raise BusError(f"servo port {self.port}: {words}. Nothing was moved")
 
     # Motions ---------------------------------------------------------------------------------------------------------
 
@@ -101,12 +137,15 @@ class RegisterServos(SerialServos):
         begin = register.address - self.model.state_block[0]
         return register.number(state[begin : begin + register.size])
 
-    def _goal(self, angle: float, speed: float) -> bytes:
-        """Return the bytes of the goal block for a set-point [rad] and a speed [rad/s]."""
+    def _goal(self, index: int, angle: float, speed: float = _GENTLE, duration: float = _HOLD) -> bytes:
+        """Return the bytes of the goal block for a set-point [rad] and a speed [rad/s], or a duration [s] where the
+        servo takes that.
+        """
         model = self.model
         address, size = model.goal_block
         block = bytearray(size)
-        counts = min(max(math.ceil(speed / model.speed.unit), model.slowest), model.fastest)
+        counts = round(1000.0 * duration) if self._by_time[index] else math.ceil(speed / model.speed.unit)
+        counts = min(max(counts, model.slowest), model.fastest)
         goal = min(max(self.counts.count(angle), 0), self.counts.top)
         for register, value in ((model.goal, goal), (model.speed, counts)):
             begin = register.address - address
@@ -123,8 +162,9 @@ class RegisterServos(SerialServos):
 
     def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
         way = self._motions.begin(index, angle, duration, now, self._measured(index))
-        speed = _GENTLE if math.isnan(way) else _MARGIN * abs(way) / max(duration, 1e-3)
-        return self._goal(angle, speed)
+        if math.isnan(way):
+            return self._goal(index, angle, _GENTLE, (self._highest - self._lowest) / _GENTLE)
+        return self._goal(index, angle, _MARGIN * abs(way) / max(duration, 1e-3), duration)
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue one sync write of set-points and speeds for the chosen servos."""
@@ -148,7 +188,10 @@ class RegisterServos(SerialServos):
         self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
-        """Measure servos whose set-point and angle are unknown, because a stop needs a position."""
+        """Measure servos whose set-point and angle are unknown, because a stop needs a position; inspect those that
+        have not been.
+        """
+        self._refuse([(index, why) for index in indices if not self._tried[index] and (why := self._inspect(index))])
         for index in indices:
             if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
                 self._tried[index] = True
@@ -172,7 +215,7 @@ class RegisterServos(SerialServos):
         angle = self._measured(index)
         with self._motion:
             self._motions.hold(index, angle)
-        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], self._goal(angle, _GENTLE)))
+        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], self._goal(index, angle)))
         return True
 
     # Stops -----------------------------------------------------------------------------------------------------------
@@ -187,7 +230,7 @@ class RegisterServos(SerialServos):
                 place = self._motions.place(index, now, self._measured(index))
                 if not math.isnan(place):
                     self._motions.hold(index, place)
-                    parts.append((self.ids[index], self._goal(place, _GENTLE)))
+                    parts.append((self.ids[index], self._goal(index, place)))
         return self._sync(self.model.goal_block[0], parts) * _STOP_COPIES
 
     def stop(self, index: int) -> None:
@@ -266,7 +309,11 @@ class RegisterServos(SerialServos):
                 self._damaged[missing[0]] = self.fault  # servos behind the damaged answer were not received
             self.fault = None
         self._unread[index] = False
-        self.read_time = self.answer_time = self._state_time[index]
+        state_time = self._state_time[index]
+        self._refuse([(index, why)] if (why := self._inspect(index)) else [])
+        self._read_errors(index)
+        self._report(index)
+        self.fault, self.read_time, self.answer_time = None, state_time, state_time
         return self._measured(index)
 
     def _read_states(self, indices: Sequence[int], idle: Callable[[], bool] | None, timeout: float | None) -> list[int]:
@@ -291,14 +338,42 @@ class RegisterServos(SerialServos):
         return found
 
     def _note_error(self, index: int, status: Status) -> None:
-        model = self.model
-        if model.hardware_error is None:
+        """Store the error bits of an answer; protocol 2 only tells that there is an error to be read."""
+        if self.model.hardware_error is None:
             self._errors[index] = status.error
-        elif not status.error:
+        elif not status.error & _ALERT:
             self._errors[index] = 0
-        else:
-            # Feetech's error byte has the bits themselves; protocol 2 only tells that there is an error to be read.
-            self._errors[index] = status.error & 0x7F or self._errors[index] or 0x80
+        elif not self._errors[index]:
+            self._errors[index], self._error_read[index] = _ALERT, -math.inf
+
+    def _read_errors(self, index: int) -> None:
+        """Read the hardware error of a servo that has announced one."""
+        register, now = self.model.hardware_error, time.monotonic()
+        if register is None or not self._errors[index] or now - self._error_read[index] < _ERROR_INTERVAL:
+            return
+        self._error_read[index] = now
+        bits = self._read_register(index, register, None, None)
+        if bits is not None:
+            self._errors[index] = bits | _ALERT
+
+    def _error_words(self, index: int) -> str:
+        """The errors that a servo reports, in words; empty without any."""
+        bits = self._errors[index]
+        words = ", ".join(text for bit, text in self.model.error_bits if bits & bit)
+        return words or (f"an error that its tables do not name (0x{bits:02x})" if bits else "")
+
+    def _report(self, index: int) -> None:
+        """Put what the servo says about itself into words, after its position was read."""
+        state, position = self._state[index], self.model.position
+        count = 0 if state is None else self._field(state, position)
+        beyond = not self.readable[0] <= self.counts.angle(count) <= self.readable[1]
+        self._outside[index] = self._outside[index] + 1 if beyond else 0
+        words = []
+        if self._outside[index] >= _OUTSIDE:
+            words.append(f"reports {count}, outside 0..{self.counts.top}: multi-turn mode?")
+        if self._errors[index] & self.model.reported:
+            words.append(f"reports {self._error_words(index)}")
+        self.reports[index] = "; ".join(words)
 
     def _read_register(
         self, index: int, register: Register, idle: Callable[[], bool] | None, timeout: float | None
@@ -322,22 +397,21 @@ class RegisterServos(SerialServos):
         return None if number is None else f"{self.model.name} (model number {number})"
 
     def figures(self) -> dict[str, Any]:
-        """Currents or loads and hardware errors of the servos, and how many are read by one request."""
-        model, values = self.model, dict[str, Any]()
-        values["servo model"] = model.name
+        """Products, currents or loads and hardware errors of the servos, and how many are read by one request."""
+        values: dict[str, Any] = {"servo model": self.model.name}
+        values["servo products"] = ", ".join(sorted({each.name for each in self._variant if each is not None}))
         values["servos read by one request"] = sum(self._grouped) or 1
-        wanted = model.current or model.load
-        what = "current [A]" if model.current else "load"
-        total = 0.0
+        currents = []
         for index, servo_id in enumerate(self.ids):
-            state = self._state[index]
-            if wanted is not None and state is not None:
-                value = self._field(state, wanted) * wanted.unit
+            state, variant = self._state[index], self._variant[index]
+            if variant is not None and state is not None:
+                value = self._field(state, variant.effort) * variant.effort.unit
+                what = "current [A]" if variant.unit == "A" else f"load [{variant.unit}]"
                 values[f"servo {servo_id} {what}"] = round(value, 4)
-                total += abs(value)
+                if variant.unit == "A":
+                    currents.append(abs(value))
             if self._errors[index]:
-                words = [text for bit, text in model.errors if self._errors[index] & bit]
-                values[f"servo {servo_id} hardware error"] = ", ".join(words) or "yes: read its register"
-        if model.current is not None:
-            values["current of all servos [A]"] = round(total, 3)
+                values[f"servo {servo_id} hardware error"] = self._error_words(index)
+        if currents:
+            values["current of all servos [A]"] = round(sum(currents), 3)
         return values

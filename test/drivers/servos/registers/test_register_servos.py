@@ -34,7 +34,10 @@ def test_another_model_is_refused_before_anything_moves(tmp_path):
     device = RegisterBusDevice(servos, "ax12", tmp_path / "port", on_write=lambda *each: written.append(each))
     device.start()
     settings = PortSettings(str(device.link), 1_000_000, reply_timeout=0.1, model="mx_protocol1")
-    with pytest.raises(BusError, match=r"1 \(model number 12\).*servo_model.*Nothing was moved"):
+    with pytest.raises(
+        BusError,
+        match=r"1, 2, 3, 4 is no mx_protocol1 \(model number 12, AX-12A\): set servo_model to ax12.*Nothing was moved",
+    ):
         make_servos(settings, IDS, "dynamixel").open()
     assert written == []
     device.stop()
