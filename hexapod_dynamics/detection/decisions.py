@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,10 @@ from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.robot import Morphology, Robot
 
+ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
+# A decision is repeated while its evidence lasts; it has ended after this multiple of `repeat_after` without one.
+ENDED = 1.5
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -41,12 +45,23 @@ class Decision:
     text: str
     since: float
 
+    @property
+    def key(self) -> tuple[tuple[str, Any], ...]:
+        """What is decided, part and kind: without measured numbers, which change from reading to reading."""
+        return decision_key(self.values)
+
+
+def decision_key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the part and kind of damage in {name: value} of `set_morphology`, without the angle of a lock."""
+    return tuple(sorted(item for item in values.items() if not item[0].startswith(ANGLE)))
+
 
 @dataclass(frozen=True)
 class Finding:
     """A current hypothesis: name, probability, evidence in words, since [s], whether it has been declared.
 
-    lasting: whether enough consecutive banks were sure of it to justify a warning.
+    lasting: whether enough consecutive banks were sure of it to justify a warning. decided: whether there is a
+    Decision on it that is repeated while its evidence lasts.
     """
 
     name: str
@@ -55,6 +70,7 @@ class Finding:
     since: float
     declared: bool
     lasting: bool = False
+    decided: bool = False
 
 
 class DecisionMaker:
@@ -64,8 +80,9 @@ class DecisionMaker:
         self.robot, self.settings = robot, settings
         self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
         self._limits = settings.limits
-        self._asked: dict[tuple, float] = {}  # {values of a decision that is not executed yet: time}
-        self._found: dict[tuple, Decision] = {}  # {values of a decision: the Decision}, until it is undone
+        # Decisions that are not executed yet, with the times at which they were made last.
+        self._asked: dict[tuple, tuple[float, Decision]] = {}
+        self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends
         self._lasting = LastingEvidence(settings)
         # [s] for which joints and banks must find the same damage; 0 unless the computer is often late.
         self.patience = 0.0
@@ -81,12 +98,13 @@ class DecisionMaker:
         undone.
         """
         after, before = new.parameters(), old.parameters()
-        for values in list(self._asked):
-            if all(after.get(name, value) == value for name, value in values):
-                self.own |= {name: value for name, value in values if before.get(name, value) != value}
-                del self._asked[values]
+        for key, (_, decision) in list(self._asked.items()):
+            if all(after.get(name, value) == value for name, value in key):
+                changed = {name: after.get(name, value) for name, value in decision.values.items()}
+                self.own |= {name: value for name, value in changed.items() if before.get(name, value) != value}
+                del self._asked[key]
         self.own = {name: value for name, value in self.own.items() if after.get(name, value) == value}
-        self._found = {key: one for key, one in self._found.items() if all(self.own.get(n) == v for n, v in key)}
+        self._found = {key: one for key, one in self._found.items() if self._is_own(key)}
         self.suspect, self._lasts = None, False
         self._named = "", 0, -math.inf
         self._said.clear()
@@ -96,13 +114,22 @@ class DecisionMaker:
         self, time: float, action: Any, name: str, values: Any, probability: float, text: str, since: float
     ) -> list[Any]:
         """Return a list with the Decision, or an empty one if the same Decision was made recently."""
-        key = tuple(sorted(values.items()))
-        if time - self._asked.get(key, -math.inf) < self._limits.repeat_after:
+        decision = Decision(action, name, values, probability, text, since)
+        if time - self._asked.get(decision.key, (-math.inf,))[0] < self._limits.repeat_after:
             return []
-        self._asked[key] = time
+        self._asked[decision.key] = time, decision
         if action == "declare":
-            self._found[key] = Decision(action, name, values, probability, text, since)
-        return [Decision(action, name, values, probability, text, since)]
+            self._found[decision.key] = self._found.get(decision.key, decision)
+        return [decision]
+
+    def _is_own(self, key: tuple) -> bool:
+        return all(self.own.get(name) == value for name, value in key)
+
+    def drop_ended(self, time: float) -> None:
+        """Drop the decisions that nobody executed and that are not repeated any more: their evidence has ended."""
+        oldest = time - ENDED * self._limits.repeat_after
+        self._asked = {key: one for key, one in self._asked.items() if one[0] > oldest}
+        self._found = {key: one for key, one in self._found.items() if key in self._asked or self._is_own(key)}
 
     def _lasts_enough(self, time: float, what: str) -> bool:
         """Note that joints or a bank find this damage now; return whether they have found it for `patience` [s]."""
@@ -117,7 +144,7 @@ class DecisionMaker:
         and Posterior, or None).
         """
         found = [
-            Finding(one.name, one.probability, one.text, one.since, all(self.own.get(n) == v for n, v in key))
+            Finding(one.name, one.probability, one.text, one.since, self._is_own(key), decided=True)
             for key, one in self._found.items()
         ]
         if posterior is not None and self.suspect is not None:

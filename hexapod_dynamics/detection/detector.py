@@ -78,7 +78,7 @@ class DamageDetector:
         self._angle = np.full(n, np.nan)
         # Any contact moves a limp joint: its angle contains no information about the rest of the robot.
         self._limp = np.zeros(n, bool)
-        self._readings: deque[tuple] = deque()
+        self._readings: deque[tuple] = deque(maxlen=100 * n)  # waiting for the next update
         self._attitudes: deque[tuple] = deque(maxlen=400)
         self.leaning = Leaning(s.limits)
         self._torn = TornLegs(self.model, s)
@@ -225,6 +225,7 @@ class DamageDetector:
     def update(self, time: float) -> list[Decision]:
         """Process all data up to `time` [s]; return the list of new Decisions."""
         self.time = time
+        self.decisions.drop_ended(time)
         limits = self.settings.limits
         busy = self._timing.busy(time)
         self.decisions.patience = limits.busy_patience if busy else 0.0

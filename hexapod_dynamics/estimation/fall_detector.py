@@ -46,6 +46,7 @@ class FallDetector:
         self._limit, self._upright = math.cos(limit), math.cos(upright)
         self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
         self._force = 0.0, 0.0, 0.0
+        self._force_time: float | None = None
         self._time: float | None = None
         self._tilted_since: float | None = None
         self._upright_since: float | None = None
@@ -63,7 +64,7 @@ class FallDetector:
         self,
         time: float,
         rotation: np.ndarray | None,
-        specific_force: Sequence[float] | np.ndarray,
+        specific_force: Sequence[float] | np.ndarray | None,
         level: Sequence[float] = LEVEL,
     ) -> bool:
         """Process a sample; return whether the robot has fallen.
@@ -72,28 +73,26 @@ class FallDetector:
             time: of the sample, on a monotonic clock [s]; a sample that is not later than the previous one is
                 ignored.
             rotation: (3, 3) world <- base_link, None if the attitude is not known.
-            specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest.
+            specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest;
+                None if it is not known. A value that is not finite counts as not known, and is never kept.
             level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright
                 (`Gait.level`).
 
         """
         if self._time is not None and time <= self._time:
             return self.fallen
-        fx, fy, fz = specific_force
         if self._time is None or time - self._time > self._gap:
-            x, y, z = float(fx), float(fy), float(fz)
             self._tilted_since = self._upright_since = None
-        else:
-            share, (x, y, z) = 1.0 - math.exp(-(time - self._time) / self._smoothing), self._force
-            x, y, z = x + share * (float(fx) - x), y + share * (float(fy) - y), z + share * (float(fz) - z)
-        self._time, self._force = time, (x, y, z)
+        self._time = time
+        x, y, z = self._smooth(time, specific_force)
         # The upward direction against gravity and slope: the less upright of the two measurements.
         (lx, ly, lz), gravity, slope = level, math.inf, math.inf
         if rotation is not None:
             ux, uy, uz = rotation[2].tolist()
             gravity, slope = uz, ux * lx + uy * ly + uz * lz
         size = math.sqrt(x * x + y * y + z * z)
-        informative, known = 0.5 * GRAVITY < size < 1.5 * GRAVITY, math.isfinite(gravity + slope)
+        informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
+        known = math.isfinite(gravity + slope)
         if informative and (known or rotation is None):
             gravity, slope = min(gravity, z / size), min(slope, (x * lx + y * ly + z * lz) / size)
             known = math.isfinite(gravity + slope)
@@ -108,6 +107,19 @@ class FallDetector:
         elif self.upright:
             self.fallen = False
         return self.fallen
+
+    def _smooth(self, time: float, specific_force: Sequence[float] | np.ndarray | None) -> tuple[float, float, float]:
+        """Return the low-pass filtered specific force; zero, which tells nothing, without a recent measurement."""
+        before = self._force_time
+        recent = before is not None and time - before <= self._gap
+        if specific_force is None or not math.isfinite(sum(map(float, specific_force))):
+            return self._force if recent else (0.0, 0.0, 0.0)
+        fx, fy, fz = map(float, specific_force)
+        if before is not None and recent:
+            share, (x, y, z) = 1.0 - math.exp(-(time - before) / self._smoothing), self._force
+            fx, fy, fz = x + share * (fx - x), y + share * (fy - y), z + share * (fz - z)
+        self._force_time, self._force = time, (fx, fy, fz)
+        return self._force
 
     def _since(self, before: float | None, holds: bool) -> float | None:
         if not holds:

@@ -16,7 +16,11 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
 from hexapod_dynamics.nodes.declarations import Declarations
+from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuInput
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
@@ -32,7 +36,6 @@ from hexapod_dynamics.ros.node_functions import (
 )
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
@@ -43,8 +46,10 @@ from std_msgs.msg import Bool, String
 OLDEST = 2.0
 # If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
 STALLED = 0.4
-# Diagnostics warn of a declaration for this long [s]; after that the damage is assumed to be known.
+# Diagnostics tell a new declaration for this long [s].
 NEW = 10.0
+# A decision that is only reported is logged again if it comes back after this time [s].
+TOLD = 10.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -64,9 +69,9 @@ class DamageDetectorNode(GuardedNode):
         self._looked = None  # time of the last update
         self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
         self._n = self.robot.joint_count
-        self._chip = np.asarray(self.robot.imu.rotation)
+        self._faults = Faults()
+        self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
         self._command, self._angles, self._torques = (np.full(self._n, np.nan) for _ in range(3))
-        self._orders, self._refused = {}, ""
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self.loop = TickLoop(self, 1.0 / rate, self._update)
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
@@ -79,6 +84,7 @@ class DamageDetectorNode(GuardedNode):
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
         subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
+        self._told = {}  # decisions that are reported only: {key: monotonic time [s] of the last one}
         self._pressed = None  # the leg whose foot the gait presses down
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
         self._off_its_feet = False
@@ -98,20 +104,6 @@ class DamageDetectorNode(GuardedNode):
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
-    def _scatter(self, topic, names, values, out):
-        """Write the values of a message to an array in joint order, NaN if missing; return False if it is rejected."""
-        order = self._orders.get(topic)
-        if order is None or order[0] != names:
-            known = [k for k, name in enumerate(names) if name in self._index]
-            order = self._orders[topic] = (list(names), known, [self._index[names[k]] for k in known])
-        if len(values) != len(names):
-            self._refused = f"{topic} has {len(names)} names and {len(values)} values; as many are needed"
-            return False
-        out[:] = np.nan
-        out[order[2]] = np.asarray(values, float)[order[1]]
-        out[np.isinf(out)] = np.nan
-        return True
-
     def _time_of(self, stamp):
         """Monotonic time of a message's stamp."""
         now = time.monotonic()
@@ -119,26 +111,20 @@ class DamageDetectorNode(GuardedNode):
         return now - age if 0.0 <= age <= OLDEST else now
 
     def _on_command(self, message):
-        if self._scatter("joint_commands", message.name, message.position, self._command):
+        if self._joints.scatter("joint_commands", message.name, message.position, self._command):
             self.detector.command(self._time_of(message.header.stamp), self._command, np.nan_to_num(self._torques))
 
     def _on_torques(self, message):
-        self._scatter("feedforward_torques", message.name, message.effort, self._torques)
+        self._joints.scatter("feedforward_torques", message.name, message.effort, self._torques)
 
     def _on_measurements(self, message):
-        if self._scatter("servos/measurements", message.name, message.position, self._angles):
+        if self._joints.scatter("servos/measurements", message.name, message.position, self._angles):
             self.detector.measure_joints(self._time_of(message.header.stamp), self._angles)
 
     def _on_imu(self, message):
-        if message.orientation_covariance[0] == -1.0:
-            return
-        o = message.orientation
-        try:
-            rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
-        except HexapodError as error:
-            self._refused = f"imu/data: {error}"
-            return
-        self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
+        rotation = read_imu(self._imu, message, time.monotonic()).rotation
+        if rotation is not None:
+            self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
 
     def _on_gait_state(self, message):
         values = {pair.key: pair.value for pair in message.values}
@@ -172,7 +158,7 @@ class DamageDetectorNode(GuardedNode):
             self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
             self._declarations.follow(values)
         except HexapodError as error:
-            self._refused = f"morphology: {error}"
+            self._faults.add("morphology", f"morphology: {error}")
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -191,15 +177,18 @@ class DamageDetectorNode(GuardedNode):
         try:
             decisions = self.detector.update(now)
         except HexapodError as error:
-            self._refused = str(error)
+            self._faults.add("model", str(error))
             self.detector.restart()
             return
         for decision in decisions:
             if decision.action == "suspect" or self.mode == "report":
-                self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
+                if decision.key not in self._told:  # it is repeated while its evidence lasts
+                    self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
+                self._told[decision.key] = now
                 continue
             self.get_logger().warning(decision.text)
             self._declarations.declare(decision, now)
+        self._told = {key: at for key, at in self._told.items() if now - at < TOLD}
         if decisions:
             self._publish()
         leg = self.detector.press(now) if self.mode == "declare" else None
@@ -218,8 +207,10 @@ class DamageDetectorNode(GuardedNode):
             message.status.append(
                 DiagnosticStatus(
                     name=finding.name,
-                    level=LEVELS["error" if finding.declared else "warn" if finding.lasting else "ok"],
-                    message="declared" if finding.declared else "suspected",
+                    level=LEVELS[
+                        "error" if finding.declared else "warn" if finding.lasting or finding.decided else "ok"
+                    ],
+                    message="declared" if finding.declared else "found" if finding.decided else "suspected",
                     hardware_id=self.robot.name,
                     values=[
                         KeyValue(key="probability", value=f"{finding.probability:.4f}"),
@@ -234,6 +225,7 @@ class DamageDetectorNode(GuardedNode):
         now, detector = time.monotonic(), self.detector
         lacking = detector.cannot_know(now)
         findings = detector.findings()
+        found = [one.name for one in findings if one.decided and not one.declared]
         values = {
             "detect": self.mode,
             "declared by this node": ", ".join(detector.decisions.own) or "nothing",
@@ -253,13 +245,15 @@ class DamageDetectorNode(GuardedNode):
             "identified lag of the servos [ms]": 1e3 * detector.servos.lag,
             "identified dead zone of the servos [deg]": float(np.degrees(detector.servos.zone)),
             "servos identified": "yes" if detector.servos.identified else "not yet: the robot has to walk, intact",
-            "refused": self._refused,
-        }
-        if lacking:
-            return "warn", "; ".join(lacking), values
+        } | self._faults.counts()
+        warnings = [*lacking, *self._faults.recent(now)]
+        if self.mode == "report" and found:
+            warnings.insert(0, f"found, not declared (detect:=report): {', '.join(found)}")
+        if warnings:
+            return "warn", "; ".join(warnings), values
         declared = [one.name for one in findings if one.declared and now - one.since < NEW]
         if declared:
-            return "warn", f"declared: {', '.join(declared)}", values
+            return "ok", f"declared: {', '.join(declared)}", values
         lasting = [one.name for one in findings if one.lasting]
         if lasting:
             return "warn", f"suspects: {', '.join(lasting)}", values

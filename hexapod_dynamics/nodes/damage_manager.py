@@ -5,6 +5,8 @@ from collections import deque
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
@@ -37,6 +39,8 @@ class DamageManager(GuardedNode):
         self._session_state = SessionState(self)
         self._morphology = Morphology.whole(self.robot)
         self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
+        self._faults = Faults()
+        self._joints = JointInput(self.robot, self._faults)
         self._unknown = ""  # reason why the damage declared before a restart is not known
         self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
         self._following = False  # whether `_follow` is setting parameters
@@ -58,8 +62,10 @@ class DamageManager(GuardedNode):
         self._session_state.forget()
 
     def _on_joints(self, message):
-        if len(message.name) == len(message.position):
-            self._measured = dict(zip(message.name, message.position, strict=True))
+        names, positions = message.name, message.position.tolist()
+        if self._joints.as_many("joint_states", names, positions):
+            readings = self._joints.readings("joint_states", names, positions, others=True)
+            self._measured = {self.robot.joint_names[joint]: angle for joint, angle in readings}
             self._measured_at = time.monotonic()
 
     @property
@@ -164,7 +170,7 @@ class DamageManager(GuardedNode):
         now, trouble = time.monotonic(), self._session_state.trouble
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {trouble}"] if trouble else []
-        words += self._session_state.assess(now)[1]
+        words += [*self._session_state.assess(now)[1], *self._faults.recent(now)]
         if self._morphology.is_whole:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}

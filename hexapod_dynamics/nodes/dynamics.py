@@ -8,19 +8,21 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.automatic_rate import AutomaticRate
 from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
-from hexapod_dynamics.drivers.imu.subscribed_imu import FASTEST, STRONGEST
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commanded_torques import CommandedTorques
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.nodes import predicted_pose
-from hexapod_dynamics.nodes.joint_messages import Faults, JointMessages
+from hexapod_dynamics.nodes.joint_messages import read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.payload import LOOK, PayloadReport
 from hexapod_dynamics.nodes.prediction_diagnostics import observer_values, status
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import NOT_GIVEN, ImuInput
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
@@ -28,7 +30,7 @@ from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
@@ -67,8 +69,8 @@ class DynamicsNode(GuardedNode):
         )
         self._torques = CommandedTorques(self.observer, values["feedforward_rates"]) if values["feedforward"] else None
         self._faults = Faults()
-        self._joints = JointMessages(robot, self._faults)
-        self._chip = np.asarray(robot.imu.rotation)
+        self._joints = JointInput(robot, self._faults)
+        self._imu = ImuInput(robot.imu.rotation, self._faults)
         self._command, self._rates = np.full(robot.joint_count, np.nan), np.full(robot.joint_count, np.nan)
         self._last_received = dict.fromkeys(("joint_commands", "joint_states", "imu/data"), -np.inf)
         self._timed = -np.inf  # time of the last servos/measurements
@@ -117,18 +119,16 @@ class DynamicsNode(GuardedNode):
 
     def _on_command(self, message):
         topic, joints = "joint_commands", self._joints
-        at = joints.time_of(topic, message.header.stamp)
+        at = time_of(topic, message.header.stamp, self._faults)
         if at is None:
             return
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
-        if len(velocities) != len(names):
-            velocities = []
-        enough = len(positions) == len(names)  # else `scatter` refuses the message, with the name of the topic
-        if enough and joints.is_refused(topic, names, positions, velocities):
+        refusal = joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
+        if refusal:
+            self._faults.add(topic, f"{topic} is refused: {refusal}")
             return
         self._last_received[topic] = time.monotonic()
-        if not joints.scatter(topic, names, positions, self._command):
-            return
+        joints.scatter(topic, names, positions, self._command)
         self._rates[:] = 0.0
         if velocities:
             joints.scatter(topic, names, velocities, self._rates)
@@ -154,50 +154,30 @@ class DynamicsNode(GuardedNode):
 
     def _measure(self, topic, message):
         names, angles = message.name, message.position.tolist()
-        at = self._joints.time_of(topic, message.header.stamp)
+        at = time_of(topic, message.header.stamp, self._faults)
         if at is None or not self._joints.as_many(topic, names, angles):
             return
         self._last_received["joint_states"] = time.monotonic()
-        order = self._joints.order(topic, names)
-        for k, joint in zip(order.places, order.joints, strict=True):  # mostly a single joint
-            if math.isfinite(angles[k]):
-                self.observer.measure_joint(at, joint, angles[k])
-                if self._payload is not None:
-                    self._payload.estimator.measure_joint(at, joint, angles[k])
-            else:
-                self._joints.not_finite(topic, joint)
+        for joint, angle in self._joints.readings(topic, names, angles):
+            self.observer.measure_joint(at, joint, angle)
+            if self._payload is not None:
+                self._payload.estimator.measure_joint(at, joint, angle)
 
     def _on_imu(self, message):
-        if message.orientation_covariance[0] == -1.0:
+        at = time_of("imu/data", message.header.stamp, self._faults)
+        if at is None:
+            return
+        if message.orientation_covariance[0] == NOT_GIVEN:
             self._faults.add("imu/data", "imu/data carries no orientation yet (covariance -1)")
+        reading = read_imu(self._imu, message, time.monotonic())
+        if reading.rotation is None:
             return
-        o = message.orientation
-        try:
-            rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
-        except HexapodError as error:
-            self._faults.add("imu/data", f"imu/data: {error}")
-            return
-        at = self._joints.time_of("imu/data", message.header.stamp)
-        if at is not None:
-            self._last_received["imu/data"] = time.monotonic()
-            self.observer.measure_attitude(at, rotation)
-            self._measure_motion(at, message)
-            if self._payload is not None:
-                self._payload.estimator.measure_up(rotation[2])
-
-    def _measure_motion(self, at, message):
-        """Process acceleration and angular velocity, if the IMU has both (REP-145: a covariance of -1 if not)."""
-        a, w = message.linear_acceleration, message.angular_velocity
-        if -1.0 in (message.linear_acceleration_covariance[0], message.angular_velocity_covariance[0]):
-            return
-        force, rate = (a.x, a.y, a.z), (w.x, w.y, w.z)
-        # A NaN is not in range either.
-        if not all(abs(x) <= STRONGEST for x in force) or not all(abs(x) <= FASTEST for x in rate):
-            self._faults.add(
-                "imu/data", "imu/data: beyond 16 g or 2000 degrees a second, not used; REP-145 wants m/s^2 and rad/s"
-            )
-            return
-        self.observer.measure_motion(at, (self._chip @ force).tolist(), (self._chip @ rate).tolist())
+        self._last_received["imu/data"] = time.monotonic()
+        self.observer.measure_attitude(at, reading.rotation)
+        if reading.force is not None and reading.rate is not None:
+            self.observer.measure_motion(at, list(reading.force), list(reading.rate))
+        if self._payload is not None:
+            self._payload.estimator.measure_up(reading.rotation[2])
 
     def _on_morphology(self, message):
         try:
@@ -289,7 +269,7 @@ class DynamicsNode(GuardedNode):
             "predictions left out": self._deadlines.missed,
             "predictions a second": self._rate.rate,
         }
-        values |= observer_values(observer) | self._predicted_pose(now)
+        values |= observer_values(observer) | self._predicted_pose(now) | self._faults.counts()
         if self._payload is not None:
             values["payload"] = self._payload.assess()[1]
         self._worst_cost = 0.0

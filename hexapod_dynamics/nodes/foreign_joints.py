@@ -2,13 +2,11 @@
 set-points in its form.
 """
 
-import time
-
 import numpy as np
 
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
-from hexapod_dynamics.ros.node_functions import stamp_seconds
+from hexapod_dynamics.nodes.joint_messages import age_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -24,21 +22,20 @@ class ForeignJoints:
     """
 
     @classmethod
-    def of(cls, node, servos, robot, command_interface):
+    def of(cls, node, servos, robot, command_interface, joints):
         """Return the connection for these servos; None if they do not belong to another driver."""
-        return cls(node, servos, robot, command_interface) if isinstance(servos, TopicServos) else None
+        return cls(node, servos, robot, command_interface, joints) if isinstance(servos, TopicServos) else None
 
-    def __init__(self, node, servos, robot, command_interface):
+    def __init__(self, node, servos, robot, command_interface, joints):
+        self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
-        self._index = {name: index for index, name in enumerate(self._names)}
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None
         if command_interface == "commands":
             self._array = node.create_publisher(Float64MultiArray, "commands", 10)
         elif command_interface == "joint_trajectory":
             self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
-        self._reason = ""
         servos.publish = self.publish
         node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
 
@@ -47,16 +44,11 @@ class ForeignJoints:
         self._servos.set_missing(missing)
 
     def _on_states(self, message):
-        if len(message.position) != len(message.name):
-            self._reason = (
-                f"{MEASURED}: {len(message.name)} names and {len(message.position)} positions: a message is not taken"
-            )
-            return
-        self._reason = ""
-        known = [(self._index[name], k) for k, name in enumerate(message.name) if name in self._index]
-        stamp = stamp_seconds(message.header.stamp)
-        age = time.time() - stamp if stamp else 0.0
-        self._servos.take([index for index, _ in known], [message.position[k] for _, k in known], age)
+        names, positions = message.name, message.position.tolist()
+        if self._joints.as_many(MEASURED, names, positions):
+            readings = list(self._joints.readings(MEASURED, names, positions, others=True))
+            joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
+            self._servos.take(joints, angles, age_of(message.header.stamp))
 
     def publish(self, angles, duration):
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""
@@ -81,5 +73,5 @@ class ForeignJoints:
 
     def assess(self):
         """Return level and texts for /diagnostics."""
-        words = [*([self._reason] if self._reason else []), *self._servos.warnings()]
+        words = self._servos.warnings()
         return ("warn", words) if words else ("ok", [])

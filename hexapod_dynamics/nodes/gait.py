@@ -21,8 +21,12 @@ from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.nodes import gait_choice as gaits
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.get_up import GetUpControl
+from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuInput
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import joint_template
@@ -73,7 +77,6 @@ class GaitNode(GuardedNode):
         self.timeout, self._waits_for = commands["cmd_vel_timeout"], commands["wait_for"]
         self._kind, self._values = kind, values
         self.gait = gaits.make(kind, values).bind(self.robot)
-        self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
         self._angles = np.full(self.robot.joint_count, np.nan)  # measured joints, used while the gait needs them
         self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
         self._default = commands["velocity"], 0.0, 0.0  # the gait scales it, also later, when a plan has been made
@@ -83,8 +86,8 @@ class GaitNode(GuardedNode):
         if not self._session_state.save(self._saved) and self.permit.by_itself:
             self.permit.by_itself = False
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
-        self._chip = np.asarray(self.robot.imu.rotation)
-        self._axes = self._chip.tolist()
+        self._faults = Faults()
+        self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
         self._attitude_time = None  # of the last imu/data
         self._heard = None  # time of the last cmd_vel, once there was one
         self._started = time.monotonic()
@@ -128,25 +131,19 @@ class GaitNode(GuardedNode):
         self._keep()
 
     def _on_imu(self, message):
-        o, a = message.orientation, message.linear_acceleration
-        rotation = None
-        if message.orientation_covariance[0] != -1.0:  # REP-145: else there is no orientation
-            try:
-                rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w)) @ self._chip.T
-            except HexapodError as error:
-                self._refuse(error)
-                return
-            self.gait.sense(*roll_pitch_yaw(rotation))
         now, last = time.monotonic(), self._attitude_time
-        self._attitude_time = now
-        before, rate = self.permit.fallen, message.angular_velocity
-        force = [x * a.x + y * a.y + z * a.z for x, y, z in self._axes]
-        turning = [x * rate.x + y * rate.y + z * rate.z for x, y, z in self._axes]
-        self.gait.sense_force(*force)
-        if self._braces and last is not None:
-            walking = self.permit.may_walk and self.gait.doing == WALKING
-            self.brace.sense(min(now - last, BLIND), force, turning, walking)
-        self.get_up.sense(now, rotation, (rate.x, rate.y, rate.z), force)
+        rotation, force, rate, _, _ = read_imu(self._imu, message, now)
+        if rotation is not None:
+            self.gait.sense(*roll_pitch_yaw(rotation))
+        if rotation is not None or force is not None:
+            self._attitude_time = now
+        before = self.permit.fallen
+        if force is not None:
+            self.gait.sense_force(*force)
+            if self._braces and last is not None and rate is not None:
+                walking = self.permit.may_walk and self.gait.doing == WALKING
+                self.brace.sense(min(now - last, BLIND), force, rate, walking)
+        self.get_up.sense(now, rotation, rate, force)
         self.permit.see(self.falls.update(now, rotation, force, self.gait.level), self.falls.upright)
         if self.permit.fallen != before:
             if self.permit.fallen:
@@ -161,10 +158,8 @@ class GaitNode(GuardedNode):
 
     def _on_joints(self, message):
         """Pass measured joints to the gait while it waits for restored legs, and to get_up."""
-        self._angles[:] = np.nan
-        for name, angle in zip(message.name, message.position, strict=False):
-            if name in self._index:
-                self._angles[self._index[name]] = angle
+        if not self._joints.scatter("joint_states", message.name, message.position, self._angles, others=True):
+            return
         self.gait.measure_joints(self._angles)
         self.get_up.measure_joints(self._angles)
 
@@ -338,7 +333,7 @@ class GaitNode(GuardedNode):
             BRACES: self.brace.active,
             "pushes that it braced against": self.brace.count,
         }
-        values.update(self.gait.report())
+        values.update(self.gait.report() | self._faults.counts())
         if self.permit.waiting or self._attitude_time is not None:
             values["tilt [deg]"] = math.degrees(self.falls.tilt)
         if not self._moving:
@@ -358,7 +353,9 @@ class GaitNode(GuardedNode):
             return lost, "; ".join(words), values
         if self._refusals:
             return "warn", f"refused {self._refusals} messages, the last: {self._last_refusal}", values
-        doing = self._doing
+        doing, faults = self._doing, self._faults.recent(time.monotonic())
+        if faults:
+            return "warn", f"{doing}; {'; '.join(faults)}", values
         if self.brace.active:
             return "warn", f"{doing}: it was pushed, or ran against something", values
         if "why" in values:

@@ -42,7 +42,6 @@ class GetUpControl:
         self._morphology = Morphology.whole(node.robot)
         n = node.robot.joint_count
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        self._chip = np.asarray(node.robot.imu.rotation)
         self._imu_time = self._joints_time = None
         self._executes = False  # whether `servos` executes commands
         self._logged = self._get_up.doing  # so that the idle state is not logged
@@ -110,15 +109,15 @@ class GetUpControl:
     # ---- measurements ------------------------------------------------------------------------------------------------
 
     def sense(self, now, rotation, rate, force):
-        """Process an attitude (3, 3) world <- base_link, None if it is not known, angular velocity (3,) in the
-        axes of the IMU's chip and specific force (3,) in base_link axes, at the monotonic time `now` [s].
+        """Process an attitude (3, 3) world <- base_link, angular velocity (3,) and specific force (3,) in base_link
+        axes, at the monotonic time `now` [s]; a sample in which one of them is None is not used.
         """
-        if rotation is None:
+        if rotation is None or rate is None or force is None:
             return
         self._imu_time = now
         if self.active:
             self._sensed.up = rotation[2].tolist()
-            self._sensed.rate, self._sensed.force = self._chip @ rate, force
+            self._sensed.rate, self._sensed.force = rate, force
 
     def measure_joints(self, angles):
         """Process measured joints (n,) [rad], NaN if unknown."""

@@ -18,6 +18,9 @@ from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings
 from hexapod_dynamics.drivers.imu.orientation import VqfFilter
 from hexapod_dynamics.drivers.imu.subscribed_imu import SubscribedImu
+from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuInput
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.ros.cdr import Template
 from hexapod_dynamics.ros.clock_offset import StampConverter
@@ -29,7 +32,6 @@ from hexapod_dynamics.ros.node_functions import (
     declare_all,
     frame,
     load_robot,
-    stamp_seconds,
 )
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -111,6 +113,8 @@ class ImuNode(GuardedNode):
         if self.source == "topic":
             # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
             # half a second, in case the computer is busy.
+            self._faults = Faults()
+            self._foreign = ImuInput(robot.imu.rotation, self._faults, "imu/data_raw")
             self.loop = TickLoop(self, 1.0 / self.rate)
             self.loop.every(0.1, self._tell_changes)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
@@ -162,10 +166,13 @@ class ImuNode(GuardedNode):
         self._broadcaster.sendTransform(transform)
 
     def _on_foreign(self, message):
-        g, a = message.angular_velocity, message.linear_acceleration
-        stamp = stamp_seconds(message.header.stamp)
-        age = time.time() - stamp if stamp else 0.0
-        self.reader.take((a.x, a.y, a.z), (g.x, g.y, g.z), age, time.monotonic())
+        now = time.monotonic()
+        reading = read_imu(self._foreign, message, now)
+        if reading.chip_force is None or reading.chip_rate is None:
+            reasons = self._faults.recent(now)
+            self.reader.refuse(reasons[0] if reasons else "imu/data_raw has no acceleration or no angular velocity")
+        else:
+            self.reader.take(reading.chip_force, reading.chip_rate, age_of(message.header.stamp), now)
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 

@@ -12,8 +12,12 @@ import time
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.errors import HexapodError, MorphologyError, RobotError
+from hexapod_dynamics.errors import MorphologyError, RobotError
+from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuInput
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -23,7 +27,7 @@ from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion, rotation_z
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
@@ -86,7 +90,8 @@ class RobotDescription(GuardedNode):
         rate, self._ghost, self._ros2_control = values["rate"], values["predicted"], values["ros2_control"]
         namespace = self.get_namespace().strip("/")
         self._prefix = f"{namespace}/" if namespace else ""
-        self._index = {name: k for k, name in enumerate(self.robot.joint_names)}
+        self._faults = Faults()
+        self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
         self._q = {"": None, PREDICTED: None}
         self._rotation = None
         self._footprint = TransformStamped(child_frame_id=f"{self._prefix}base_footprint")
@@ -132,20 +137,16 @@ class RobotDescription(GuardedNode):
             self._take(morphology)
 
     def _on_joints(self, which, message):
-        q = self._q[which]
+        q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
-        for name, position in zip(message.name, message.position, strict=False):
-            if name in self._index and math.isfinite(position):
-                q[self._index[name]] = position
+        for joint, angle in self._joints.readings(topic, message.name, message.position.tolist(), others=True):
+            q[joint] = angle
 
     def _on_imu(self, message):
-        o = message.orientation
-        if message.orientation_covariance[0] >= 0.0:  # -1: no orientation is given (REP-145)
-            try:
-                self._rotation = rotation_from_quaternion((o.x, o.y, o.z, o.w))
-            except HexapodError as error:
-                self.get_logger().error(f"imu/data ignored: {error}", throttle_duration_sec=5.0)
+        rotation = read_imu(self._imu, message, time.monotonic()).rotation
+        if rotation is not None:
+            self._rotation = rotation
 
     def _attend(self):
         """Subscribe to joints and attitude while /tf has subscribers: else this node does not need them."""
@@ -198,7 +199,8 @@ class RobotDescription(GuardedNode):
             return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
-        return "ok", "publishing", values
+        faults = self._faults.recent(time.monotonic())
+        return ("warn", "; ".join(faults), values) if faults else ("ok", "publishing", values)
 
 
 def main(args=None):

@@ -18,7 +18,7 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, stamp_refusal
+from hexapod_dynamics.control.command_check import SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
@@ -30,17 +30,20 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.foreign_joints import ASKED, ForeignJoints
+from hexapod_dynamics.nodes.joint_messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.stop_inputs import StopInputs
 from hexapod_dynamics.nodes.stop_services import StopServices, restored_stop
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot, stamp_seconds
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
@@ -72,7 +75,6 @@ class ServosNode(GuardedNode):
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
         self._gone = np.zeros(len(self._names), bool)  # declared missing
-        self._index = {name: i for i, name in enumerate(self._names)}
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
         self.guard = PoseGuard(
             [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
@@ -86,10 +88,10 @@ class ServosNode(GuardedNode):
             restored_stop(self._session_state, self.get_logger()),
             lambda stop: self._session_state.post(stop.to_values()),
         )
-        self.check = CommandCheck.of_robot(self.robot)
         self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
         self._begun, self._port_told = time.monotonic(), False
-        self._command_joints = self._torque_joints = None, None  # names in the last message, and their indices
+        self._faults = Faults()
+        self._joints = JointInput(self.robot, self._faults)
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
         self._heat = ServoHeat(self._names)
         self._level, self._next_news = None, 0.0
@@ -103,7 +105,7 @@ class ServosNode(GuardedNode):
         # distinguished.
         self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
-        self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface)
+        self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface, self._joints)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -122,33 +124,16 @@ class ServosNode(GuardedNode):
 
     # In --------------------------------------------------------------------------------------------------------------
 
-    def _joints(self, names, last):
-        """Return names and their indices; `last` if the names are the same, None if one is unknown."""
-        if names == last[0]:
-            return last
-        unknown = [name for name in names if name not in self._index]
-        if unknown:
-            self.watch.refuse(
-                "unknown joints",
-                f"joint {unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}",
-            )
-            return None
-        return names, np.array([self._index[name] for name in names], np.intp)
-
     def _on_command(self, message):
-        joints = self._joints(message.name, self._command_joints)
-        if joints is None:
-            return
-        self._command_joints = joints
         now = time.monotonic()
-        positions = message.position.tolist()
-        refusal = self.check.refusal(joints[1], positions, message.velocity)
+        positions, joints = message.position.tolist(), self._joints.order_of_command(message.name)
+        refusal = self._joints.command_refusal(message.name, positions, message.velocity)
         if refusal:
-            self.watch.refuse("beyond what joints can do", refusal)
+            named = joints.unknown or joints.repeated
+            self.watch.refuse("unknown joints" if named else "beyond what joints can do", refusal)
             return
-        stamp = stamp_seconds(message.header.stamp)
-        if stamp:  # zero means no stamp: the command is as old as now
-            age = time.time() - stamp
+        age = age_of(message.header.stamp)
+        if age:  # zero means no stamp: the command is as old as now
             refusal = stamp_refusal(age, self.parameters.control.command_timeout)
             if refusal:
                 self.watch.refuse("old", refusal)
@@ -169,7 +154,7 @@ class ServosNode(GuardedNode):
                 throttle_duration_sec=5.0,
             )
         self._take_torques()
-        self.control.follow(joints[1], message.position, now)
+        self.control.follow(joints.joints_array, message.position, now)
 
     def _pace(self, age, now):
         """Tick once for each command while commands are punctual, else twice as often, so that no command waits
@@ -193,15 +178,15 @@ class ServosNode(GuardedNode):
         return now < self._deaf_until
 
     def _on_torques(self, message):
-        joints = self._joints(message.name, self._torque_joints) if self.parameters.use_feedforward else None
-        if joints is None:
+        if not self.parameters.use_feedforward:
             return
-        self._torque_joints = joints
-        stamp = stamp_seconds(message.header.stamp)
-        if stamp and time.time() - stamp > self.parameters.control.command_timeout:
+        if age_of(message.header.stamp) > self.parameters.control.command_timeout:
             return  # this command has been queued since the last one
-        if len(message.effort) == len(joints[1]):
-            self.control.feed_forward(joints[1], message.effort, time.monotonic())
+        topic, efforts = "feedforward_torques", message.effort.tolist()
+        if self._joints.as_many(topic, message.name, efforts):
+            readings = list(self._joints.readings(topic, message.name, efforts))
+            joints, torques = [joint for joint, _ in readings], [torque for _, torque in readings]
+            self.control.feed_forward(joints, torques, time.monotonic())
 
     def _on_morphology(self, message):
         try:
@@ -283,8 +268,13 @@ class ServosNode(GuardedNode):
             self._session_state.assess(now),
             self.stop_inputs.assess(now),
             self.foreign.assess() if self.foreign is not None else ("ok", []),
+            self._assess_faults(now),
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
+
+    def _assess_faults(self, now):
+        faults = self._faults.recent(now)
+        return ("warn" if faults else "ok"), faults
 
     def _look(self):
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)

@@ -24,7 +24,8 @@ START = 120  # [s] a first start may compile the model
 class Feed:
     """What a standing robot publishes, 25 times a second; `mute` joints do not answer, `back` do though gone."""
 
-    def __init__(self, probe):
+    def __init__(self, probe, namespace="/t"):
+        self._namespace = namespace
         node = self.node = probe.node
         standing = TripodGait().bind(ROBOT).position.copy()
         model = Predictor(ROBOT)
@@ -37,12 +38,14 @@ class Feed:
         self.imu = Imu()
         turn = self.imu.orientation
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(model.rotation @ ROBOT.imu.rotation)
+        force = self.imu.linear_acceleration
+        force.x, force.y, force.z = (ROBOT.imu.rotation.T @ model.rotation.T @ [0.0, 0.0, 9.81]).tolist()
         self._publishers = {
             topic: node.create_publisher(kind, topic, 10)
             for topic, kind in (
-                ("/t/joint_commands", JointState),
-                ("/t/servos/measurements", JointState),
-                ("/t/imu/data", Imu),
+                (f"{namespace}/joint_commands", JointState),
+                (f"{namespace}/servos/measurements", JointState),
+                (f"{namespace}/imu/data", Imu),
                 ("/diagnostics", DiagnosticArray),
             )
         }
@@ -54,16 +57,18 @@ class Feed:
         there = [j for j, name in enumerate(NAMES) if name not in self.mute]
         measured = JointState(name=[NAMES[j] for j in there], position=self.angles[there].tolist())
         for topic, message in (
-            ("/t/joint_commands", self.command),
-            ("/t/servos/measurements", measured),
-            ("/t/imu/data", self.imu),
+            ("joint_commands", self.command),
+            ("servos/measurements", measured),
+            ("imu/data", self.imu),
         ):
             message.header.stamp = stamp
-            self._publishers[topic].publish(message)
+            self._publishers[f"{self._namespace}/{topic}"].publish(message)
 
     def _report(self):
         values = {"silent": " ".join(self.mute), "torque off": "", "back": " ".join(self.back)}
-        status = DiagnosticStatus(name="t/servos", values=[KeyValue(key=k, value=v) for k, v in values.items()])
+        status = DiagnosticStatus(
+            name=f"{self._namespace[1:]}/servos", values=[KeyValue(key=k, value=v) for k, v in values.items()]
+        )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self.node.get_clock().now().to_msg()
         self._publishers["/diagnostics"].publish(message)
@@ -133,6 +138,40 @@ def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respaw
     fresh = Process.node("damage_manager", "-r", "__ns:=/t")
     manager.popen, manager.log = fresh.popen, fresh.log  # the fixture ends this one
     wait_until(lambda: not declared(probe)["legs.RM"], 20, lambda: detector.output)
+
+
+def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robot):
+    """Row 4: with detect:=report nothing is declared, and /diagnostics says what was found while it holds."""
+    probe = robot[0]
+    hypotheses = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
+    diagnostics = probe.hear(DiagnosticArray, "/diagnostics", keep=100)
+    detector = Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report")
+    feed = Feed(probe, "/r")
+
+    def status():
+        found = [s for _, m in list(diagnostics) for s in m.status if s.name == "r/damage_detector"]
+        return (found[-1].level, found[-1].message) if found else (None, "")
+
+    def warns():
+        return status()[0] == DiagnosticStatus.WARN and "RM missing" in status()[1]
+
+    try:
+        wait_until(lambda: status()[0] == DiagnosticStatus.OK, START, lambda: detector.output)
+        time.sleep(3.0)  # every servo has been heard
+        feed.mute = set(RM)
+        wait_until(warns, 20, lambda: f"{status()} {detector.output}")
+        begin, diagnosed = time.monotonic(), []
+        while time.monotonic() < begin + 15.0:
+            diagnosed.append(warns())
+            time.sleep(0.2)
+        assert all(diagnosed), diagnosed
+        assert [s.message for s in hypotheses[-1][1].status if s.name == "RM missing"] == ["found"]
+        assert detector.output.count("declare, not declared") == 1
+        feed.mute = set()
+        wait_until(lambda: status()[0] == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
+        wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")
+    finally:
+        detector.end()
 
 
 @pytest.mark.parametrize("name, value", [("detect", "maybe"), ("declare", "7.0"), ("rate", "0.0")])

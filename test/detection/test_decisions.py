@@ -1,0 +1,89 @@
+"""One decision for a part and a kind of damage; what is not repeated has ended; nothing grows while nothing moves."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.detection.decisions import DecisionMaker
+from hexapod_dynamics.detection.hypotheses import limp, locked
+from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.estimation import DamageDetector
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+COUNT = np.radians(0.24)
+
+
+@pytest.fixture
+def maker():
+    return DecisionMaker(ROBOT, DetectorSettings())
+
+
+def decide(maker, time, what):
+    return maker._decide(time, "declare", what.name, what.values, 0.99, what.name, time)
+
+
+@pytest.mark.parametrize("joint", [1, 8, 17])
+@pytest.mark.parametrize("flip", [COUNT, -COUNT, 1e-15])
+def test_a_locked_joint_whose_reading_flips_is_decided_once(maker, joint, flip):
+    assert len(decide(maker, 1.0, locked(ROBOT, joint, 0.3))) == 1
+    for k in range(2, 20):
+        assert not decide(maker, 1.0 + 0.1 * k, locked(ROBOT, joint, 0.3 + (k % 2) * flip))
+    assert len(maker.findings([], None)) == 1
+
+
+def test_another_kind_or_joint_is_another_decision(maker):
+    for what in (locked(ROBOT, 1, 0.3), locked(ROBOT, 2, 0.3), limp(ROBOT, 1)):
+        assert len(decide(maker, 1.0, what)) == 1
+
+
+def test_a_lock_that_was_declared_at_another_angle_is_known_as_its_own(maker):
+    what = locked(ROBOT, 4, 0.3)
+    decide(maker, 1.0, what)
+    name = ROBOT.joint_names[4]
+    maker.follow(WHOLE, WHOLE.updated({**what.values, next(k for k in what.values if "locked_at" in k): 0.31}))
+    assert maker.own_joints() == {4: pytest.approx(0.31)}, name
+    assert maker.findings([], None)[0].declared
+
+
+def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_ends(maker):
+    what = limp(ROBOT, 3)
+    for k in range(200):
+        decide(maker, 0.1 * k, what)
+        maker.drop_ended(0.1 * k)
+        found = maker.findings([], None)
+        assert len(found) == 1 and found[0].decided and not found[0].declared and found[0].since == 0.0
+    maker.drop_ended(40.0)
+    assert not maker.findings([], None)
+
+
+@pytest.mark.parametrize("case", ["stopped", "no commands", "one joint never measured"])
+def test_an_hour_in_which_the_model_does_not_run_needs_no_memory(case):
+    detector = DamageDetector(ROBOT)
+    angles, rng = np.zeros(18), np.random.default_rng(0)
+    if case == "stopped":
+        detector.follow(False)
+    if case == "one joint never measured":
+        angles[5] = np.nan
+
+    def run(begin, seconds):
+        for k in range(round(25 * seconds)):
+            t = begin + 0.04 * k
+            if case != "no commands":
+                detector.command(t, np.zeros(18))
+            detector.measure_joints(t, angles + 1e-4 * rng.normal())
+            detector.measure_attitude(t, np.eye(3))
+            if k % 25 == 0:
+                detector.bus(t, np.isnan(angles), np.zeros(18, bool))
+            detector.update(t)
+
+    run(0.0, 20.0)
+    tracemalloc.start()
+    run(20.0, 5.0)
+    before = tracemalloc.get_traced_memory()[0]
+    run(25.0, 30.0)
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 300_000  # bytes; unbounded, 13500 readings need 1.5 million

@@ -1,0 +1,73 @@
+"""The conversion of values with joint names: order, strangers, repetition, too few values, NaN."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
+NAMES = list(ROBOT.joint_names)
+ANGLES = [0.01 * k for k in range(18)]
+
+
+@pytest.fixture
+def joints():
+    joints = JointInput(ROBOT, Faults())
+    joints.faults = joints._faults
+    return joints
+
+
+def scattered(joints, names, values, **more):
+    out = np.zeros(18)
+    return joints.scatter("joint_states", names, values, out, **more), out
+
+
+def test_any_order_and_any_part_of_the_joints_is_read(joints):
+    order = list(range(18))
+    random.Random(1).shuffle(order)
+    taken, out = scattered(joints, [NAMES[k] for k in order], [ANGLES[k] for k in order])
+    assert taken and np.array_equal(out, ANGLES)
+    taken, out = scattered(joints, NAMES[3:6], ANGLES[3:6])
+    assert taken and np.array_equal(out[3:6], ANGLES[3:6]) and np.isnan(np.delete(out, [3, 4, 5])).all()
+    assert not joints.faults.counts()
+
+
+@pytest.mark.parametrize("values", [ANGLES[:-1], [*ANGLES, 0.0], []], ids=["too few", "too many", "none"])
+def test_another_number_of_values_than_of_names_is_rejected_as_a_whole(joints, values):
+    taken, out = scattered(joints, NAMES, values)
+    assert not taken and (out == 0.0).all()
+    assert list(joints.readings("joint_states", NAMES, values)) == []
+    assert f"18 names and {len(values)} values" in joints.faults.recent(0.0)[0]
+
+
+@pytest.mark.parametrize("repeated", [(0,), (5, 5), (17, 2)])
+def test_a_joint_that_is_named_twice_is_left_out_and_named_the_others_are_read(joints, repeated):
+    names, values = NAMES + [NAMES[k] for k in repeated], ANGLES + [1.0] * len(repeated)
+    taken, out = scattered(joints, names, values)
+    assert taken and set(np.flatnonzero(np.isnan(out))) == set(repeated)
+    assert {joint for joint, _ in joints.readings("joint_states", names, values)} == set(range(18)) - set(repeated)
+    assert "more than once" in joints.faults.recent(0.0)[0]
+    assert "more than once" in joints.command_refusal(names, [0.0] * len(names))
+
+
+def test_joints_of_others_are_a_fault_only_where_they_do_not_belong(joints):
+    names, values = ["pan", *NAMES, "wheel"], [9.0, *ANGLES, 9.0]
+    taken, out = scattered(joints, names, values, others=True)
+    assert taken and np.array_equal(out, ANGLES) and not joints.faults.counts()
+    scattered(joints, names, values)
+    assert "'pan', which this robot has not" in joints.faults.recent(0.0)[0]
+    assert "'pan' is not one of this robot" in joints.command_refusal(names, values)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_values_that_are_not_finite_are_left_out_and_named(joints, bad):
+    values = [*ANGLES[:4], bad, *ANGLES[5:]]
+    taken, out = scattered(joints, NAMES, values)
+    assert taken and list(np.flatnonzero(np.isnan(out))) == [4]
+    assert len(list(joints.readings("joint_states", NAMES, values))) == 17
+    assert f"not finite for {NAMES[4]}" in joints.faults.recent(0.0)[0]
