@@ -61,8 +61,9 @@ BACKLOG = 0.2
 SWITCH_INTERVAL = 0.001
 # Real-time priority, if permitted, of all threads except those that stop the robot, which have a higher one.
 PRIORITY = 10
-# Time [s] after which a port that is not open is reported in the log, once; a launched simulator needs that long.
-PORT_PATIENCE = {"alone": 2.0, "launched": 60.0}
+# Time [s] after which a port that is not open is reported in the log, once; a launched simulator needs that long, while
+# an adapter is plugged in or not.
+PORT_PATIENCE = {"device": 1.0, "alone": 2.0, "launched": 60.0}
 
 
 class ServosNode(GuardedNode):
@@ -250,7 +251,9 @@ class ServosNode(GuardedNode):
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
         if state.connected:
             self._port_told = True
-        elif not self._port_told and now - self._begun > PORT_PATIENCE["launched" if start.launched() else "alone"]:
+            return
+        kind = "device" if self.get_parameter("port").value else "launched" if start.launched() else "alone"
+        if not self._port_told and now - self._begun > PORT_PATIENCE[kind]:
             self._port_told = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 

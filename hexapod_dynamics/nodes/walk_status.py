@@ -29,6 +29,9 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 SILENT_AFTER, REPEAT = 3.0, 30.0
 # At the start nodes discover each other and compile: early problems are shown only if they last this long [s].
 STARTING = 10.0
+# How a report begins that names a device which is not there: the cause of all others, shown at once where no simulated
+# device is being started.
+DEVICES = ("servo port", "I2C bus")
 # A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before the nodes that
 # read it, which report this until they are stopped, too.
 LASTING = 0.6
@@ -235,11 +238,12 @@ class WalkStatus(GuardedNode):
             name: (message, level)
             for name, (since, message, level) in self._complaints.items()
             # A node that starts or compiles is not ready yet: reports of other nodes about it are not repeated.
-            if not compiling
-            and not starting
-            and name not in absent
-            and max(since, elapsed - since) > STARTING
+            if name not in absent
             and elapsed - since > LASTING
+            and (
+                (not compiling and not starting and max(since, elapsed - since) > STARTING)
+                or (message.startswith(DEVICES) and "simulator" not in self._expected)
+            )
         }
         for name, (message, level) in complaints.items():
             at = self._told.get(name, -math.inf)

@@ -52,6 +52,21 @@ def test_a_node_that_compiles_is_named_with_its_progress_and_complaints_wait(pro
         status.end()
 
 
+@pytest.mark.parametrize(("nodes", "shown"), [("[servos]", True), ("[servos, simulator]", False)])
+def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
+    """Row 23 of issue 51: the cause first, not ten lines of "no pose received yet"; a simulated port may come."""
+    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    status = Process.node("walk_status", "-p", f"nodes:={nodes}")
+    cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
+    report = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)
+    probe.node.create_timer(0.2, lambda: said.publish(DiagnosticArray(status=[report])))
+    try:
+        wait_until(lambda: status.output.count(" s | ") >= 4, 60, lambda: status.output)
+        assert (cause in status.output) == shown, status.output
+    finally:
+        status.end()
+
+
 def next_line(status):
     lines = status.output.count(" s | ")
     wait_until(lambda: status.output.count(" s | ") > lines, 10, lambda: status.output)
