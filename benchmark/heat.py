@@ -18,7 +18,7 @@ from support.recorded_walk import Silent
 from support.servo_temperature import ServoTemperature, losses
 from support.servo_walk import servo_walk
 
-from hexapod_dynamics.drivers.servos.servo_heat import ServoHeat
+from hexapod_dynamics.drivers.servos.health import ServoHeat
 from hexapod_dynamics.robot import Morphology, Robot
 
 TICK = 0.02  # [s]

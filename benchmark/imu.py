@@ -16,16 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.faults import FaultInjector
-from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.devices.faults import FaultInjector
+from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
-from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.attitude import OrientationFilter, RestCalibrator
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
+from hexapod_dynamics.drivers.imu.reader import ImuReader
+from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import PoseFrames
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
@@ -39,15 +39,15 @@ class DirectFrames(PoseFrames):
 
     def __init__(self, ids, shifted):
         super().__init__(ids)
-        self._begins = [begin[:2] + bytes((lx_frames.Command.MOVE_TIME_WRITE,)) for begin in self._begins]
+        self._begins = [begin[:2] + bytes((lx.Command.MOVE_TIME_WRITE,)) for begin in self._begins]
         self._start, self._shifted = b"", shifted
 
     def build(self, counts, duration, chosen):
         if not self._shifted:
             return super().build(counts, duration, chosen)
         # Ten bytes of wire a frame before this one; a millisecond is what the protocol can say.
-        late = np.cumsum(chosen) * 10 * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
-        total = 18 * 10 * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        late = np.cumsum(chosen) * 10 * BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
+        total = 18 * 10 * BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
         return super().build(counts, np.maximum(0.001, np.asarray(duration) + total - late), chosen)
 
 
@@ -63,11 +63,11 @@ def devices(link, turnaround, seconds, results):
         group.clear()
 
     def watch(frame, t):
-        if frame.command == lx_frames.Command.POS_READ:
+        if frame.command == lx.Command.POS_READ:
             reads[MAP.ids.index(frame.servo_id)] += 1
-        elif frame.command == lx_frames.Command.MOVE_START:
+        elif frame.command == lx.Command.MOVE_START:
             close([(servos._begin[joint], servos._end[joint]) for joint, _times in group])
-        elif frame.command in (lx_frames.Command.MOVE_TIME_WRITE, lx_frames.Command.MOVE_TIME_WAIT_WRITE):
+        elif frame.command in (lx.Command.MOVE_TIME_WRITE, lx.Command.MOVE_TIME_WAIT_WRITE):
             joint = MAP.ids.index(frame.servo_id)
             if group and joint <= group[-1][0]:  # frames go out in the robot's order: the next pose has begun
                 close([times for _joint, times in group])

@@ -32,10 +32,10 @@ import time
 import numpy as np
 
 import rclpy
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import VARIABLE

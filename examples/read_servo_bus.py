@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -263,8 +263,8 @@ def checked_robot(given, lost):
 
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
     """
-    from hexapod_dynamics.bench.devices.faults import parse
-    from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
+    from hexapod_dynamics.devices.faults import parse
+    from hexapod_dynamics.devices.simulated_robot import PHYSICS
     from hexapod_dynamics.robot import Morphology, Robot
     from hexapod_dynamics.robot.servo_counts import check_servo_ids
     from hexapod_dynamics.simulation import Truth

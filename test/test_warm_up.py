@@ -104,7 +104,7 @@ assert sorted(found) == ["LM missing", "RM missing"], found
 """,
     "simulated robot": """
 import tempfile
-from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 with tempfile.TemporaryDirectory() as directory:
     simulated = SimulatedRobot(robot, whole, directory)
     for name, morphology in DAMAGE.items():

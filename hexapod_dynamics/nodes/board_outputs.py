@@ -5,12 +5,11 @@ buzzer.
 import threading
 import time
 
-from hexapod_dynamics.drivers.board.board_port import BoardListener
-from hexapod_dynamics.drivers.board.frames import PRESSED, beep
-from hexapod_dynamics.drivers.board.gamepad import joy_values, remote_values
-from hexapod_dynamics.drivers.board.imu_relay import SOCKET, ImuSender
+from hexapod_dynamics.drivers.board.imu import SOCKET, ImuSender
+from hexapod_dynamics.drivers.board.port import BoardListener
+from hexapod_dynamics.drivers.board.protocol import PRESSED, beep, joy_values, remote_values
+from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.device_paths import device_directory
-from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
 from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.ros.malformed import subscribe
 from sensor_msgs.msg import Joy

@@ -5,7 +5,7 @@ set-points in its form.
 import numpy as np
 
 from builtin_interfaces.msg import Duration
-from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.joint_messages import age_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray

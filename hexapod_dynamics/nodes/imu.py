@@ -11,13 +11,12 @@ import time
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.drivers.board.imu_relay import SOCKET, RelayedImu
+from hexapod_dynamics.drivers.board.imu import SOCKET, RelayedImu
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
-from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
-from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
+from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings
-from hexapod_dynamics.drivers.imu.orientation import VqfFilter
-from hexapod_dynamics.drivers.imu.subscribed_imu import SubscribedImu
+from hexapod_dynamics.drivers.imu.reader import ImuReader
+from hexapod_dynamics.drivers.imu.subscribed import SubscribedImu
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.imu_input import ImuInput

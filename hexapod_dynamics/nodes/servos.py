@@ -20,11 +20,10 @@ import numpy as np
 
 from hexapod_dynamics.control.command_check import SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_health import SEVERITY, ServoHealth, figures
-from hexapod_dynamics.drivers.servos.servo_heat import ServoHeat
-from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor
-from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
+from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.board_outputs import BoardOutputs

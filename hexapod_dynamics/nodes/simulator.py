@@ -7,8 +7,8 @@ import sys
 import time
 
 from geometry_msgs.msg import Quaternion, Wrench
-from hexapod_dynamics.bench.devices.faults import FaultInjector
-from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.devices.faults import FaultInjector
+from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
@@ -41,7 +41,7 @@ class SimulatorNode(GuardedNode):
 
     The service `~/set_damage` breaks and repairs the robot; a geometry_msgs/Wrench on `~/push` (base_link
     axes) pushes its body for 0.2 s. The parameters `faults.*` set faults of its devices, at the
-    start or at any time (`bench.devices.faults`); `load.mass`, `load.x`, `load.y` put a load on its body.
+    start or at any time (`devices.faults`); `load.mass`, `load.x`, `load.y` put a load on its body.
     """
 
     def __init__(self):

@@ -4,7 +4,7 @@ node.
 
 import time
 
-from hexapod_dynamics.drivers.servos.stop_state import StopState
+from hexapod_dynamics.drivers.servos.supervisor import StopState
 from hexapod_dynamics.errors import HexapodError
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_srvs.srv import SetBool, Trigger

@@ -1,10 +1,10 @@
-"""Parameters of the node `simulator`; the faults of its devices are those of `bench.devices.faults`."""
+"""Parameters of the node `simulator`; the faults of its devices are those of `devices.faults`."""
 
 from __future__ import annotations
 
-from hexapod_dynamics.bench.devices.buses import BUSES
-from hexapod_dynamics.bench.devices.faults import FAULTS
-from hexapod_dynamics.bench.devices.simulated_robot import PHYSICS
+from hexapod_dynamics.devices.faults import FAULTS
+from hexapod_dynamics.devices.hardware import BUSES
+from hexapod_dynamics.devices.simulated_robot import PHYSICS
 from hexapod_dynamics.parameters.spec import ParameterSpec
 
 OWN = (

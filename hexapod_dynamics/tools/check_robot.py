@@ -12,25 +12,25 @@ import tempfile
 import time
 from pathlib import Path
 
-from hexapod_dynamics.bench.commissioning.findings import all_passed, markdown, summary
-from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.bench.commissioning.servo_checks import EMPTY, LOW
-from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
-from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES
-from hexapod_dynamics.bench.devices.faults import parse as parse_faults
-from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
+from hexapod_dynamics.devices.faults import parse as parse_faults
+from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.loading import jethexa_path
+from hexapod_dynamics.tools.commissioning.findings import all_passed, markdown, summary
+from hexapod_dynamics.tools.commissioning.owner import TerminalOwner
+from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.tools.commissioning.servo_checks import EMPTY, LOW
+from hexapod_dynamics.tools.commissioning.slow_move import SPEED
+from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 # [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
 # a simulated robot are in the same process and take turns with the checks.

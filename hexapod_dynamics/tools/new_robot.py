@@ -98,8 +98,8 @@ def _written(given: argparse.Namespace) -> Robot:
 
 
 def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
-    from hexapod_dynamics.bench.commissioning.asked_robot import servo_of
     from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+    from hexapod_dynamics.tools.commissioning.asked_robot import servo_of
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RobotWarning)
@@ -114,7 +114,7 @@ def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
 
 
 def _asked(given: argparse.Namespace) -> tuple[Robot, str]:
-    from hexapod_dynamics.bench.commissioning.asked_robot import ask, defaults, robot_of_answers
+    from hexapod_dynamics.tools.commissioning.asked_robot import ask, defaults, robot_of_answers
 
     answers = defaults() if given.yes else ask(input, print)
     return robot_of_answers(
@@ -124,8 +124,8 @@ def _asked(given: argparse.Namespace) -> tuple[Robot, str]:
 
 def _checked(robot: Robot) -> bool:
     """Print the findings on a robot's file; return whether all have passed."""
-    from hexapod_dynamics.bench.commissioning.file_checks import check_robot_file
-    from hexapod_dynamics.bench.commissioning.findings import all_passed
+    from hexapod_dynamics.tools.commissioning.file_checks import check_robot_file
+    from hexapod_dynamics.tools.commissioning.findings import all_passed
 
     findings = []
     for finding in check_robot_file(robot):

@@ -11,10 +11,9 @@ import time
 
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 
@@ -62,7 +61,7 @@ class Progress:
 class ServoTool:
     """The commands of the tool on an open bus; ask(question) returns True for yes, say(text) prints."""
 
-    def __init__(self, bus, robot, ask, say=print, ids=range(lx_frames.BROADCAST_ID)):
+    def __init__(self, bus, robot, ask, say=print, ids=range(lx.BROADCAST_ID)):
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
         joints = [joint for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
@@ -75,7 +74,7 @@ class ServoTool:
         """Return the servo id for a joint's name or a number."""
         if text in self._joints:
             return self._joints[text].servo_id
-        if text.isdigit() and int(text) < lx_frames.BROADCAST_ID:
+        if text.isdigit() and int(text) < lx.BROADCAST_ID:
             return int(text)
         raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")
 
@@ -196,7 +195,7 @@ class ServoTool:
 
     def set_id(self, old, new):
         """Change the id (flash) of the only servo on the bus; the tool checks that no other servo answers, and asks."""
-        if not 0 <= new < lx_frames.BROADCAST_ID:
+        if not 0 <= new < lx.BROADCAST_ID:
             raise DeviceError(f"new id {new} is outside 0..253")
         found, damaged = self.find()
         if found != [old] or damaged:
@@ -228,7 +227,7 @@ def parser():
         "--port",
         help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",
     )
-    top.add_argument("--baudrate", type=int, default=lx_frames.DEFAULT_BAUDRATE)
+    top.add_argument("--baudrate", type=int, default=lx.DEFAULT_BAUDRATE)
     top.add_argument(
         "--direction",
         choices=["adapter", "gpio"],
@@ -240,7 +239,7 @@ def parser():
     top.add_argument("--yes", action="store_true", help="answer every question with yes")
     verbs = top.add_subparsers(dest="verb", required=True)
     scan = verbs.add_parser("scan", help="list the servos on the bus and those that are missing")
-    scan.add_argument("--last", type=int, default=lx_frames.BROADCAST_ID - 1, help="largest id to ask")
+    scan.add_argument("--last", type=int, default=lx.BROADCAST_ID - 1, help="largest id to ask")
     verbs.add_parser("read", help="print all registers of a servo").add_argument("servo", help="id or joint name")
     verbs.add_parser("center", help="move joints slowly to zero").add_argument("servo", nargs="*", help="ids or joints")
     move = verbs.add_parser("move", help="move one joint slowly to an angle, to check its direction")
@@ -268,7 +267,7 @@ def main(args=None):
             bus,
             robot,
             (lambda question: print(f"{question} yes") or True) if given.yes else yes_or_no,
-            ids=range(given.last + 1 if given.verb == "scan" else lx_frames.BROADCAST_ID),
+            ids=range(given.last + 1 if given.verb == "scan" else lx.BROADCAST_ID),
         )
         well = {
             "scan": tool.scan,

@@ -13,7 +13,7 @@ import pytest
 
 from hexapod_dynamics.control.command_check import CommandCheck, SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.drivers.servos.servo_supervisor import SupervisorSettings
+from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
 from hexapod_dynamics.estimation.fall_detector import GRAVITY, FallDetector
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait

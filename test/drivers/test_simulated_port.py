@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.simulated_port import PortClaim, proved_device
 from hexapod_dynamics.errors import DeviceError
@@ -23,8 +23,8 @@ import sys, time
 import numpy as np
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
 map = ServoMap.from_robot(Robot.jethexa())
 ServoBusDevice(VirtualServos(map.ids, map.directions, np.zeros(18), loaded=True), sys.argv[1]).start()
 print("up", flush=True)

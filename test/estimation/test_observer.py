@@ -5,7 +5,7 @@ import pytest
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
+from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait

@@ -11,9 +11,9 @@ import yaml
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.bench.devices.suspended_robot import SuspendedRobot
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 

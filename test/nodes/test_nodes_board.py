@@ -5,9 +5,9 @@ import pytest
 from support.driver_session import MAP
 from support.ros_session import Process, wait_until
 
-from hexapod_dynamics.bench.devices.board_device import BoardDevice
-from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.board import BoardDevice
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.devices.servos import VirtualServos
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool

@@ -13,7 +13,7 @@ from support.ros_session import LATCHED, NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.bench.devices.serial_device import BusFaults
+from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Morphology

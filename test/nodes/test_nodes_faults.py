@@ -8,7 +8,7 @@ import pytest
 from support.ros_session import NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.bench.devices.faults import FAULTS
+from hexapod_dynamics.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python

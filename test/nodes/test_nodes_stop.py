@@ -13,7 +13,7 @@ from support.machine_load import busy
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from hexapod_dynamics.bench.devices.serial_device import BusFaults
+from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.stop_request import request_stop
 from hexapod_dynamics.runtime_directory import runtime_directory
 from sensor_msgs.msg import JointState, Joy

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.ros_session import Probe, Process, separate, wait_until
 
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import device_directory
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter

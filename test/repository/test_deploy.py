@@ -184,11 +184,11 @@ def test_the_container_has_the_least_rights():
 
 def test_real_time_priorities_and_nice_need_no_capability():
     from hexapod_dynamics.drivers import thread_priority
-    from hexapod_dynamics.drivers.servos import servo_chain
+    from hexapod_dynamics.drivers.servos import chain
 
     limits = compose()["ulimits"]
     assert limits["nice"] == 20 - thread_priority.NICE
-    assert limits["rtprio"] > servo_chain.PRIORITY
+    assert limits["rtprio"] > chain.PRIORITY
 
 
 def test_systemd_understands_the_unit(tmp_path):

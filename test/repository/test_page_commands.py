@@ -130,7 +130,7 @@ def check_launch(name, words):
         if key == "truth":
             importlib.import_module("hexapod_dynamics.simulation").Truth.parse(value)
         if key == "faults":
-            importlib.import_module("hexapod_dynamics.bench.devices.faults").parse(value)
+            importlib.import_module("hexapod_dynamics.devices.faults").parse(value)
 
 
 def fill(message, values):

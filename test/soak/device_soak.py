@@ -23,23 +23,23 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES, make_hardware
-from hexapod_dynamics.bench.devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
+from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES, make_hardware
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS
-from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
+from hexapod_dynamics.drivers.imu.reader import ImuReader
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
@@ -99,7 +99,7 @@ class TappedBus(ServoBus):
 
     def send(self, frames):
         """Check, then send."""
-        for frame in lx_frames.FrameParser().feed(frames):
+        for frame in lx.FrameParser().feed(frames):
             known = frame.servo_id in MAP.ids or (frame.servo_id, frame.command) == (254, Command.MOVE_START)
             if frame.command not in SENT or not known:
                 self.wrong.append(frame)

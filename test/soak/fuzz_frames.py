@@ -10,11 +10,10 @@ import math
 import random
 import sys
 
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.position_gate import PositionGate
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.reader import PositionGate
 
 # Largest error [rad] of a reading that may be taken: two that agree, one of them perhaps wrong by as much, a count of
 # resolution, and what the joint moves between the two.
@@ -51,19 +50,19 @@ def fuzz(seed, frames):
     """
     chance = random.Random(seed)
     check, truth, t, worst, taken, damaged, found, forged, believed = PositionGate(), 0.0, 0.0, 0.0, 0, 0, 0, 0, 0
-    servos, parser = VirtualServos(range(20), [1] * 20, loaded=True), lx_frames.FrameParser()
+    servos, parser = VirtualServos(range(20), [1] * 20, loaded=True), lx.FrameParser()
     commands = sorted(Command)
     for _ in range(frames):
         t += 0.002 if chance.random() < 0.8 else 0.16
         command = chance.choice(commands)
-        sent = mutated(lx_frames.reply(chance.randrange(20), command, chance.randbytes(chance.randrange(5))), chance)
+        sent = mutated(lx.reply(chance.randrange(20), command, chance.randbytes(chance.randrange(5))), chance)
         for frame in parser.feed(sent if chance.random() < 0.7 else chance.randbytes(chance.randrange(16))):
             servos.execute(frame, t)
             found += 1
         truth = 0.6 * math.sin(2.0 * t)
         answer = lx.encode_reply(9, Command.POS_READ, lx.count_from_angle(truth))
         heard = answer if chance.random() < 0.1 else mutated(answer, chance)
-        payload = lx_frames.find_reply(heard, 9, Command.POS_READ)
+        payload = lx.find_reply(heard, 9, Command.POS_READ)
         if payload is None:
             damaged += 1
             check.warn(t)

@@ -8,12 +8,12 @@ import numpy as np
 from support.ros_session import Process, ask, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
-from hexapod_dynamics.drivers.servos.lx.frames import Command
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 from sensor_msgs.msg import JointState

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import rclpy
-from hexapod_dynamics.bench.devices.simulated_robot import SimulatedRobot
+from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.robot import Morphology, Robot
 from rclpy.node import Node

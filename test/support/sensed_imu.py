@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 CALIBRATED = 100

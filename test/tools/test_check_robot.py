@@ -12,20 +12,19 @@ import numpy as np
 import pytest
 import yaml
 
-from hexapod_dynamics.bench.commissioning.findings import Outcome, all_passed
-from hexapod_dynamics.bench.commissioning.owner import Answer, Attitude, Expected
-from hexapod_dynamics.bench.commissioning.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.bench.commissioning.terminal_owner import TerminalOwner
-from hexapod_dynamics.bench.devices.suspended_robot import SimulatedOwner, SuspendedRobot
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.slow_move import SPEED
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
+from hexapod_dynamics.tools.commissioning.findings import Outcome, all_passed
+from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, TerminalOwner
+from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.tools.commissioning.slow_move import SPEED
+from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
 LEFT_FRONT = ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF")
@@ -257,7 +256,7 @@ def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
         "from hexapod_dynamics.drivers.servos.interface import PortSettings\n"
-        "from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus\n"
+        "from hexapod_dynamics.drivers.servos.lx.bus import ServoBus\n"
         f"bus = ServoBus(PortSettings({str(one.robot.servo_bus.link)!r}))\n"
         "bus.open(); print(flush=True); input()  # node servos"
     )

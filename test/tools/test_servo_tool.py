@@ -9,10 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter
+from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
 from hexapod_dynamics.gait.get_up import GetUp
 from hexapod_dynamics.gait.get_up_state import Sensed
 from hexapod_dynamics.robot import Morphology, Robot

@@ -40,6 +40,7 @@ class Fault(Enum):
     GARBAGE = "garbage"  # bytes that are not the expected frame
 
 
+FAULTS = (*(fault.value for fault in Fault), "implausible")  # what is counted for each servo
 _CAUSES: dict[Fault | None, str] = {
     Fault.TIMEOUT: "no answer: is it connected, powered, and is its id right?",
     Fault.CHECKSUM: "corrupted answers: noise, or two servos with this id",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
-from hexapod_dynamics.drivers.servos.dynamixel.dynamixel_servos import DynamixelServos
-from hexapod_dynamics.drivers.servos.feetech.feetech_servos import FeetechServos
+from hexapod_dynamics.drivers.board.servos import BoardServos
+from hexapod_dynamics.drivers.servos.dynamixel import DynamixelServos
+from hexapod_dynamics.drivers.servos.feetech import FeetechServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.errors import DeviceError
 
 PROTOCOLS: dict[str, type[ServoInterface]] = {

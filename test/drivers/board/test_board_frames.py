@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.bench.devices import board_device
-from hexapod_dynamics.drivers.board import frames
-from hexapod_dynamics.drivers.board.frames import Answer, FrameParser, Function, Pad, ServoCommand
-from hexapod_dynamics.drivers.board.gamepad import joy_values, remote_values
+from hexapod_dynamics.devices import board as board_device
+from hexapod_dynamics.drivers.board import protocol as frames
+from hexapod_dynamics.drivers.board.protocol import (
+    Answer,
+    FrameParser,
+    Function,
+    Pad,
+    ServoCommand,
+    joy_values,
+    remote_values,
+)
 
 # The beginning of the vendor's table (ros_robot_controller_sdk.py).
 VENDORS_TABLE = [0, 94, 188, 226, 97, 63, 221, 131, 194, 156, 126, 32, 163, 253, 31, 65]

@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.allocations import least_growth
 
-from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
-from hexapod_dynamics.drivers.imu.complementary_filter import ComplementaryFilter
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, VqfFilter, best_filter
+from hexapod_dynamics.drivers.imu.attitude import (
+    CalibratedImu,
+    ComplementaryFilter,
+    OrientationFilter,
+    VqfFilter,
+    best_filter,
+)
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion, rotation_from_vector, rotation_vector

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapod_dynamics.bench.devices.mpu6050_device import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import calibration_file
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
-from hexapod_dynamics.drivers.imu.calibrated_imu import CalibratedImu
-from hexapod_dynamics.drivers.imu.i2c_bus import SocketSMBus, open_bus
-from hexapod_dynamics.drivers.imu.imu_reader import ImuReader
-from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer
-from hexapod_dynamics.drivers.imu.orientation import OrientationFilter, RestCalibrator
+from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, OrientationFilter, RestCalibrator
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, SocketSMBus, UnexpectedAnswer, open_bus
+from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 

@@ -6,15 +6,14 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.buses import BAUDRATES, BUSES, make_hardware
-from hexapod_dynamics.bench.devices.faults import FaultInjector
-from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
+from hexapod_dynamics.devices.faults import FaultInjector
+from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES, make_hardware
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 

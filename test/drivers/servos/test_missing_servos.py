@@ -6,15 +6,15 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.health import ServoHealth, figures
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_health import ServoHealth, figures
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
@@ -136,7 +136,7 @@ def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
     rig.heard.clear()
     assert chain.freeze(1.0)
     wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.heard), what="it is stopped")
-    assert {f.servo_id for _, f in rig.heard if f.command == Command.MOVE_STOP} == {lx_frames.BROADCAST_ID}
+    assert {f.servo_id for _, f in rig.heard if f.command == Command.MOVE_STOP} == {lx.BROADCAST_ID}
 
 
 class StuckDirection:

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos import pose_writer
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.drivers.servos import chain as pose_writer
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, PoseWriter
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.pose_writer import PoseWriter
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
@@ -28,7 +26,7 @@ class Wire:
 
     def __init__(self):
         self.port, self.reply_timeout, self.patience = "wire", 0.006, 0.05
-        self.now, self.wire_free, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+        self.now, self.wire_free, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
         self.frames = []
 
     def monotonic(self):
@@ -36,7 +34,7 @@ class Wire:
 
     def send(self, data):
         self.wire_free = self.now + len(data) * self.byte_time
-        self.frames += [(self.now, frame) for frame in lx_frames.FrameParser().feed(data)]
+        self.frames += [(self.now, frame) for frame in lx.FrameParser().feed(data)]
 
 
 @pytest.fixture
@@ -64,7 +62,7 @@ def moves_of(wire, state, seconds):
     found = {servo_id: [] for servo_id in MAP.ids}
     for t, frame in wire.frames:
         if frame.command == Command.MOVE_TIME_WAIT_WRITE:
-            count, milliseconds = lx_frames.REQUEST[frame.command].unpack(frame.payload)
+            count, milliseconds = lx.REQUEST[frame.command].unpack(frame.payload)
             found[frame.servo_id].append((t, count, 1e-3 * milliseconds))
     return [found[servo_id] for servo_id in MAP.ids]
 
@@ -92,7 +90,7 @@ def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, sta
     wire.frames.clear()
     writer.write(angles(counts), PERIOD, state, lambda: False, SPEEDS)
     durations = {
-        lx_frames.REQUEST[frame.command].unpack(frame.payload)[1]
+        lx.REQUEST[frame.command].unpack(frame.payload)[1]
         for _, frame in wire.frames
         if frame.command == Command.MOVE_TIME_WAIT_WRITE
     }

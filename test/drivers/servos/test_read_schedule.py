@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
-from hexapod_dynamics.drivers.servos.read_schedule import ReadSchedule
-from hexapod_dynamics.drivers.servos.servo_loss_detector import ServoLossDetector
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, ReadSchedule
+from hexapod_dynamics.drivers.servos.reader import ServoLossDetector
 
 N = 6
 SETTINGS = ChainSettings()

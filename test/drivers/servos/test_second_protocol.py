@@ -10,12 +10,11 @@ import pytest
 
 import hexapod_dynamics
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
 from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.protocols import PROTOCOLS, make_servos
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.errors import DeviceError
 
 ROOT = Path(hexapod_dynamics.__file__).parent
@@ -24,13 +23,13 @@ MAP = ServoMap(("a", "b", "c", "d"), (11, 12, 13, 14), DIRECTIONS)
 # Who knows the LX protocol besides its own directory: the registration, the simulated LX devices, the LX register tool.
 KNOW_LX = {
     "drivers/servos/protocols.py",
-    "bench/devices/board_device.py",
-    "bench/devices/virtual_servos.py",
-    "bench/devices/servo_bus_device.py",
+    "devices/board.py",
+    "devices/servos.py",
+    "devices/lx_bus.py",
     "tools/servo_tool.py",
 }
 # Who counts as these servos do: the robot file's counts, and the servos behind the STM32 board.
-KNOW_COUNTS = {"robot/servo_counts.py", "drivers/servos/board/board_servos.py"}
+KNOW_COUNTS = {"robot/servo_counts.py", "drivers/board/servos.py"}
 
 
 class MemoryServos(ServoInterface):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.servo_temperature import ServoTemperature
 
-from hexapod_dynamics.drivers.servos.servo_heat import HOT, ServoHeat
+from hexapod_dynamics.drivers.servos.health import HOT, ServoHeat
 
 
 def warm(powers, seconds, seed=0):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
-from hexapod_dynamics.drivers.servos.chain_state import FAULTS, ChainState
-from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
+from hexapod_dynamics.drivers.servos.chain import ChainState
+from hexapod_dynamics.drivers.servos.health import ServoHealth
+from hexapod_dynamics.drivers.servos.interface import FAULTS
 from hexapod_dynamics.errors import DeviceError
 
 NAMES = [f"joint_{i}" for i in range(6)]

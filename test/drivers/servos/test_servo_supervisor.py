@@ -6,15 +6,15 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.servo_supervisor import ServoSupervisor, SupervisorSettings
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 
 MAP = ServoMap.from_robot(Robot.jethexa())

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import serial
 
-from hexapod_dynamics.bench.devices.board_device import BoardDevice
-from hexapod_dynamics.bench.devices.mpu6050_device import VirtualMpu6050
-from hexapod_dynamics.bench.devices.serial_device import SerialDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.board import frames
-from hexapod_dynamics.drivers.board.board_port import BoardListener, BoardPort
-from hexapod_dynamics.drivers.board.imu_relay import ImuSender, RelayedImu
-from hexapod_dynamics.drivers.servos.board.board_servos import BoardServos
+from hexapod_dynamics.devices.board import BoardDevice
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.devices.serial_device import SerialDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.board import protocol as frames
+from hexapod_dynamics.drivers.board.imu import ImuSender, RelayedImu
+from hexapod_dynamics.drivers.board.port import BoardListener, BoardPort
+from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 
 IDS = list(range(1, 19))

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from soak.fuzz_frames import WORST, fuzz
 
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.position_gate import PositionGate
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.reader import PositionGate
 from hexapod_dynamics.errors import DeviceError
 
 COUNT = 1.0 / lx.COUNTS_PER_RADIAN
@@ -27,14 +26,14 @@ def test_frames_are_those_of_the_protocol_document():
     assert lx.load_write(3, False) == bytes.fromhex("55 55 03 04 1f 00 d9")
 
 
-@pytest.mark.parametrize("command", sorted(lx_frames.NEVER_BROADCAST), ids=lambda c: c.name)
+@pytest.mark.parametrize("command", sorted(lx.NEVER_BROADCAST), ids=lambda c: c.name)
 def test_what_is_saved_is_never_broadcast(command):
     with pytest.raises(DeviceError, match="254"):
-        lx_frames.build(lx_frames.BROADCAST_ID, command, b"\x01")
+        lx.build(lx.BROADCAST_ID, command, b"\x01")
 
 
 def test_commands_that_are_never_broadcast_are_these_six():
-    assert sorted(lx_frames.NEVER_BROADCAST) == [13, 17, 18, 20, 22, 24]
+    assert sorted(lx.NEVER_BROADCAST) == [13, 17, 18, 20, 22, 24]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_commands_that_are_never_broadcast_are_these_six():
         lambda: lx.angle_offset_adjust(1, 0.6),
         lambda: lx.read_request(1, Command.MOVE_START),
         lambda: lx.read_request(254, Command.POS_READ),
-        lambda: lx_frames.build(1, Command.POS_READ, b"\x00"),
+        lambda: lx.build(1, Command.POS_READ, b"\x00"),
     ],
 )
 def test_what_no_servo_can_do_is_refused(make):
@@ -60,7 +59,7 @@ def test_what_no_servo_can_do_is_refused(make):
 
 @given(st.floats(-2.0943, 2.0943), st.floats(0.0, 30.0), IDS)
 def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, duration, servo_id):
-    (frame,) = lx_frames.FrameParser().feed(lx.move_time_wait(servo_id, angle, duration))
+    (frame,) = lx.FrameParser().feed(lx.move_time_wait(servo_id, angle, duration))
     move = lx.decode(Command.MOVE_TIME_WAIT_READ, frame.payload)
     assert frame.servo_id == servo_id and frame.command == Command.MOVE_TIME_WAIT_WRITE
     assert abs(move.angle - angle) <= 0.5 * COUNT + 1e-12
@@ -69,13 +68,13 @@ def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, durati
 
 @given(st.integers(-32768, 32767))
 def test_positions_are_signed(count):
-    payload = lx_frames.find_reply(lx.encode_reply(7, Command.POS_READ, count), 7, Command.POS_READ)
+    payload = lx.find_reply(lx.encode_reply(7, Command.POS_READ, count), 7, Command.POS_READ)
     assert lx.decode(Command.POS_READ, payload) == pytest.approx((count - 500) * COUNT, abs=1e-12)
 
 
 def written(command, *values):
     """Return the frame that writes raw values to servo 1."""
-    return lx_frames.build(1, command, lx_frames.REQUEST[command].pack(*values))
+    return lx.build(1, command, lx.REQUEST[command].pack(*values))
 
 
 WRITES_AND_READS = [
@@ -102,27 +101,27 @@ WRITES_AND_READS = [
 
 @pytest.mark.parametrize(("write", "read", "value"), WRITES_AND_READS, ids=lambda v: getattr(v, "name", ""))
 def test_a_servo_reads_back_what_was_written(write, read, value):
-    servos, parser = VirtualServos([1, 2], [1, -1]), lx_frames.FrameParser()
+    servos, parser = VirtualServos([1, 2], [1, -1]), lx.FrameParser()
     frame, request = parser.feed(write + lx.read_request(1, read))
     assert servos.execute(frame, 0.0) == []
     (answer,) = servos.execute(request, 0.1)
-    found = lx.decode(read, lx_frames.find_reply(answer, 1, read))
+    found = lx.decode(read, lx.find_reply(answer, 1, read))
     assert type(found) is type(value) and found == (pytest.approx(value) if type(value) is float else value)
     (other,) = servos.execute(request._replace(servo_id=2), 0.1)
-    assert lx_frames.find_reply(other, 1, read) is None
+    assert lx.find_reply(other, 1, read) is None
 
 
 def test_every_command_is_in_exactly_one_direction():
     assert len(Command) == 30 - 2
     for command in Command:
-        assert (command in lx_frames.READS) == command.name.endswith("_READ")
+        assert (command in lx.READS) == command.name.endswith("_READ")
 
 
 @given(
     st.lists(
         st.one_of(
             st.binary(max_size=12).filter(lambda b: 0x55 not in b),
-            st.tuples(IDS, st.sampled_from(sorted(lx_frames.READS))).map(lambda pair: lx.read_request(*pair)),
+            st.tuples(IDS, st.sampled_from(sorted(lx.READS))).map(lambda pair: lx.read_request(*pair)),
         ),
         max_size=20,
     ),
@@ -131,42 +130,42 @@ def test_every_command_is_in_exactly_one_direction():
 def test_every_frame_between_garbage_is_found_however_it_is_cut(pieces, cuts):
     stream = b"".join(pieces)
     # Garbage without header bytes cannot hide a frame; the checksum 55 of a frame before could begin one.
-    expected = [piece for piece in pieces if piece[:2] == lx_frames.HEADER and len(piece) == 6]
+    expected = [piece for piece in pieces if piece[:2] == lx.HEADER and len(piece) == 6]
     if any(piece[-1] == 0x55 for piece in expected):
         return
-    parser, found, at = lx_frames.FrameParser(), [], 0
+    parser, found, at = lx.FrameParser(), [], 0
     while at < len(stream):
         size = cuts[at % len(cuts)]
         found += parser.feed(stream[at : at + size])
         at += size
-    assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in found] == expected
+    assert [lx.build(f.servo_id, f.command, f.payload) for f in found] == expected
     for frame in found:
-        assert stream[frame.end - 6 : frame.end] == lx_frames.build(frame.servo_id, frame.command)
+        assert stream[frame.end - 6 : frame.end] == lx.build(frame.servo_id, frame.command)
 
 
 def test_a_late_answer_with_the_next_one_begun_behind_it_is_not_damaged():
-    answer = lx_frames.reply(1, Command.POS_READ, b"\x10\x02")
+    answer = lx.reply(1, Command.POS_READ, b"\x10\x02")
     for behind in range(len(answer)):
         received = answer + answer[:behind]
-        assert not lx_frames.has_damaged_reply(received, 1, Command.POS_READ)
-        assert (lx_frames.find_reply(received, 1, Command.POS_READ) is None) == (behind > 0)
-    assert lx_frames.find_reply(answer + answer, 1, Command.POS_READ) == b"\x10\x02"
+        assert not lx.has_damaged_reply(received, 1, Command.POS_READ)
+        assert (lx.find_reply(received, 1, Command.POS_READ) is None) == (behind > 0)
+    assert lx.find_reply(answer + answer, 1, Command.POS_READ) == b"\x10\x02"
     for place in (5, 6, 7):  # the position and the checksum
         damaged = bytearray(answer)
         damaged[place] ^= 1
-        assert lx_frames.has_damaged_reply(bytes(damaged), 1, Command.POS_READ)
-    assert not lx_frames.has_damaged_reply(answer[:-1], 1, Command.POS_READ)
+        assert lx.has_damaged_reply(bytes(damaged), 1, Command.POS_READ)
+    assert not lx.has_damaged_reply(answer[:-1], 1, Command.POS_READ)
 
 
 @given(st.binary(max_size=200))
 def test_garbage_raises_nothing_and_every_frame_found_is_really_there(data):
-    parser = lx_frames.FrameParser()
+    parser = lx.FrameParser()
     for frame in parser.feed(data):
-        assert lx_frames.reply(frame.servo_id, frame.command, frame.payload) in data
-    lx_frames.find_reply(data, 5, Command.POS_READ)
-    lx_frames.has_damaged_reply(data, 5, Command.POS_READ)
+        assert lx.reply(frame.servo_id, frame.command, frame.payload) in data
+    lx.find_reply(data, 5, Command.POS_READ)
+    lx.has_damaged_reply(data, 5, Command.POS_READ)
     servos = VirtualServos(range(6), [1] * 6)
-    for frame in lx_frames.FrameParser().feed(data):
+    for frame in lx.FrameParser().feed(data):
         servos.execute(frame, 0.0)
 
 
@@ -174,17 +173,17 @@ def test_garbage_raises_nothing_and_every_frame_found_is_really_there(data):
 def test_a_frame_after_a_false_header_is_found(garbage):
     frame = lx.move_start()
     for lead in (b"\x55", b"\x55\x55", b"\x55\x55\x01", b"\x55\x55\x01\x07"):
-        found = lx_frames.FrameParser().feed(lead + frame + garbage + frame + bytes(12))
+        found = lx.FrameParser().feed(lead + frame + garbage + frame + bytes(12))
         assert len(found) >= 1 and found[-1].command == Command.MOVE_START
 
 
 def test_own_echo_and_other_servos_answers_are_passed_over():
     request, answer = lx.read_request(4, Command.POS_READ), lx.encode_reply(4, Command.POS_READ, 321)
     other, late = lx.encode_reply(5, Command.POS_READ, 111), lx.encode_reply(4, Command.VIN_READ, 11800)
-    payload = lx_frames.find_reply(request + other + late + b"\x00\x55" + answer, 4, Command.POS_READ)
+    payload = lx.find_reply(request + other + late + b"\x00\x55" + answer, 4, Command.POS_READ)
     assert lx.decode(Command.POS_READ, payload) == pytest.approx(lx.angle_from_count(321))
-    assert lx_frames.find_reply(request, 4, Command.POS_READ) is None
-    assert lx_frames.find_reply(other + late, 4, Command.POS_READ) is None
+    assert lx.find_reply(request, 4, Command.POS_READ) is None
+    assert lx.find_reply(other + late, 4, Command.POS_READ) is None
 
 
 ANSWER = lx.encode_reply(9, Command.POS_READ, 612)
@@ -194,20 +193,20 @@ ANSWER = lx.encode_reply(9, Command.POS_READ, 612)
 def test_one_changed_byte_is_never_accepted(at, value):
     damaged = bytearray(ANSWER)
     damaged[at] = value
-    payload = lx_frames.find_reply(bytes(damaged), 9, Command.POS_READ)
+    payload = lx.find_reply(bytes(damaged), 9, Command.POS_READ)
     assert payload is None or bytes(damaged) == ANSWER
 
 
 @given(st.integers(0, len(ANSWER)), st.integers(0, 255))
 def test_one_inserted_byte_is_never_taken_for_a_value(at, value):
     damaged = ANSWER[:at] + bytes((value,)) + ANSWER[at:]
-    payload = lx_frames.find_reply(damaged, 9, Command.POS_READ)
+    payload = lx.find_reply(damaged, 9, Command.POS_READ)
     assert payload is None or payload == ANSWER[5:7]
 
 
 @given(st.integers(0, len(ANSWER) - 1))
 def test_one_lost_byte_is_never_taken_for_a_value(at):
-    payload = lx_frames.find_reply(ANSWER[:at] + ANSWER[at + 1 :], 9, Command.POS_READ)
+    payload = lx.find_reply(ANSWER[:at] + ANSWER[at + 1 :], 9, Command.POS_READ)
     assert payload is None or payload == ANSWER[5:7]
 
 
@@ -243,7 +242,7 @@ def test_a_servo_moves_uniformly_and_a_new_move_interrupts(moves):
     servos = VirtualServos([1], [1], [0.0], loaded=True, speed_limit=1e12)
     t, here = 0.0, 0.0
     for count, milliseconds in moves:
-        (frame,) = lx_frames.FrameParser().feed(lx.move_time(1, lx.angle_from_count(count), milliseconds / 1000))
+        (frame,) = lx.FrameParser().feed(lx.move_time(1, lx.angle_from_count(count), milliseconds / 1000))
         servos.execute(frame, t)
         target, duration = lx.angle_from_count(count), milliseconds / 1000
         for share in (0.0, 0.25, 0.5, 1.0, 2.0):
@@ -258,7 +257,7 @@ def test_a_servo_moves_uniformly_and_a_new_move_interrupts(moves):
 
 def test_latched_moves_start_together_and_only_once():
     servos = VirtualServos([1, 2, 3], [1, -1, 1], np.zeros(3), loaded=True)
-    parser = lx_frames.FrameParser()
+    parser = lx.FrameParser()
     for frame in parser.feed(lx.move_time_wait(1, 0.3, 0.1) + lx.move_time_wait(2, 0.3, 0.1)):
         servos.execute(frame, 0.0)
     assert np.allclose(servos.setpoints(1.0), 0.0)
@@ -275,7 +274,7 @@ def test_a_limp_servo_starts_its_move_where_it_hangs():
     servos = VirtualServos([1], [1], [0.0])
     servos.set_angles(np.array([0.4]))
     assert not servos.holding()[0]
-    (frame,) = lx_frames.FrameParser().feed(lx.move_time(1, 0.0, 1.0))
+    (frame,) = lx.FrameParser().feed(lx.move_time(1, 0.0, 1.0))
     servos.execute(frame, 0.0)
     assert servos.holding()[0]
     assert servos.setpoints(0.5)[0] == pytest.approx(0.2, abs=COUNT)

@@ -15,19 +15,15 @@ import numpy as np
 import pytest
 from support.machine_load import busy
 
-from hexapod_dynamics.bench.devices.servo_bus_device import ServoBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.chain_state import FAULTS
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, NoReply, PortSettings
-from hexapod_dynamics.drivers.servos.lx import frames as lx_frames
+from hexapod_dynamics.devices.lx_bus import ServoBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.frames import Command
-from hexapod_dynamics.drivers.servos.lx.line_direction import GpioDirection
-from hexapod_dynamics.drivers.servos.lx.lx_servos import LxServos
-from hexapod_dynamics.drivers.servos.lx.pose_frames import PoseFrames
-from hexapod_dynamics.drivers.servos.lx.servo_bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import GpioDirection, ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
@@ -123,9 +119,9 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx_frames.FrameParser().feed(PoseFrames(MAP.ids).build(COUNTS.counts(angles), [0.02] * 18, chosen))
+    frames = lx.FrameParser().feed(PoseFrames(MAP.ids).build(COUNTS.counts(angles), [0.02] * 18, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
-    assert [lx_frames.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
+    assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
 
 def test_every_register_is_read_over_the_wire(bus, rig):
@@ -327,7 +323,7 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
     move = PoseFrames(MAP.ids).build(COUNTS.counts(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
-    for frame in lx_frames.FrameParser().feed(move):
+    for frame in lx.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
     chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
@@ -379,7 +375,7 @@ def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, 
     assert reads.max() - reads.min() <= 4, "round robin is fair"
     assert after.reads > before.reads and after.errors[:, FAULTS.index("checksum")].sum() == 0
     assert 0.3 < after.bus_load <= 1.05
-    allowed = {Command.MOVE_TIME_WAIT_WRITE, Command.MOVE_START} | lx_frames.READS
+    allowed = {Command.MOVE_TIME_WAIT_WRITE, Command.MOVE_START} | lx.READS
     assert {f.command for f in frames} <= allowed
     assert {f.servo_id for f in frames if f.command != Command.MOVE_START} <= set(MAP.ids)
 
@@ -496,7 +492,7 @@ def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
 # Time [s] after the call of `freeze` within which every servo must have received a stop.
 STOP_WITHIN = 0.02
 # What is on the wire already, and the first of the stops.
-STOP_WIRE = (UART_FIFO + len(lx.move_stop(254))) * BITS_PER_BYTE / lx_frames.DEFAULT_BAUDRATE
+STOP_WIRE = (UART_FIFO + len(lx.move_stop(254))) * BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
 
 
 @pytest.mark.parametrize("processes, drop_rate", [(0, 0.0), (2, 0.0), (0, 0.05)], ids=["idle", "load", "bad line"])

@@ -5,13 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.register_bus_device import RegisterBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.devices.register_bus import RegisterBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
-from hexapod_dynamics.drivers.servos.servo_health import ServoHealth
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 IDS, NAMES = [1, 2, 3], ["coxa", "femur", "tibia"]

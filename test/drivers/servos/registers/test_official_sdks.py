@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.register_bus_device import RegisterBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
-from hexapod_dynamics.drivers.servos.registers.packets import Protocol1, Protocol2
+from hexapod_dynamics.devices.register_bus import RegisterBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.registers import Protocol1, Protocol2
 
 dynamixel = pytest.importorskip("dynamixel_sdk")
 feetech = pytest.importorskip("scservo_sdk")

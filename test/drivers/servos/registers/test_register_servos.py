@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.devices.register_bus_device import RegisterBusDevice
-from hexapod_dynamics.bench.devices.virtual_servos import VirtualServos
+from hexapod_dynamics.devices.register_bus import RegisterBusDevice
+from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.errors import DeviceError

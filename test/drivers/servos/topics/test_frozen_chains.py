@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.topics.frozen_chains import FrozenChains
+from hexapod_dynamics.drivers.servos.topics import FrozenChains
 
 LEGS = [[0, 1, 2], [3, 4, 5]]
 COUNT = np.radians(0.29)  # [rad] of an AX-12's encoder

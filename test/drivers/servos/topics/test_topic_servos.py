@@ -6,10 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.servo_chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.drivers.servos.topics.topic_servos import TopicServos
+from hexapod_dynamics.drivers.servos.topics import TopicServos
 
 NAMES = ("a", "b", "c")
 MAP = ServoMap.of_joints(NAMES)

@@ -1,0 +1,238 @@
+"""A simulated STM32 board on a pty: a line of servos, and reports of IMU, battery, buttons and gamepad.
+
+Its implementation of the protocol (bitwise CRC, one byte at a time) shares nothing with the driver. Behind it
+`VirtualServos` hear the frames of the bus servos at 115200 baud: moves in the order of the frame, one read at a
+time. Bytes that it cannot read are ignored. A board at another speed than the host receives and sends garbage; one
+that is reset (`reset`) is silent while it starts, and its servos hold.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from hexapod_dynamics.devices.mpu6050 import I2cFaults, VirtualMpu6050
+from hexapod_dynamics.devices.serial_device import SerialDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.imu import mpu6050 as chip
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.protocol import Command, Frame
+
+_LINE_BYTE = 10.0 / 115200  # [s] of the servos' own line
+_TURNAROUND = 0.0003  # [s] of a servo
+_PATIENCE = 0.004  # [s] for which the board waits for a servo's answer
+_THINKING = 0.0003  # [s] the board's delay from a request to the servos' line and back
+_START = 0.3  # [s] after a reset in which the board is silent
+_IMU_RATE, _JITTER = 100.0, 0.002  # [1/s] of the IMU's frames, [s] their largest delay
+_LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
+_READS = {
+    0x05: (Command.POS_READ, "<h"),
+    0x07: (Command.VIN_READ, "<H"),
+    0x09: (Command.TEMP_READ, "<B"),
+    0x0D: (Command.LOAD_OR_UNLOAD_READ, "<b"),
+    0x12: (Command.ID_READ, "<B"),
+    0x22: (Command.ANGLE_OFFSET_READ, "<b"),
+    0x32: (Command.ANGLE_LIMIT_READ, "<HH"),
+    0x36: (Command.VIN_LIMIT_READ, "<HH"),
+    0x3A: (Command.TEMP_MAX_LIMIT_READ, "<B"),
+}
+
+
+def checksum(data: Iterable[int]) -> int:
+    """CRC-8 of Dallas/Maxim, bit by bit."""
+    register = 0
+    for byte in data:
+        for bit in range(8):
+            mix = (register ^ byte >> bit) & 1
+            register = (register >> 1) ^ (0x8C if mix else 0)
+    return register
+
+
+def frame(function: int, data: bytes) -> bytes:
+    """A frame of the board."""
+    body = [function, len(data), *data]
+    return bytes([0xAA, 0x55, *body, checksum(body)])
+
+
+@dataclass
+class BoardImu:
+    """The chip behind the board. Exchanges between them can fail; the board does not report their samples."""
+
+    sensor: VirtualMpu6050
+    faults: I2cFaults
+
+
+class BoardDevice(SerialDevice):
+    """A board on a pty; `link` is the stable path to open.
+
+    link, session: as in SerialDevice.
+    """
+
+    def __init__(
+        self,
+        servos: VirtualServos,
+        sensor: VirtualMpu6050,
+        link: str | os.PathLike,
+        *,
+        session: str = "",
+    ) -> None:
+        super().__init__(link, 1_000_000, session)
+        self.servos = servos
+        self.imu = BoardImu(sensor, I2cFaults())
+        self.mute = False  # the board neither receives nor sends
+        self.refuse_rate = 0.0  # share of the answers that report a failure
+        self._heard = bytearray()
+        self._line_free = 0.0  # [s] time at which the servos' line is free
+        self._starting_until = 0.0
+        self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
+
+    def start(self) -> None:
+        """Make the port, serve it, and report battery and IMU from now on."""
+        for register, value in chip.Mpu6050Settings(rate=_IMU_RATE).registers.items():
+            self.imu.sensor.write(register, value)
+        now = time.monotonic()
+        self.at(now, self._say_imu, -1.0)
+        self.at(now, self._say_battery, -1.0)
+        super().start()
+
+    def reset(self) -> None:
+        """Restart the board, as RTS does; the servos keep their state."""
+        self._starting_until = time.monotonic() + _START
+        self._line_free = self._starting_until
+
+    def press(self, button: int, event: int = 1) -> None:
+        """Report a button."""
+        self._report(6, bytes((button, event)))
+
+    def move_pad(self, buttons: int = 0, hat: int = 0, sticks: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
+        """Report the gamepad."""
+        self._report(8, struct.pack("<HB4b", buttons, hat, *sticks))
+
+    def move_remote(self, channels: tuple[int, ...], lost: bool = False, fail_safe: bool = False) -> None:
+        """Report the radio remote control: 16 channels of 192 to 1792."""
+        self._report(9, struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
+
+    # What the host sends ---------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Take the host's bytes one by one; each complete frame takes effect when its last byte is in."""
+        self.occupy(len(data), now)
+        self._heard += self.hears(data)
+        if now < self._starting_until or self.mute:
+            self._heard.clear()
+        while (taken := self._take()) is not None:
+            function, payload = taken
+            self.counters.frames += 1
+            if function == 2 and len(payload) == 8:
+                self.beeps.append(struct.unpack("<4H", payload))
+            elif function == 5 and payload:
+                self.at(self.host_busy, partial(self._obey, payload), self.host_busy)
+
+    def _take(self) -> tuple[int, bytes] | None:
+        """Return function and data of the next received frame, None if there is none."""
+        heard = self._heard
+        while len(heard) >= 5:
+            if heard[0] != 0xAA or heard[1] != 0x55 or heard[2] > 11:
+                del heard[0]
+                continue
+            size = 5 + heard[3]
+            if len(heard) < size:
+                return None
+            body, check = bytes(heard[2 : size - 1]), heard[size - 1]
+            if checksum(body) == check:
+                del heard[:size]
+                return body[0], body[2:]
+            del heard[0]
+        return None
+
+    def cut_off(self, until: float) -> None:
+        """Forget half a frame."""
+        self._heard.clear()
+
+    # The servos' line ------------------------------------------------------------------------------------------------
+
+    def _obey(self, data: bytes, when: float) -> None:
+        command = data[0]
+        if command == 0x01 and len(data) >= 4 and len(data) == 4 + 3 * data[3]:
+            duration = data[1] | data[2] << 8
+            for k in range(data[3]):
+                servo_id, low, high = data[4 + 3 * k : 7 + 3 * k]
+                pair = struct.pack("<HH", low | high << 8, duration)
+                self._pass_on(Frame(servo_id, Command.MOVE_TIME_WRITE, pair), 10, when)
+        elif command == 0x03 and len(data) >= 2 and len(data) == 2 + data[1]:
+            for servo_id in data[2:]:
+                self._pass_on(Frame(servo_id, Command.MOVE_STOP, b""), 6, when)
+        elif command in (0x0B, 0x0C) and len(data) == 2:
+            on = bytes((int(command == 0x0B),))
+            self._pass_on(Frame(data[1], Command.LOAD_OR_UNLOAD_WRITE, on), 7, when)
+        elif command in _READS and len(data) == 2:
+            self._ask(command, data[1], when)
+
+    def _pass_on(self, sent: Frame, size: int, when: float) -> None:
+        """Put a frame for a servo on the line, behind what is already queued."""
+        begin = max(when + _THINKING, self._line_free)
+        if begin - when > _LONGEST_QUEUE:
+            return
+        self._line_free = begin + size * _LINE_BYTE
+        self.at(self._line_free, partial(self._execute, sent), self.host_busy)
+
+    def _execute(self, sent: Frame, when: float) -> list[bytes]:
+        silent = self.faults.silent
+        if sent.servo_id in silent:
+            return []
+        return self.servos.execute(sent, when, deaf=silent)
+
+    def _ask(self, command: int, servo_id: int, when: float) -> None:
+        lx_command = _READS[command][0]
+        begin = max(when + _THINKING, self._line_free)
+        end = begin + (6 + lx.reply_size(lx_command)) * _LINE_BYTE + _TURNAROUND
+        self._line_free = end
+        self.at(end, partial(self._answer, command, servo_id), self.host_busy)
+
+    def _answer(self, command: int, servo_id: int, when: float) -> None:
+        lx_command, layout = _READS[command]
+        answers = self._execute(Frame(servo_id, lx_command, b""), when)
+        refused = self.faults.random.random() < self.refuse_rate
+        if len(answers) != 1 or refused:  # without an answer, or with several at once, the board has no valid one
+            self._line_free = max(self._line_free, when + _PATIENCE)
+            failure = frame(5, bytes((servo_id, command, 0xFF)))
+            late = when + _PATIENCE + _THINKING
+            self.at(late, lambda _: self._say(failure), late)
+            return
+        values = struct.unpack(layout, answers[0][5:-1]) if layout != "<b" else (answers[0][5],)
+        data = bytes((answers[0][2], command, 0)) + struct.pack("<B" if layout == "<b" else layout, *values)
+        self.counters.answers += 1
+        later = when + _THINKING + self.faults.lateness()
+        self.at(later, lambda _: self._say(frame(5, data)), later)
+
+    # What it reports -------------------------------------------------------------------------------------------------
+
+    def _say(self, data: bytes) -> None:
+        if time.monotonic() >= self._starting_until and not self.mute:
+            self.speak(data)
+
+    def _report(self, function: int, data: bytes) -> None:
+        now = time.monotonic()
+        self.at(now, lambda _: self._say(frame(function, data)), -1.0)
+        self._poke()
+
+    def _say_imu(self, when: float) -> None:
+        if not self.imu.faults.draw_error():
+            raw = self.imu.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, when)
+            ax, ay, az, _, gx, gy, gz = chip.BURST.unpack(raw)
+            settings = chip.Mpu6050Settings()
+            a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
+            data = frame(7, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
+            late = when + self.faults.random.random() * _JITTER
+            self.at(late, lambda _: self._say(data), -1.0)
+        self.at(when + 1.0 / _IMU_RATE, self._say_imu, -1.0)
+
+    def _say_battery(self, when: float) -> None:
+        millivolts = round(1000.0 * float(self.servos.voltage.max()))
+        if millivolts > 0:
+            self._say(frame(0, struct.pack("<BH", 4, millivolts)))
+        self.at(when + 1.0, self._say_battery, -1.0)

@@ -1,0 +1,97 @@
+"""A serial port (pty) behind which LX/HTD servos live, at the pace of a real wire.
+
+Each byte takes ten bit times in either direction. A servo answers after its turnaround time. One wire carries both
+directions; bytes that overlap are garbled. Bytes that the host flushes before they are on the wire are lost.
+`BusFaults` adds faults. Physics and bus meet in `VirtualServos`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from functools import partial, reduce
+from operator import and_
+
+from hexapod_dynamics.devices.serial_device import SerialDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.protocol import Frame
+
+_PAUSE = 0.005  # [s] a servo forgets half a frame after this much silence
+
+
+class ServoBusDevice(SerialDevice):
+    """Servos on a pty; `link` is the stable path to open.
+
+    link, session: as in SerialDevice. turnaround [s]: from a request's last byte to the answer's first.
+    on_frame(frame, time): called in the device's thread for each frame the servos hear.
+    """
+
+    def __init__(
+        self,
+        servos: VirtualServos,
+        link: str | os.PathLike,
+        *,
+        turnaround: float = 0.0003,
+        on_frame: Callable[[Frame, float], object] | None = None,
+        session: str = "",
+    ) -> None:
+        super().__init__(link, lx.DEFAULT_BAUDRATE, session)
+        self.servos, self.on_frame = servos, on_frame
+        self._turnaround = turnaround
+        self._parser = lx.FrameParser()
+        self._spoken: deque[tuple[float, float]] = deque(maxlen=8)  # (begin, end) of the last transmissions
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Put the host's bytes on the wire; each frame takes effect when its last byte is out."""
+        if now - self.host_busy > _PAUSE:
+            self._parser.reset()
+        begin = self.occupy(len(data), now)
+        self._spoken.append((begin, self.host_busy))
+        heard = self.faults.noisy(data)
+        if self.faults.echo:
+            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
+        first, offset = self.host_busy - len(heard) * self.byte_time, self._parser.fed
+        for frame in self._parser.feed(heard):
+            when = end = first + max(0, frame.end - offset) * self.byte_time
+            if frame.command in lx.READS:
+                # The servo answers when the last byte is out: one waking instead of two for each read.
+                when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()
+            # A latched target waits for its start, so the thread need not wake for it: it is processed with the next
+            # event.
+            urgent = frame.command != lx.Command.MOVE_TIME_WAIT_WRITE
+            self.at(when, partial(self._happen, frame), end, urgent)
+
+    def cut_off(self, until: float) -> None:
+        """Shorten what is on the wire, and forget half a frame."""
+        for _ in range(len(self._spoken)):
+            begin, end = self._spoken.popleft()
+            self._spoken.append((begin, min(end, until)))
+        self._parser.reset()
+
+    def _happen(self, frame: Frame, when: float) -> None:
+        self.counters.frames += 1
+        silent = self.faults.silent
+        if frame.servo_id in silent:
+            return
+        answers = self.servos.execute(frame, when, deaf=silent)
+        if self.on_frame is not None:
+            self.on_frame(frame, when)
+        if answers:
+            self._answer(answers, when)
+
+    def _answer(self, answers: list[bytes], end: float) -> None:
+        """Put the answers that end at `end` on the one wire."""
+        data = answers[0]
+        if any(other != data for other in answers[1:]):
+            # Open-drain line: a zero of any servo wins.
+            self.counters.collisions += 1
+            data = bytes(reduce(and_, column) for column in zip(*answers, strict=True))
+        begin = end - len(data) * self.byte_time
+        if any(since < end and begin < until for since, until in self._spoken):
+            self.counters.collisions += 1
+            data = bytes(byte & self.faults.random.randrange(256) for byte in data)
+        self._spoken.append((begin, end))
+        self.counters.answers += 1
+        self.say(self.faults.noisy(data))

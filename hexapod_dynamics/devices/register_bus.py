@@ -1,0 +1,338 @@
+"""Simulated servos with registers (Dynamixel AX-12, XL330; Feetech STS3215) on a pty, at the pace of a real wire.
+
+It has its own implementation of the packets and of the register tables and shares neither with the driver; the
+makers' SDKs talk to it, too. Motion and supply are those of `VirtualServos`. Not simulated: EEPROM writes (except
+of the ids), profiles of acceleration, multi-turn modes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from hexapod_dynamics.devices.serial_device import SerialDevice
+from hexapod_dynamics.devices.servos import VirtualServos
+
+_BROADCAST = 254
+_PING, _READ, _WRITE, _SYNC_READ, _SYNC_WRITE, _BULK_READ = 1, 2, 3, 0x82, 0x83, 0x92
+_TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
+_TURN = 2.0 * math.pi
+
+
+@dataclass(frozen=True)
+class VirtualModel:
+    """Registers of a simulated model: addresses and sizes; counts and speeds in physical units.
+
+    limits: what the memory holds at the start, the limit of the temperature first. current: None without the register.
+    """
+
+    number: int
+    protocol: int
+    centre: int
+    counts_per_radian: float
+    model: int
+    torque: int
+    goal: tuple[int, int]
+    speed: tuple[int, int]
+    speed_unit: float  # [rad/s]
+    position: tuple[int, int]
+    voltage: tuple[int, int]
+    temperature: int
+    limits: tuple[tuple[int, int, int], ...]  # address, size, value
+    voltage_errors: tuple[float, float]  # [V] limits beyond which it gives no torque
+    sync_read: bool = True
+    current: tuple[int, int] | None = None
+    sign_bit: bool = False
+    hardware_error: int | None = None
+
+
+MODELS = {
+    "ax12": VirtualModel(
+        number=12,
+        protocol=1,
+        centre=512,
+        counts_per_radian=1023.0 / math.radians(300.0),
+        model=0,
+        torque=24,
+        goal=(30, 2),
+        speed=(32, 2),
+        speed_unit=0.111 * _TURN / 60.0,
+        position=(36, 2),
+        voltage=(42, 1),
+        temperature=43,
+        limits=((11, 1, 70), (12, 1, 90), (13, 1, 140), (8, 2, 1023)),
+        voltage_errors=(9.0, 14.0),
+        sync_read=False,
+    ),
+    "xl330": VirtualModel(
+        number=1200,
+        protocol=2,
+        centre=2048,
+        counts_per_radian=4096.0 / _TURN,
+        model=0,
+        torque=64,
+        goal=(116, 4),
+        speed=(112, 4),
+        speed_unit=0.229 * _TURN / 60.0,
+        position=(132, 4),
+        voltage=(144, 2),
+        temperature=146,
+        limits=((31, 1, 70), (32, 2, 140), (34, 2, 35), (11, 1, 3)),
+        voltage_errors=(3.5, 14.0),
+        current=(126, 2),
+        hardware_error=70,
+    ),
+    "sts3215": VirtualModel(
+        number=777,
+        protocol=1,
+        centre=2048,
+        counts_per_radian=4096.0 / _TURN,
+        model=3,
+        torque=40,
+        goal=(42, 2),
+        speed=(46, 2),
+        speed_unit=_TURN / 4096.0,
+        position=(56, 2),
+        voltage=(62, 1),
+        temperature=63,
+        limits=((13, 1, 70), (14, 1, 140), (15, 1, 40)),
+        voltage_errors=(4.0, 14.0),
+        current=(69, 2),
+        sign_bit=True,
+    ),
+}
+
+
+@dataclass
+class Request:
+    """A packet of the host; end: index of the byte behind it in the received bytes."""
+
+    servo_id: int
+    instruction: int
+    parameters: bytes
+    end: int
+
+
+def _crc16(data: bytes) -> int:
+    """CRC-16 (polynomial 0x8005, start 0), bit by bit."""
+    register = 0
+    for byte in data:
+        for bit in range(7, -1, -1):
+            top = (register >> 15 ^ byte >> bit) & 1
+            register = (register << 1 & 0xFFFF) ^ (0x8005 if top else 0)
+    return register
+
+
+class RegisterBusDevice(SerialDevice):
+    """Servos of one model on a pty; link, session: as in SerialDevice.
+
+    on_write(servo id, address, data, time): called in the device's thread for each write that a servo obeys. memory:
+    the registers of each servo. errors: bits that a servo reports, by its index.
+    """
+
+    def __init__(
+        self,
+        servos: VirtualServos,
+        model: str,
+        link: str | os.PathLike,
+        *,
+        session: str = "",
+        on_write: Callable[[int, int, bytes, float], object] | None = None,
+    ) -> None:
+        super().__init__(link, 1_000_000, session)
+        self.servos, self.model, self.on_write = servos, MODELS[model], on_write
+        self._heard = bytearray()
+        self._spoken_until = 0.0
+        self.errors: dict[int, int] = {}
+        self.memory = [bytearray(256) for _ in range(len(servos))]
+        with servos.lock:
+            servos.vin_limits[:] = [round(1000.0 * limit) for limit in self.model.voltage_errors]
+            servos.temp_limit[:] = next(v for _, _, v in self.model.limits)
+        for i, memory in enumerate(self.memory):
+            for address, size, value in self.model.limits:
+                memory[address : address + size] = value.to_bytes(size, "little")
+            if self.model.current is not None:
+                self._put(i, self.model.current, 12)
+            self._put(i, (self.model.model, 2), self.model.number)
+            self._put(i, self.model.goal, self._count(servos.shaft(i)))
+
+    # The host's bytes ------------------------------------------------------------------------------------------------
+
+    def receive(self, data: bytes, now: float) -> None:
+        """Take the host's bytes; each packet takes effect when its last byte is out."""
+        begin = self.occupy(len(data), now)
+        if now - self._spoken_until > 0.02:  # a servo forgets half a packet after a pause
+            self._heard.clear()
+        heard = self.hears(data)
+        if self.faults.echo:
+            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
+        held = len(self._heard)
+        self._heard += heard
+        self._spoken_until = self.host_busy
+        find = self._find_1 if self.model.protocol == 1 else self._find_2
+        for request in list(find()):
+            end = min(begin + max(0, request.end - held) * self.byte_time, self.host_busy)
+            self.at(end, partial(self._obey, request), end)
+
+    def cut_off(self, until: float) -> None:
+        """Forget half a packet."""
+        self._heard.clear()
+
+    def _find_1(self) -> Iterator[Request]:
+        heard, gone = self._heard, 0
+        while len(heard) >= 6:
+            if heard[0] != 0xFF or heard[1] != 0xFF or heard[2] == 0xFF or heard[3] < 2:
+                del heard[0]
+                gone += 1
+                continue
+            size = heard[3] + 4
+            if len(heard) < size:
+                return
+            if (sum(heard[2:size]) & 0xFF) != 0xFF:
+                del heard[0]
+                gone += 1
+                continue
+            gone += size
+            yield Request(heard[2], heard[4], bytes(heard[5 : size - 1]), gone)
+            del heard[:size]
+
+    def _find_2(self) -> Iterator[Request]:
+        heard, gone = self._heard, 0
+        while len(heard) >= 10:
+            if bytes(heard[:4]) != b"\xff\xff\xfd\x00":
+                del heard[0]
+                gone += 1
+                continue
+            size = (heard[5] | heard[6] << 8) + 7
+            if len(heard) < size:
+                return
+            if _crc16(bytes(heard[: size - 2])) != heard[size - 2] | heard[size - 1] << 8:
+                del heard[0]
+                gone += 1
+                continue
+            gone += size
+            inner = bytes(heard[8 : size - 2]).replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+            yield Request(heard[4], heard[7], inner, gone)
+            del heard[:size]
+
+    # What the servos do ----------------------------------------------------------------------------------------------
+
+    def _addressed(self, servo_id: int) -> list[int]:
+        silent = self.faults.silent
+        return [int(i) for i in self.servos.addressed(servo_id) if int(self.servos.ids[i]) not in silent]
+
+    def _obey(self, request: Request, when: float) -> None:
+        self.counters.frames += 1
+        wide = self.model.protocol == 2
+        words, at = request.parameters, 2 if wide else 1
+        instruction, servo_id = request.instruction, request.servo_id
+        if instruction == _PING and not words:
+            data = self.model.number.to_bytes(2, "little") + b"\x2e" if wide else b""
+            if servo_id != _BROADCAST:
+                self._answer(self._addressed(servo_id), lambda i: data, when)
+        elif instruction == _READ and len(words) == 2 * at and servo_id != _BROADCAST:
+            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at:], "little")
+            self._answer(self._addressed(servo_id), partial(self._registers, address, size), when)
+        elif instruction == _WRITE and len(words) > at:
+            for i in self._addressed(servo_id):
+                self._store(i, int.from_bytes(words[:at], "little"), words[at:], when)
+            if servo_id != _BROADCAST:
+                self._answer(self._addressed(servo_id), lambda i: b"", when)
+        elif instruction == _SYNC_WRITE and len(words) > 2 * at:
+            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at : 2 * at], "little")
+            parts = words[2 * at :]
+            for k in range(0, len(parts) - size, 1 + size):
+                for i in self._addressed(parts[k]):
+                    self._store(i, address, parts[k + 1 : k + 1 + size], when)
+        elif instruction == _SYNC_READ and self.model.sync_read and len(words) > 2 * at:
+            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at : 2 * at], "little")
+            self._answer_group(list(words[2 * at :]), address, size, when)
+
+    def _answer_group(self, ids: list[int], address: int, size: int, when: float) -> None:
+        """Let the servos answer one after the other; servos behind a missing one do not answer."""
+        for servo_id in ids:
+            answering = self._addressed(servo_id)
+            if not answering:
+                return
+            when = self._answer(answering, partial(self._registers, address, size), when)
+
+    def _answer(self, indices: list[int], data_of: Callable[[int], bytes], when: float) -> float:
+        """Put the answers of these servos on the wire; return when the last byte is out."""
+        packets = [self._status(i, data_of(i)) for i in indices]
+        if not packets:
+            return when
+        begin = when + _TURNAROUND + self.faults.lateness()
+        end = begin + max(map(len, packets)) * self.byte_time
+        data = packets[0]
+        if any(other != data for other in packets[1:]):  # two servos with one id
+            self.counters.collisions += 1
+            data = bytes(a & b for a, b in zip(*packets[:2], strict=False))
+        self.counters.answers += 1
+        self.at(end, lambda _: self.speak(data), end)
+        return end
+
+    def _status(self, i: int, data: bytes) -> bytes:
+        error, servo_id = self._error(i), int(self.servos.ids[i])
+        if self.model.protocol == 1:
+            body = bytes((servo_id, len(data) + 2, error)) + data
+            return b"\xff\xff" + body + bytes((0xFF - (sum(body) & 0xFF),))
+        inner = bytes((0x55, 0x80 if error else 0)) + data.replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        head = b"\xff\xff\xfd\x00" + bytes((servo_id,)) + (len(inner) + 2).to_bytes(2, "little")
+        return head + inner + _crc16(head + inner).to_bytes(2, "little")
+
+    def _error(self, i: int) -> int:
+        volts, (low, high) = float(self.servos.voltage[i]), self.model.voltage_errors
+        hot = self.servos.temperature[i] > self.servos.temp_limit[i]
+        return (0 if low <= volts <= high else 0x01) | (0x04 if hot else 0) | self.errors.get(i, 0)
+
+    # Registers -------------------------------------------------------------------------------------------------------
+
+    def _count(self, angle: float) -> int:
+        return math.floor(self.model.centre + angle * self.model.counts_per_radian + 0.5)
+
+    def _put(self, i: int, register: tuple[int, int], value: int) -> None:
+        address, size = register
+        if self.model.sign_bit and value < 0:
+            value = -value | 1 << (8 * size - 1)
+        self.memory[i][address : address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+    def _registers(self, address: int, size: int, i: int) -> bytes:
+        model, servos = self.model, self.servos
+        self._put(i, model.position, self._count(servos.shaft(i)))
+        self._put(i, model.voltage, round(10.0 * float(servos.voltage[i])))
+        self._put(i, (model.temperature, 1), round(float(servos.temperature[i])))
+        self._put(i, (model.torque, 1), int(servos.holding()[i]))
+        if model.hardware_error is not None:
+            self._put(i, (model.hardware_error, 1), self._error(i))
+        return bytes(self.memory[i][address : address + size])
+
+    def _store(self, i: int, address: int, data: bytes, when: float) -> None:
+        model, memory = self.model, self.memory[i]
+        memory[address : address + len(data)] = data
+        touched = range(address, address + len(data))
+        if model.torque in touched:
+            self.servos.switch(i, memory[model.torque] != 0, when)
+        if model.goal[0] in touched and (self.servos.loaded[i] or model.protocol == 1):
+            goal = self._number(i, model.goal)
+            speed = self._number(i, model.speed) * model.speed_unit
+            angle = (goal - model.centre) / model.counts_per_radian
+            here = self._place(i, when)
+            self.servos.move(i, angle, abs(angle - here) / speed if speed > 0.0 else 0.0, when)
+        if self.on_write is not None:
+            self.on_write(int(self.servos.ids[i]), address, data, when)
+
+    def _place(self, i: int, when: float) -> float:
+        joint = self.servos.setpoints(when)[i]
+        return (
+            float(joint * math.copysign(1.0, self.servos.slope[i])) if self.servos.loaded[i] else self.servos.shaft(i)
+        )
+
+    def _number(self, i: int, register: tuple[int, int]) -> int:
+        address, size = register
+        value = int.from_bytes(self.memory[i][address : address + size], "little")
+        if self.model.sign_bit and value >> (8 * size - 1):
+            return -(value & (1 << (8 * size - 1)) - 1)
+        return value - (1 << 8 * size) if size == 4 and value >> 31 else value

@@ -1,0 +1,307 @@
+"""A simulated serial device on a pty: the port that a driver opens, noise on its line, unplugging, events in time.
+
+What lives behind the port (`servo_bus_device.py`, `board_device.py`, `register_bus_device.py`) is a subclass: it
+receives the host's bytes and schedules the effects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import heapq
+import itertools
+import logging
+import os
+import random
+import select
+import struct
+import sys
+import termios
+import threading
+import time
+import tty
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
+from hexapod_dynamics.drivers.simulated_port import PortClaim
+from hexapod_dynamics.errors import DeviceError
+
+_PR_SET_TIMERSLACK = 29
+
+
+def set_timer_slack(nanoseconds: int = 1000) -> None:
+    """Let the calling thread's sleeps end on time instead of up to 50 us late (on Linux; no effect elsewhere)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(nanoseconds), 0, 0, 0)
+
+
+_log = logging.getLogger(__name__)
+_SPEEDS = {115200: termios.B115200, 1_000_000: termios.B1000000}
+
+
+@dataclass
+class BusFaults:
+    """What is wrong with the bus now; change the fields at any time.
+
+    drop_rate, flip_rate, insert_rate: per byte, both directions. late: (probability, seconds) of a late answer.
+    silent: servo ids that neither receive nor answer. echo: the host receives its own bytes.
+    """
+
+    drop_rate: float = 0.0
+    flip_rate: float = 0.0
+    insert_rate: float = 0.0
+    late_rate: float = 0.0
+    late_delay: float = 0.010
+    echo: bool = False
+    silent: set[int] = field(default_factory=set)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def noisy(self, data: bytes) -> bytes:
+        """Return the bytes as they arrive over a bad cable."""
+        if not (self.drop_rate or self.flip_rate or self.insert_rate):
+            return data
+        chance, heard = self.random, bytearray()
+        for byte in data:
+            if chance.random() < self.insert_rate:
+                heard.append(chance.randrange(256))
+            if chance.random() < self.drop_rate:
+                continue
+            if chance.random() < self.flip_rate:
+                byte ^= 1 << chance.randrange(8)
+            heard.append(byte)
+        return bytes(heard)
+
+    def lateness(self) -> float:
+        """Draw the additional delay [s] of an answer."""
+        return self.late_delay if self.late_rate and self.random.random() < self.late_rate else 0.0
+
+
+@dataclass
+class BusCounters:
+    """What happened on the wire so far."""
+
+    frames: int = 0
+    collisions: int = 0
+    answers: int = 0
+
+
+@dataclass(order=True)
+class Event:
+    """An event at a monotonic time [s]; end: time at which the last byte that causes it has left the host.
+
+    urgent: whether the device's thread wakes for it; other events happen together with the next urgent one.
+    """
+
+    when: float
+    order: int
+    action: Callable[[float], object] = field(compare=False)
+    end: float = field(compare=False)
+    urgent: bool = field(compare=False, default=True)
+
+
+class SerialDevice(ABC):
+    """A device on a pty; `link` is the stable path to open.
+
+    link: symlink that is made (and replaced after an unplug); a record beside it proves which process it belongs
+    to (drivers.simulated_port). session: name of the launch's session.
+    """
+
+    def __init__(self, link: str | os.PathLike, baudrate: int, session: str = "") -> None:
+        self.link = Path(link)
+        self.faults, self.counters = BusFaults(), BusCounters()
+        self.baudrate, self.byte_time = baudrate, BITS_PER_BYTE / baudrate
+        self.host_busy = 0.0  # monotonic time [s] until which the wire carries the host's bytes
+        self._session = session
+        self._claim: PortClaim | None = None
+        self._events: list[Event] = []
+        self._order = itertools.count()
+        self._master = self._slave = -1
+        self._lock = threading.Lock()  # guards the two descriptors
+        self._events_lock = threading.Lock()  # guards _events: `at` may be called in any thread
+        self._wake_read, self._wake_write = os.pipe()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="serial_device", daemon=True)
+
+    # What a subclass does --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def receive(self, data: bytes, now: float) -> None:
+        """Take bytes that the host has written at the monotonic time `now` [s]; noise of the line is not in them
+        yet.
+        """
+
+    @abstractmethod
+    def cut_off(self, until: float) -> None:
+        """Forget the beginning of a packet whose end the host has flushed; `until`: monotonic time [s] of the last byte
+        that was transmitted.
+        """
+
+    # Life ------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Make the port and serve it; raises DeviceError where another simulator serves the same link."""
+        self.plug_in()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Remove the port and end the thread."""
+        self._stopping = True
+        os.write(self._wake_write, b"x")
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+        self.unplug()
+        if self._claim is not None:
+            self._claim.release()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def plug_in(self) -> None:
+        """Make a new pty and point the link at it."""
+        with self._lock:
+            if self._master >= 0:
+                return
+            if self._claim is None:
+                try:
+                    self.link.parent.mkdir(parents=True, exist_ok=True)
+                    self._claim = PortClaim(self.link, self._session)
+                except OSError as error:
+                    raise self._cannot_be_made(error) from error
+            master, slave = os.openpty()
+            tty.setraw(slave)
+            os.set_blocking(master, False)
+            fcntl.ioctl(master, termios.TIOCPKT, struct.pack("i", 1))  # the host's flushes are seen, see `_hear`
+            try:
+                fresh = self.link.with_name(f"{self.link.name}.{os.getpid()}")
+                fresh.unlink(missing_ok=True)
+                fresh.symlink_to(os.ttyname(slave))
+                self._claim.name(os.ttyname(slave))
+                fresh.replace(self.link)
+            except OSError as error:
+                os.close(master)
+                os.close(slave)
+                raise self._cannot_be_made(error) from error
+            # The slave stays open here: without it every read of the master would fail until a host has opened it.
+            self._master, self._slave = master, slave
+        self._poke()
+
+    def _cannot_be_made(self, error: OSError) -> DeviceError:
+        return DeviceError(
+            f"the simulated servo port {self.link} cannot be made ({error}): choose a directory that can be written to"
+        )
+
+    def unplug(self) -> None:
+        """Pull the adapter: the host's open port reports a hang-up, the link is gone."""
+        with self._lock:
+            if self._master < 0:
+                return
+            if self.link.is_symlink() and os.readlink(self.link) == os.ttyname(self._slave):
+                self.link.unlink()
+            if self._claim is not None:
+                self._claim.name("")
+            os.close(self._master)
+            os.close(self._slave)
+            self._master = self._slave = -1
+        self._poke()
+
+    def _poke(self) -> None:
+        if not self._stopping:
+            os.write(self._wake_write, b"x")
+
+    # The wire --------------------------------------------------------------------------------------------------------
+
+    def occupy(self, count: int, now: float) -> float:
+        """Put this number of bytes of the host on the wire, behind those that are on it; return when they begin [s]."""
+        begin = max(now, self.host_busy)
+        self.host_busy = begin + count * self.byte_time
+        return begin
+
+    def hears(self, data: bytes) -> bytes:
+        """Return the host's bytes as the device receives them; garbage if the host has another speed."""
+        return self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
+
+    def speak(self, data: bytes) -> None:
+        """Let the host receive these bytes over the line; garbage if it has another speed."""
+        self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
+
+    def _same_speed(self) -> bool:
+        with self._lock:
+            return self._slave >= 0 and termios.tcgetattr(self._slave)[4] == _SPEEDS[self.baudrate]
+
+    def _host_flushed(self, now: float) -> None:
+        """Drop the bytes that the host has written and then flushed, except those that its UART already holds."""
+        until = min(self.host_busy, now + UART_FIFO * self.byte_time)
+        if until < self.host_busy:
+            self.host_busy = until
+            self.drop_events(until)
+            self.cut_off(until)
+
+    def at(self, when: float, action: Callable[[float], object], end: float, urgent: bool = True) -> None:
+        """Call action(when) in the device's thread at the monotonic time `when` [s]; see Event."""
+        with self._events_lock:
+            heapq.heappush(self._events, Event(when, next(self._order), action, end, urgent))
+
+    def drop_events(self, until: float) -> None:
+        """Remove the events whose cause is a byte of the host after the monotonic time `until` [s]."""
+        with self._events_lock:
+            self._events = [event for event in self._events if event.end <= until]
+            heapq.heapify(self._events)
+
+    def _run(self) -> None:
+        set_timer_slack()
+        while not self._stopping:
+            wait = self._next_urgent() - time.monotonic()
+            if wait > 0.0:
+                with self._lock:
+                    watched = [self._wake_read] + ([self._master] if self._master >= 0 else [])
+                try:
+                    ready = select.select(watched, [], [], wait)[0]
+                except OSError:  # unplugged while waiting
+                    ready = []
+                if self._wake_read in ready:
+                    os.read(self._wake_read, 64)
+                    ready.remove(self._wake_read)
+                if ready:
+                    self._hear()
+            now = time.monotonic()
+            while (event := self._next_due(now)) is not None:
+                event.action(event.when)
+
+    def _next_due(self, now: float) -> Event | None:
+        with self._events_lock:
+            return heapq.heappop(self._events) if self._events and self._events[0].when <= now else None
+
+    def _next_urgent(self) -> float:
+        with self._events_lock:
+            return min((event.when for event in self._events if event.urgent), default=time.monotonic() + 0.1)
+
+    def _hear(self) -> None:
+        with self._lock:
+            try:
+                data = os.read(self._master, 4096) if self._master >= 0 else b""
+            except OSError:  # nothing there, or just unplugged
+                return
+        now = time.monotonic()
+        status, data = data[:1], data[1:]  # of the pty's packet mode
+        if status and status[0] & termios.TIOCPKT_FLUSHWRITE:
+            self._host_flushed(now)
+        if data:
+            self.receive(data, now)
+
+    def say(self, data: bytes) -> None:
+        """Let the host receive these bytes."""
+        with self._lock:
+            if self._master < 0:
+                return
+            try:
+                os.write(self._master, data)
+            except BlockingIOError:
+                _log.debug("nobody reads the simulated servo port: %d bytes lost", len(data))
+                return
+            except OSError:  # unplugged at this very moment
+                return

@@ -1,0 +1,259 @@
+"""The simulated robot in real time: physics between a servo bus on a pty and an MPU6050 on a socket.
+
+One thread steps the physics in chunks, never ahead of the clock. After a stall it catches up, but by no more than a
+bound; time beyond the bound is skipped and counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.devices.hardware import make_hardware
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.devices.serial_device import set_timer_slack
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
+from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
+from hexapod_dynamics.simulation.robot_simulator import checked
+
+_log = logging.getLogger(__name__)
+PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
+NO_WRENCH = np.zeros(6)
+
+
+@dataclass
+class State:
+    """A copy of the state: monotonic time [s], position (3,), rotation (3, 3), joints (n,), nu (6 + n,), torques (n,).
+
+    Units and frames are the Simulator's.
+    """
+
+    time: float
+    position: np.ndarray
+    rotation: np.ndarray
+    joints: np.ndarray
+    nu: np.ndarray
+    torques: np.ndarray
+
+
+class SimulatedRobot:
+    """A Simulator with devices, stepped by its own thread.
+
+    Args:
+        robot: Robot, each joint with a servo id.
+        morphology: at the start.
+        directory: folder of the device files, see `drivers.device_paths`.
+        timestep: of the physics [s].
+        chunk: duration that is stepped at once [s].
+        longest_catch_up: delay [s] up to which the physics catches up with the clock.
+        bus: which virtual servo hardware, see `buses`.
+        physics: "built_in" or "mujoco". truth: how the simulated robot differs from `robot`.
+
+    The robot starts in the standing pose of its gait, its servos switched on.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        morphology: Morphology,
+        directory: str | Path,
+        *,
+        timestep: float = 1e-3,
+        chunk: float = 4e-3,
+        longest_catch_up: float = 0.5,
+        session: str = "",
+        bus: str = "lx",
+        physics: str = "built_in",
+        truth: Truth | None = None,
+    ) -> None:
+        if physics not in PHYSICS:
+            raise HexapodError(f"physics: {physics!r} given, allowed are {', '.join(PHYSICS)}")
+        if physics == "mujoco":
+            import_mujoco()
+        PHYSICS[physics].check_truth(truth or Truth())
+        self.robot, self.chunk, self.longest_catch_up = robot, chunk, longest_catch_up
+        self.lock = threading.RLock()  # guards the physics
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        missing = [joint.name for joint in joints if joint.servo_id is None]
+        if missing:
+            raise HexapodError(
+                f"joint {missing[0]} has no servo_id in the robot file: the simulated bus needs one for each joint"
+            )
+        standing = TripodGait().bind(robot, morphology).position
+        self._zeros = np.array([joint.servo_zero for joint in joints])  # what the servos read at the joints' zeros
+        self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
+        self.steps = max(1, round(chunk / timestep))
+        self.hardware = make_hardware(
+            bus,
+            [joint.servo_id for joint in joints if joint.servo_id is not None],
+            [joint.servo_direction or 1 for joint in joints],
+            standing,
+            self.sensor,
+            directory,
+            speed_limit=robot.servo.speed_limit,
+            loaded=True,
+            session=session,
+        )
+        self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
+        # The devices start before the physics, which may have to be compiled first, so that drivers need not wait.
+        self.hardware.start()
+        try:
+            self._make_physics(PHYSICS[physics], morphology, timestep, truth, standing)
+        except BaseException:
+            self.hardware.stop()  # else drivers would find devices without a simulated robot
+            raise
+        self._chip = np.asarray(robot.imu.rotation)
+        self._push, self._push_ends = NO_WRENCH, math.inf  # [s] monotonic time at which a push ends
+        self._carried = np.zeros(4)  # mass [kg], x, y, z [m] of a load that was put on
+        self.time = math.nan  # [s] monotonic time of the physics, NaN before the first step
+        self.late = self.skipped = 0.0  # [s] largest delay since `lateness()`, skipped time
+        self._failure: Exception | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
+
+    def _make_physics(
+        self, kind: Any, morphology: Morphology, timestep: float, truth: Truth | None, standing: np.ndarray
+    ) -> None:
+        self.physics = kind(self.robot, morphology, timestep=timestep, truth=truth)
+        self.physics.reset(joints=standing)
+        self._rehearse()
+        self.physics.reset(joints=standing)
+        self.set_morphology(morphology)
+
+    def _rehearse(self) -> None:
+        """Step and break the robot once, so that later nothing has to be compiled or loaded for it."""
+        leg = self.robot.legs[0]
+        whole = Morphology.whole(self.robot)
+        for broken in (whole, whole.without(leg.name), whole.locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0)):
+            self.physics.set_morphology(whole)
+            self.physics.step(self.steps)
+            self.physics.set_morphology(broken)
+        self.physics.step(self.steps)
+
+    def start(self) -> None:
+        """Start the thread that steps the physics."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the physics and remove the devices."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+        self.hardware.stop()
+
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Break or repair the robot between two steps; the servo of a missing joint is off the bus, too."""
+        with self.lock:
+            self.physics.set_morphology(morphology)
+            with self.servos.lock:
+                self.servos.present[:] = morphology.existing_mask
+                self.servos.set_angles(self.physics.readings + self._zeros)
+
+    def update(self, values: Mapping[str, bool | float]) -> Morphology:
+        """Change named values of the morphology, all or none; a joint locks at its position. Return the Morphology."""
+        with self.lock:
+            angles = dict(zip(self.robot.joint_names, self.physics.q.tolist(), strict=True))
+            morphology = self.physics.morphology.updated(values, angles)
+            self.set_morphology(morphology)
+            return morphology
+
+    def put(self, rotation: np.ndarray) -> None:
+        """Put the robot at rest at its present place, with attitude `rotation` (3, 3) world <- base_link and
+        unchanged joints.
+        """
+        with self.lock:
+            physics, place = self.physics, self.physics.position[:2].copy()
+            joints = physics.q.copy()
+            physics.reset(rotation=rotation, joints=joints)
+            physics.reset(position=[*place, physics.position[2]], rotation=rotation, joints=joints)
+
+    def truth(self) -> State:
+        """Copy the state."""
+        with self.lock:
+            physics = self.physics
+            return State(
+                time.monotonic() if math.isnan(self.time) else self.time,
+                physics.position.copy(),
+                physics.rotation.copy(),
+                physics.q.copy(),
+                physics.nu.copy(),
+                physics.joint_torques.copy(),
+            )
+
+    def push(self, wrench: Sequence[float], duration: float) -> None:
+        """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body for a duration [s]."""
+        with self.lock:
+            self._push = checked("wrench", wrench, (6,))
+            self._push_ends = (time.monotonic() if math.isnan(self.time) else self.time) + duration
+
+    def carry(self, mass: float, place: Sequence[float]) -> None:
+        """Put a load on the body in place of the previous one: mass [kg], place (3,) [m] in base_link.
+
+        Only its weight acts, not its inertia; for a load that is fixed from the start see Truth.
+        """
+        with self.lock:
+            self._carried[:] = checked("load", [mass, *place], (4,))
+
+    def _weight(self) -> np.ndarray:
+        """Weight (6,) of the load, force first, in base_link [N, N m]."""
+        mass = self._carried[0]
+        if mass == 0.0:
+            return NO_WRENCH
+        force = -mass * self.robot.gravity * self.physics.rotation[2]
+        return np.concatenate([force, np.cross(self._carried[1:], force)])
+
+    def lateness(self) -> float:
+        """Return the largest delay [s] of the physics since the last call; raise the error that ended the physics."""
+        if self._failure is not None:
+            raise self._failure
+        worst, self.late = self.late, 0.0
+        return worst
+
+    def advance(self, now: float) -> None:
+        """Step the physics to `now`, monotonic [s], in whole chunks."""
+        if math.isnan(self.time):
+            self.time = now
+        behind = now - self.time
+        self.late = max(self.late, behind - self.chunk)
+        if behind > self.longest_catch_up:
+            self.skipped += behind - self.longest_catch_up
+            self.time = now - self.longest_catch_up
+        while now - self.time >= self.chunk:
+            with self.lock:
+                physics = self.physics
+                if self.time > self._push_ends:
+                    self._push, self._push_ends = NO_WRENCH, math.inf
+                physics.push(self._push + self._weight())
+                setpoints, targets, left = self.servos.motion(self.time)
+                physics.drive(setpoints - self._zeros, targets - self._zeros, left, self.servos.holding())
+                physics.step(self.steps)
+                self.time += self.steps * physics.timestep
+                self.servos.set_angles(physics.readings + self._zeros)
+                self.sensor.set_motion(
+                    physics.specific_force @ self._chip, physics.mean_angular_velocity @ self._chip, self.time
+                )
+
+    def _run(self) -> None:
+        set_timer_slack()
+        self.time = time.monotonic()
+        try:
+            while not self._stopping.is_set():
+                self.advance(time.monotonic())
+                pause = self.time + self.chunk - time.monotonic()
+                if pause > 0.0:
+                    time.sleep(pause)
+        except Exception as error:
+            # An exception would only end this thread, unnoticed: the next call of `lateness` raises it.
+            _log.exception("the physics has stopped")
+            self._failure = error

@@ -1,0 +1,311 @@
+"""Frames of Hiwonder's STM32 board: AA 55, function, length, data, CRC-8 over function, length and data.
+
+Little endian. Source: the vendor's SDK (Hiwonder/ROSpider, `ros_robot_controller_sdk.py`). The board sends battery,
+buttons, IMU and gamepad unasked, so that these frames stand between the answers of the servos.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from hexapod_dynamics.errors import DeviceError
+
+HEADER = b"\xaa\x55"
+OVERHEAD = 5  # bytes of a frame beside its data
+# Longest data of a frame that the board sends is 36 bytes (SBUS); a longer one is noise.
+LONGEST_DATA = 64
+LONGEST_TIME = 30.0  # [s] of a motion; the field has 16 bits of milliseconds
+_POLYNOMIAL = 0x8C  # 0x31 reflected, Dallas/Maxim
+
+
+class Function(IntEnum):
+    """What a frame is about."""
+
+    SYSTEM = 0
+    LED = 1
+    BUZZER = 2
+    MOTOR = 3
+    PWM_SERVO = 4
+    BUS_SERVO = 5
+    BUTTON = 6
+    IMU = 7
+    GAMEPAD = 8
+    SBUS = 9
+    OLED = 10
+    RGB = 11
+
+
+class ServoCommand(IntEnum):
+    """First byte of the data of a BUS_SERVO frame."""
+
+    SET_POSITIONS = 0x01
+    STOP = 0x03
+    READ_POSITION = 0x05
+    READ_VOLTAGE = 0x07
+    READ_TEMPERATURE = 0x09
+    TORQUE_ON = 0x0B
+    TORQUE_OFF = 0x0C
+    READ_TORQUE = 0x0D
+    READ_ID = 0x12
+    READ_DEVIATION = 0x22
+    READ_VOLTAGE_LIMITS = 0x36
+    READ_TEMPERATURE_LIMIT = 0x3A
+
+
+# Layout of the values behind id, command and success in the answer to each command.
+ANSWERS = {
+    ServoCommand.READ_POSITION: struct.Struct("<h"),
+    ServoCommand.READ_VOLTAGE: struct.Struct("<H"),
+    ServoCommand.READ_TEMPERATURE: struct.Struct("<B"),
+    ServoCommand.READ_TORQUE: struct.Struct("<b"),
+    ServoCommand.READ_ID: struct.Struct("<B"),
+    ServoCommand.READ_DEVIATION: struct.Struct("<b"),
+    ServoCommand.READ_VOLTAGE_LIMITS: struct.Struct("<HH"),
+    ServoCommand.READ_TEMPERATURE_LIMIT: struct.Struct("<B"),
+}
+BATTERY = 0x04  # first byte of a SYSTEM frame with the battery
+_BATTERY, _IMU, _GAMEPAD = struct.Struct("<BH"), struct.Struct("<6f"), struct.Struct("<HB4b")
+_REMOTE, _REMOTE_RANGE = struct.Struct("<16h4B"), (192, 1792)  # SBUS: 16 proportional channels, ends of a stick's way
+_MOVE, _TARGET = struct.Struct("<BHB"), struct.Struct("<BH")
+PRESSED = 0x01  # event of a button; others are its release, clicks and long presses
+
+
+class Frame(NamedTuple):
+    """A received frame; `behind`: number of bytes received behind it in the same chunk."""
+
+    function: int
+    data: bytes
+    behind: int = 0
+
+
+class Answer(NamedTuple):
+    """An answer about a servo; success 0: the servo has answered the board; values: empty if it has not."""
+
+    servo_id: int
+    command: int
+    success: int
+    values: tuple[int, ...]
+
+
+class Pad(NamedTuple):
+    """State of the gamepad: buttons (bit mask), hat (code of its direction), sticks -128..127 to the right and up."""
+
+    buttons: int
+    hat: int
+    left_x: int
+    left_y: int
+    right_x: int
+    right_y: int
+
+
+class Remote(NamedTuple):
+    """State of a radio remote control (SBUS): its 16 channels -1..1, and whether its signal is lost."""
+
+    channels: tuple[float, ...]
+    lost: bool
+
+
+def _table() -> bytes:
+    table = bytearray()
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+        table.append(value)
+    return bytes(table)
+
+
+_TABLE = _table()
+
+
+def beep(frequency: int, on: float, off: float, repeats: int) -> bytes:
+    """Return the frame that lets the buzzer sound `repeats` times: frequency [Hz], times on and off [s]."""
+    return build(Function.BUZZER, struct.pack("<4H", frequency, round(1000.0 * on), round(1000.0 * off), repeats))
+
+
+def crc8(data: bytes | bytearray) -> int:
+    """CRC-8 of Dallas/Maxim: polynomial 0x31 reflected, start 0."""
+    check = 0
+    for byte in data:
+        check = _TABLE[check ^ byte]
+    return check
+
+
+def build(function: int, data: bytes) -> bytes:
+    """Return the frame."""
+    if len(data) > 255:
+        raise DeviceError(f"a frame of the board takes 255 bytes of data, {len(data)} given")
+    body = bytes((function, len(data))) + data
+    return HEADER + body + bytes((crc8(body),))
+
+
+def servo_request(command: ServoCommand, servo_id: int) -> bytes:
+    """Return the frame of a command that has nothing but an id."""
+    return build(Function.BUS_SERVO, bytes((command, servo_id)))
+
+
+def set_positions(duration: float, targets: Sequence[tuple[int, int]]) -> bytes:
+    """Return the frame that moves servos: targets (id, count 0..1000), all in the same duration [s]."""
+    milliseconds = round(min(max(duration, 0.0), LONGEST_TIME) * 1000.0)
+    parts = [_MOVE.pack(ServoCommand.SET_POSITIONS, milliseconds, len(targets))]
+    parts += [_TARGET.pack(servo_id, count) for servo_id, count in targets]
+    return build(Function.BUS_SERVO, b"".join(parts))
+
+
+def stop(ids: Sequence[int]) -> bytes:
+    """Return the frame that stops these servos at their present positions."""
+    return build(Function.BUS_SERVO, bytes((ServoCommand.STOP, len(ids), *ids)))
+
+
+def parse_answer(data: bytes) -> Answer | None:
+    """Return the answer in the data of a BUS_SERVO frame, None if the data is not an answer."""
+    if len(data) < 3:
+        return None
+    servo_id, command, success = data[0], data[1], data[2]
+    layout = next((layout for known, layout in ANSWERS.items() if known == command), None)
+    if layout is None:
+        return None
+    values = data[3:]
+    if len(values) == layout.size and success == 0:
+        return Answer(servo_id, command, 0, layout.unpack(values))
+    return Answer(servo_id, command, success, ()) if success else None
+
+
+def parse_battery(data: bytes) -> float | None:
+    """Return the battery's voltage [V] of a SYSTEM frame's data, None if it is about something else."""
+    if len(data) != _BATTERY.size or data[0] != BATTERY:
+        return None
+    return float(_BATTERY.unpack(data)[1]) / 1000.0
+
+
+def parse_imu(data: bytes) -> tuple[float, ...] | None:
+    """Return ax, ay, az [g], gx, gy, gz [deg/s] of an IMU frame's data, None for another length."""
+    return _IMU.unpack(data) if len(data) == _IMU.size else None
+
+
+def parse_button(data: bytes) -> tuple[int, int] | None:
+    """Return (number of the button, event) of a BUTTON frame's data, None for another length."""
+    return (data[0], data[1]) if len(data) == 2 else None
+
+
+def parse_pad(data: bytes) -> Pad | None:
+    """Return the state of the gamepad of a GAMEPAD frame's data, None for another length."""
+    return Pad(*_GAMEPAD.unpack(data)) if len(data) == _GAMEPAD.size else None
+
+
+def parse_remote(data: bytes) -> Remote | None:
+    """Return the state of the remote control of an SBUS frame's data, None for another length.
+
+    Its last bytes are channels 17 and 18, "signal lost" and "fail-safe"; in the last two cases the reported
+    channels are not the positions of the sticks.
+    """
+    if len(data) != _REMOTE.size:
+        return None
+    *counts, _, _, lost, fail_safe = _REMOTE.unpack(data)
+    low, high = _REMOTE_RANGE
+    channels = (2.0 * (count - low) / (high - low) - 1.0 for count in counts)
+    return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), bool(lost or fail_safe))
+
+
+class FrameParser:
+    """Finds frames in a stream of bytes; if bytes after a header are no frame, the search continues behind that
+    header.
+    """
+
+    def __init__(self) -> None:
+        self.damaged = 0  # frames with a wrong CRC
+        self.skipped = 0  # bytes that belong to no frame
+        self._held = bytearray()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the beginning of a frame has come."""
+        return len(self._held) > 0
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that are complete with these bytes."""
+        held = self._held
+        frames: list[Frame] = []
+        held += chunk
+        while True:
+            begin = held.find(HEADER)
+            if begin < 0:
+                keep = 1 if held[-1:] == HEADER[:1] else 0
+                self._skip(len(held) - keep)
+                return frames
+            self._skip(begin)
+            if len(held) < 4:
+                return frames
+            size = held[3] + OVERHEAD
+            if held[2] not in _FUNCTIONS or held[3] > LONGEST_DATA:
+                self._skip(2)
+            elif len(held) < size:
+                return frames
+            elif crc8(held[2 : size - 1]) != held[size - 1]:
+                self.damaged += 1
+                self._skip(2)  # a frame may begin within the bytes that looked like a frame
+            else:
+                frames.append(Frame(held[2], bytes(held[4 : size - 1]), len(held) - size))
+                del held[:size]
+
+    def give_up(self) -> list[Frame]:
+        """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
+        if not self._held:
+            return []
+        self.damaged += 1
+        self._skip(min(2, len(self._held)))
+        return self.feed(b"")
+
+    def reset(self) -> None:
+        """Discard what was received."""
+        self._held.clear()
+
+    def _skip(self, count: int) -> None:
+        self.skipped += count
+        del self._held[:count]
+
+
+_FUNCTIONS = frozenset(int(function) for function in Function)
+
+
+# Masks of the vendor's SDK, in joy_node's order: A, B, X, Y, L1, R1, select, start, (guide), L3, R3.
+_BUTTONS = (0x0100, 0x0200, 0x0800, 0x1000, 0x4000, 0x8000, 0x0004, 0x0008, 0x0000, 0x0020, 0x0040)
+_L2, _R2 = 0x0001, 0x0002
+_LEFT, _RIGHT, _UP, _DOWN = 9, 13, 15, 11  # of the hat, as the vendor's node reads it
+
+
+_ENABLE, _STOP = 4, 5  # channels, from 0: the switches that stand for L1 (drive) and B (emergency stop)
+_SWITCHED = 0.3  # value of a channel above which its switch is on
+_RELEASED = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0] * len(_BUTTONS)
+
+
+def _stick(value: int) -> float:
+    return value / 127.0 if value > 0 else value / 128.0
+
+
+def joy_values(pad: Pad) -> tuple[list[float], list[int]]:
+    """Axes (8,) -1..1 (left stick x, y, L2, right stick x, y, R2, hat x, y; left and up positive) and buttons (11,)."""
+    axes = [
+        -_stick(pad.left_x),
+        _stick(pad.left_y),
+        -1.0 if pad.buttons & _L2 else 1.0,
+        -_stick(pad.right_x),
+        _stick(pad.right_y),
+        -1.0 if pad.buttons & _R2 else 1.0,
+        float((pad.hat == _LEFT) - (pad.hat == _RIGHT)),
+        float((pad.hat == _UP) - (pad.hat == _DOWN)),
+    ]
+    return axes, [int(pad.buttons & mask != 0) for mask in _BUTTONS]
+
+
+def remote_values(remote: Remote) -> tuple[list[float], list[int]]:
+    """Axes (8,) and buttons (11,) as `joy_values`; everything is released while the signal is lost."""
+    axes, buttons = list(_RELEASED[0]), list(_RELEASED[1])
+    if not remote.lost:
+        aileron, elevator, throttle, rudder = remote.channels[:4]
+        axes[0], axes[1], axes[3], axes[4] = -aileron, elevator, -rudder, throttle
+        buttons[4] = int(remote.channels[_ENABLE] > _SWITCHED)
+        buttons[1] = int(remote.channels[_STOP] > _SWITCHED)
+    return axes, buttons

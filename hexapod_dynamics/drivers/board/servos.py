@@ -1,0 +1,216 @@
+"""LX/HTD bus servos behind the STM32 board of the JetHexa with an Orin, as a ServoInterface.
+
+The board alone uses the servos' line (115200 baud); one frame commands a whole pose. The board reads one servo at
+a time and cannot read set-points: the last one that was sent is stored here. Writes are never acknowledged.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hexapod_dynamics.drivers.board import protocol as frames
+from hexapod_dynamics.drivers.board.port import BoardPort
+from hexapod_dynamics.drivers.board.protocol import ServoCommand
+from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.serial_link import SerialServos
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_counts import (
+    BUS_SERVO,
+    BUS_SERVO_READABLE,
+    CENTRE_COUNT,
+    COUNTS_PER_RADIAN,
+    MAX_COUNT,
+)
+
+_COMMANDS: dict[Quantity, ServoCommand] = {
+    "position": ServoCommand.READ_POSITION,
+    "loaded": ServoCommand.READ_TORQUE,
+    "voltage": ServoCommand.READ_VOLTAGE,
+    "temperature": ServoCommand.READ_TEMPERATURE,
+    "voltage_limits": ServoCommand.READ_VOLTAGE_LIMITS,
+    "temperature_limit": ServoCommand.READ_TEMPERATURE_LIMIT,
+    "deviation": ServoCommand.READ_DEVIATION,
+}
+# The servos' own line behind the board: a move takes ten bytes, a stop or torque frame seven, at 115200 baud.
+_LINE_BYTE = 10.0 / 115200
+_MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
+_STOP_COPIES = 3
+_HIGHEST_ID = 253
+
+
+def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
+    if quantity == "position":
+        return BUS_SERVO.angle(numbers[0])
+    if quantity == "loaded":
+        return numbers[0] != 0
+    if quantity == "voltage":
+        return numbers[0] / 1000.0
+    if quantity == "voltage_limits":
+        return numbers[0] / 1000.0, numbers[1] / 1000.0
+    return numbers[0] / COUNTS_PER_RADIAN if quantity == "deviation" else float(numbers[0])
+
+
+class BoardServos(SerialServos):
+    """The servos of these ids behind a board. Raises DeviceError for wrong ids."""
+
+    readable = BUS_SERVO_READABLE
+
+    def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
+        self._use(board, ids, _HIGHEST_ID, BUS_SERVO)
+        self.board = board
+        self._stops = frames.stop(self.ids) * _STOP_COPIES
+        self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
+        self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far
+        self._busy = 0.0  # [s] for which that line was in use, as far as it is known
+        self._turn = 0.0  # [s] shortest time from a request to its answer: the time that protocol and board need
+        self._answered = 0
+        self._since = (time.monotonic(), 0)
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> BoardServos:
+        """Make them for a port that stays closed."""
+        return cls(BoardPort(settings, first_id=ids[0] if ids else 1), ids)
+
+    def open(self) -> None:
+        """Open the port for this process alone, once a board has answered or reported."""
+        super().open()
+        self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
+        self._line_free = time.monotonic()
+
+    @property
+    def output_end(self) -> float:
+        """Monotonic time [s] at which everything that was sent has been transmitted by the port and by the servos'
+        line.
+        """
+        return max(self.board.wire_free, self._line_free)
+
+    @property
+    def busy_time(self) -> float:
+        """Time [s] for which the servos' line has been in use."""
+        return self._busy
+
+    @property
+    def late_answers_pending(self) -> bool:
+        """Whether an answer to an abandoned request may still arrive."""
+        return self.board.owes
+
+    def take_lateness(self) -> float:
+        """Longest time [s] from an abandoned request to its answer, since the last call."""
+        lateness, self.board.lateness = self.board.lateness, 0.0
+        return lateness
+
+    def figures(self) -> dict[str, Any]:
+        """Return what the board reports and how fast it answers, for the diagnostics."""
+        health, now = self.board.health, time.monotonic()
+        elapsed, answers = now - self._since[0], self._answered - self._since[1]
+        self._since = now, self._answered
+        values = {
+            "servo answers of the board [1/s]": answers / elapsed if elapsed > 0.0 else math.nan,
+            "shortest answer of the board [s]": self._turn,
+            "battery, as the board reports it [V]": health.battery,
+            "IMU samples of the board [1/s]": health.imu_rate,
+            "IMU samples lost": health.imu_lost,
+            "damaged frames of the board": health.damaged,
+            "bytes of no frame": health.skipped,
+        }
+        return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
+
+    def pose_time(self, servos: int) -> float:
+        """Time [s] that the board needs to pass this number of set-points on."""
+        return servos * _MOVE
+
+    def _occupy(self, duration: float) -> None:
+        self._line_free = max(time.monotonic(), self._line_free) + duration
+        self._busy += duration
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue one frame with the chosen servos' set-points; one frame for each duration where these differ."""
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for index, wanted in enumerate(chosen):
+            if wanted:
+                milliseconds = round(durations[index] * 1000.0)
+                groups.setdefault(milliseconds, []).append((self.ids[index], BUS_SERVO.count(angles[index])))
+                self._sent[index] = angles[index]
+        if groups:
+            data = [frames.set_positions(0.001 * duration, targets) for duration, targets in groups.items()]
+            self.board.send(b"".join(data))
+            self._occupy(_MOVE * sum(map(len, groups.values())))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one move; DeviceError beyond the servo's travel."""
+        count = BUS_SERVO.count(angle) if math.isfinite(angle) else -1
+        if not 0 <= count <= MAX_COUNT:
+            raise DeviceError(f"servo angle {angle} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad")
+        self.board.send(frames.set_positions(duration, [(self.ids[index], count)]))
+        self._sent[index] = angle
+        self._occupy(_MOVE)
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
+        command = ServoCommand.TORQUE_ON if on else ServoCommand.TORQUE_OFF
+        self.board.send(b"".join(frames.servo_request(command, self.ids[index]) for index in indices) * copies)
+        self._occupy(_SHORT * len(indices) * copies)
+        for index in indices:
+            self._sent[index] = math.nan
+
+    def stop(self, index: int) -> None:
+        """Queue three stops of one servo."""
+        self.board.send(frames.stop([self.ids[index]]) * _STOP_COPIES)
+        self._sent[index] = math.nan
+        self._occupy(_SHORT * _STOP_COPIES)
+
+    def stop_all(self) -> None:
+        """Queue three frames that stop all servos."""
+        self.board.send(self._stops)
+        self._forget_sent()
+        self._occupy(_SHORT * _STOP_COPIES * len(self.ids))
+
+    def stop_now(self) -> bool:
+        """Send stops of all servos ahead of everything queued here; return False if the port does not accept them."""
+        return self.board.interrupt(self._stops)
+
+    def _forget_sent(self) -> None:
+        self._sent = [math.nan] * len(self.ids)
+
+    def resume(self) -> None:
+        """Send again, after `stop_now`."""
+        if self.board.interrupted:
+            self._forget_sent()
+        super().resume()
+
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Whether the quantity can be read: a set-point only if this object has sent one."""
+        return quantity != "target" or not math.isnan(self._sent[index])
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo; return the value, or None with `fault` set."""
+        if quantity == "target":
+            self.fault = None
+            self.read_time = self.answer_time = time.monotonic()
+            return None if math.isnan(self._sent[index]) else self._sent[index]
+        board, asked = self.board, max(time.monotonic(), self._line_free)
+        numbers = board.exchange(self.ids[index], _COMMANDS[quantity], idle, timeout, self._line_free)
+        self.fault = board.fault
+        if board.answer is None:
+            return None
+        self._answered += 1
+        took = max(board.reply_time - asked, 0.0)
+        if numbers is not None:  # the time of a failed request is the timeout of the board
+            self._turn = took if self._turn == 0.0 else min(self._turn, took)
+            self._busy += took
+        self.answer_time = board.reply_time
+        # The servo measures when the request has reached it; the board's delay after that is not known.
+        self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
+        self.delay = max(0.0, took - self._turn)
+        return None if numbers is None else _value(quantity, numbers)
+
+    def identify(self, index: int) -> str | None:
+        """Ask the board for a servo's id; the protocol knows no kinds."""
+        values = self.board.exchange(self.ids[index], ServoCommand.READ_ID)
+        self.fault = self.board.fault
+        return None if values is None else "LX/HTD bus servo behind an STM32 board"

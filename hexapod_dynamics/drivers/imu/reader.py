@@ -1,0 +1,188 @@
+"""The thread that reads the IMU at a constant rate, and sets the chip up again after it was lost."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hexapod_dynamics.drivers.imu.mpu6050 import (
+    MPU6050,
+    Chip,
+    I2cBus,
+    Mpu6050,
+    Mpu6050Settings,
+    Sample,
+    UnexpectedAnswer,
+    open_bus,
+)
+from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.errors import DeviceError
+
+_log = logging.getLogger(__name__)
+_PRIORITY = 10  # real-time priority of the thread, where permitted
+_RETRIES = 2  # within one period, for a single failed exchange
+_LOST_AFTER = 3  # periods in a row without a sample: open and set up again
+_FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
+_VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
+_BACK_OFF = (0.0, 0.1, 0.2, 0.5)  # [s] before another attempt to open and set up
+
+
+@dataclass
+class ImuHealth:
+    """Counters and state of an `ImuReader`; any thread may read it."""
+
+    connected: bool = False
+    last_error: str = ""
+    warning: str = ""
+    samples: int = 0
+    starts: int = 0  # successful start-ups; more than one: the chip was lost and set up again
+    frozen: int = 0
+    saturated: int = 0
+    late: int = 0  # skipped periods, because the bus or the computer was too slow
+    longest_gap: float = 0.0  # [s] between two samples
+    priority: str = ""  # of the reader's thread: what the kernel has permitted
+    chip: Chip = MPU6050  # that was found at the last start-up
+    errors: dict[str, int] = field(default_factory=dict)
+
+
+class ImuReader:
+    """Calls on_sample(sample, monotonic time [s]) `settings.rate` times a second in its own thread.
+
+    bus: number of the I2C bus, or path of the socket of a simulated bus, as text.
+    """
+
+    def __init__(self, bus: str, settings: Mpu6050Settings, on_sample: Callable[[Sample, float], object]) -> None:
+        self.bus, self.settings, self.on_sample = bus, settings, on_sample
+        self.health = ImuHealth()
+        self._handle: I2cBus | None = None
+        self._sensor: Mpu6050 | None = None
+        self._failures = self._attempts = self._same = 0
+        self._last_raw, self._last_time, self._next_verify = b"", math.nan, 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it opens the bus and tries again until it succeeds."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """End the thread and close the bus."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        self.health.priority = prefer_this_thread(_PRIORITY)
+        period = 1.0 / self.settings.rate
+        due = time.monotonic()
+        while not self._stop.is_set():
+            if self._sensor is None:
+                self._sensor = self._open()
+                due = time.monotonic()
+                continue
+            self._tick(self._sensor)
+            due += period
+            wait = due - time.monotonic()
+            if wait > 0.0:
+                # Not Event.wait: below Python 3.11 its timeout uses the system clock, and gets longer if that clock is
+                # set back.
+                time.sleep(wait)
+            elif wait < -period:
+                missed = math.ceil(-wait / period)
+                self.health.late += missed
+                due += missed * period
+        self._close()
+
+    def _open(self) -> Mpu6050 | None:
+        """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
+        if self._stop.wait(_BACK_OFF[min(self._attempts, len(_BACK_OFF) - 1)]):
+            return None
+        self._attempts += 1
+        try:
+            self._handle = open_bus(self.bus)
+            sensor = Mpu6050(self._handle, self.settings, sleep=self._stop.wait)
+            sensor.start()
+        except (OSError, DeviceError) as error:
+            self._note(error)
+            self._close()
+            return None
+        self._failures = self._attempts = self._same = 0
+        self._next_verify = time.monotonic() + _VERIFY_INTERVAL
+        self.health.connected, self.health.warning, self.health.chip = True, sensor.warning, sensor.chip
+        self.health.starts += 1
+        return sensor
+
+    def _close(self) -> None:
+        self._sensor, handle, self._handle = None, self._handle, None
+        self.health.connected = False
+        if handle is not None:
+            try:
+                handle.close()
+            except OSError as error:
+                self._note(error)
+
+    def _note(self, error: Exception) -> None:
+        number = getattr(error, "errno", None)
+        kind = f"errno {number}" if number else "set-up"
+        self.health.errors[kind] = self.health.errors.get(kind, 0) + 1
+        self.health.last_error = str(error)
+
+    def _tick(self, sensor: Mpu6050) -> None:
+        for _ in range(1 + _RETRIES):
+            try:
+                sample = sensor.read()
+                break
+            except OSError as error:
+                self._note(error)
+        else:
+            self._failures += 1
+            if self._failures >= _LOST_AFTER:
+                self._close()
+            return
+        now = time.monotonic()
+        self._failures = 0
+        self._same = self._same + 1 if sample.raw == self._last_raw else 0
+        self._last_raw = sample.raw
+        if self._same >= _FROZEN_AFTER or now >= self._next_verify:
+            if not self._is_set_up(sensor, now):
+                return
+        if math.isfinite(self._last_time):
+            self.health.longest_gap = max(self.health.longest_gap, now - self._last_time)
+        self._last_time = now
+        self.health.samples += 1
+        self.health.saturated += sample.saturated
+        if self._same < _FROZEN_AFTER:
+            self._deliver(sample, now)
+
+    def _is_set_up(self, sensor: Mpu6050, now: float) -> bool:
+        """Compare the chip's registers with what was written; after a brown-out the chip answers, but is asleep.
+
+        A failed exchange is no answer: the chip is asked again in the next period. Whether the bus is lost is decided
+        by the failed bursts (`_tick`).
+        """
+        frozen, wrong = self._same >= _FROZEN_AFTER, False
+        for _ in range(1 + _RETRIES):
+            try:
+                sensor.verify()
+            except OSError as error:
+                self._note(error)
+                wrong = wrong or isinstance(error, UnexpectedAnswer)
+            else:
+                self._next_verify, wrong = now + _VERIFY_INTERVAL, False
+                break
+        if frozen:
+            self.health.frozen += 1
+            self.health.last_error = f"{self._same + 1} identical samples in a row: the chip is set up again"
+        if frozen or wrong:
+            self._close()
+        return not (frozen or wrong)
+
+    def _deliver(self, sample: Sample, now: float) -> None:
+        try:
+            self.on_sample(sample, now)
+        except Exception:  # an error in the consumer must not end the readings
+            _log.exception("the consumer of the IMU samples failed")

@@ -1,1 +1,0 @@
-"""Bus servos behind the STM32 board (`drivers/board/`)."""

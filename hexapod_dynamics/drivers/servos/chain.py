@@ -1,0 +1,729 @@
+"""The bus thread: it alone uses the servo bus, writes whole poses, reads round robin and recovers from faults.
+
+Other threads send commands (`set_targets`, `set_torque`) and read a copy of the state (`snapshot`).
+Writes precede reads; of several poses only the latest is sent; an unchanged target is sent again only now and
+then, because writes are never acknowledged. Torque on or off is read back from each servo and repeated until it is
+confirmed. A freeze precedes everything else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.reader import JointReader
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+
+
+@dataclass
+class ChainSettings:
+    """How the bus thread shares the bus among reads and writes; times in seconds, rates in 1/s."""
+
+    position_rate: float = 20.0  # of each joint, at most
+    slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
+    refresh_interval: float = 0.5  # an unchanged target is sent again after this
+    # (age [s] of the oldest measurement, change [rad] of a target below which the write then waits) ...
+    starving: tuple = ((0.4, 0.019), (0.15, 0.006))
+    defer_interval: float = 0.05  # ... at most this long
+    silent_write_interval: float = 0.2  # between two targets of a servo that does not answer
+    silent_after: int = 3  # reads in a row without an answer, more on a lossy line
+    silent_probe_interval: float = 0.5  # between two requests to one silent servo ...
+    # ... and between two requests to any silent servos, so that many of them leave the wire to the others
+    silent_probe_pace: float = 0.15
+    newly_silent: float = 1.0  # after its last answer, for which a silent servo is asked ...
+    newly_silent_pace: float = 0.07  # ... this long after the last request to any silent servo
+    doubtful_at_once: int = 4  # requests to joints in doubt between two poses, if several are in doubt
+    confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
+    lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
+    lag_reads: int = 3  # a joint that was read twice counts twice
+    lag_many: int = 3  # if this number of joints do not follow, one read is enough for another joint
+    # [rad] distance from its target at which a servo is asked whether it exerts torque ...
+    load_check_lag: float = 0.15
+    load_check_interval: float = 0.1  # ... one servo in each such interval
+    suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
+    doubt_interval: float = 0.02  # [s] within which a joint in doubt is read after the joint whose turn it is
+    gone_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
+    reopen_interval: float = 0.5
+
+
+@dataclass
+class ChainState:
+    """State of the bus thread; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
+
+    angle: np.ndarray
+    stamp: np.ndarray
+    rate: np.ndarray
+    voltage: np.ndarray
+    temperature: np.ndarray
+    loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
+    silent: np.ndarray  # bool: does not answer
+    gone: np.ndarray  # bool: not on the robot, not read
+    lagging: np.ndarray  # bool: joint does not reach its target: no torque, blocked or overloaded
+    # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
+    start_angle: np.ndarray
+    generation: np.ndarray  # int: incremented each time this happens: then start from start_angle
+    errors: np.ndarray  # (n, len(FAULTS)) int
+    unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
+    moving: np.ndarray  # bool: found to move although the pose is frozen
+    hanging: np.ndarray  # bool: declared missing, but its servo answers
+    # bool: torque was switched off while the joint was declared missing, and has not been switched on since
+    left_off: np.ndarray
+    back: np.ndarray  # int: consecutive answers of a servo that is declared missing
+    numbers: np.ndarray  # its rows are the arrays of floats above, so that one copy copies them all
+    flags: np.ndarray  # bool: its rows are the arrays of bools above
+    connected: bool = False
+    epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
+    opened: int = 0  # how often the port was opened
+    torque: bool = True
+    torque_time: float = 0.0  # monotonic [s] of the last switch
+    frozen: bool = False  # emergency stop: nothing is moved
+    unanswered: int = 0  # requests to any servo since the last valid answer
+    port_errors: int = 0
+    last_port_error: str = ""
+    reports: tuple[str, ...] = ()  # what each servo reports about itself, in words; empty: nothing
+    supply: float = math.nan  # [V] median of the last voltages of any servo
+    bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
+    heard: float = 0.0  # monotonic [s] time of the last good answer of any servo
+    writes: int = 0
+    reads: int = 0
+    late_answers: int = 0  # number of `reads` that were answered later than the bus's `reply_timeout`
+    late_wakes: int = 0  # waits of the bus thread that ended late: the machine is too slow or too busy
+    write_time: float = 0.0  # monotonic [s] at which the start of the last pose had been sent
+
+    @classmethod
+    def empty(cls, n: int) -> ChainState:
+        """Return the state of n joints about which nothing is known."""
+        numbers, flags = np.full((7, n), np.nan), np.zeros((7, n), bool)
+        state = cls(
+            angle=numbers[0],
+            stamp=numbers[1],
+            rate=numbers[2],
+            voltage=numbers[3],
+            temperature=numbers[4],
+            loaded=numbers[5],
+            silent=flags[0],
+            gone=flags[1],
+            lagging=flags[2],
+            start_angle=numbers[6],
+            generation=np.zeros(n, np.int64),
+            errors=np.zeros((n, len(FAULTS)), np.int64),
+            unconfirmed=flags[3],
+            moving=flags[4],
+            hanging=flags[5],
+            left_off=flags[6],
+            back=np.zeros(n, np.int64),
+            numbers=numbers,
+            flags=flags,
+        )
+        state.rate[:] = 0.0
+        return state
+
+    @property
+    def known(self) -> np.ndarray:
+        """Joints that are measured and present (n,) bool."""
+        return ~(np.isnan(self.angle) | self.silent | self.gone)
+
+    @property
+    def unconfirmed_there(self) -> np.ndarray:
+        """Joints (n,) bool that have not confirmed the last torque command, except joints that are really missing."""
+        return self.unconfirmed & (~self.gone | self.hanging)
+
+    @property
+    def settled(self) -> bool:
+        """Whether each joint is either measured, silent or missing."""
+        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
+
+    def copy_from(self, other: ChainState) -> None:
+        """Copy everything without making new arrays."""
+        for name in _ARRAYS:
+            self.__dict__[name][...] = other.__dict__[name]
+        for name in _SINGLE:
+            self.__dict__[name] = other.__dict__[name]
+
+
+# The names of what `copy_from` copies.
+_ARRAYS = ("numbers", "flags", "generation", "errors", "back")
+_SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)
+
+
+SLOW_READS: tuple[Quantity, ...] = "voltage", "temperature", "loaded"
+
+
+class ReadSchedule:
+    """Chooses the next read of n joints; times are monotonic seconds."""
+
+    def __init__(self, n: int, settings: ChainSettings) -> None:
+        self.settings = settings
+        self._asked = np.full(n, -np.inf)  # time of the last request of each position
+        self._doubtful = np.zeros(n, bool)  # joints that are read again before their turn
+        self._doubt_turn = False  # the last request was not to a joint in doubt
+        self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
+        self._next_slow, self._slow_turn = 0.0, 0
+        self._slow_index = dict.fromkeys(SLOW_READS, -1)
+
+    def forget(self, joints: Any = slice(None)) -> None:
+        """Treat these joints (mask, default all) as never read."""
+        self._asked[joints] = -np.inf
+        self._doubtful[joints] = False
+
+    @property
+    def in_doubt(self) -> int:
+        """Number of joints that are read again before their turn."""
+        return self._doubtful.tolist().count(True)
+
+    def position(self, state: ChainState, now: float) -> tuple[int, float]:
+        """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
+        Joints in doubt come first, but every second request is to another joint, so that those continue to be measured.
+        """
+        settings = self.settings
+        silent = state.silent
+        # Lists: numpy's any() and isnan() take five times as long for 18.
+        if not (
+            True in self._doubtful.tolist()
+            or True in silent.tolist()
+            or True in state.gone.tolist()
+            or math.isnan(sum(state.angle.tolist()))
+        ):
+            index = int(self._asked.argmin())  # all alike: round robin
+            return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
+        # On a bad line reads fail by chance: a servo that has only just stopped answering is asked again soon.
+        new = now - state.stamp < settings.newly_silent
+        pace = np.where(new, settings.newly_silent_pace, settings.silent_probe_pace)
+        probes = np.where(new, settings.newly_silent_pace, settings.silent_probe_interval)
+        interval = np.where(silent, probes, 1.0 / settings.position_rate)
+        due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
+        due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due
+        due[silent] = np.maximum(due[silent], self._probed + pace[silent])
+        due[state.gone] = np.inf
+        ready = due <= now
+        if ready.any():
+            preferred = ready & ~silent & (self._doubtful if self._doubt_turn else ~self._doubtful)
+            if (ready & silent).any() and not (ready & ~silent & self._doubtful & self._doubt_turn).any():
+                preferred = ready & silent  # sometimes a silent servo is read first, see silent_probe_pace
+            ready = preferred if preferred.any() else ready
+            # The joint requested longest ago among those that are due.
+            return int(np.argmin(np.where(ready, self._asked, np.inf))), now
+        index = int(np.argmin(due))
+        if np.isposinf(due[index]):
+            return -1, now + 0.1  # nothing left to ask
+        return index, float(due[index])
+
+    def asked(self, index: int, now: float, silent: bool = False) -> None:
+        """Register a request of a joint's position."""
+        self._doubt_turn = not self._doubtful[index]
+        self._asked[index], self._doubtful[index] = now, False
+        if silent:
+            self._probed = now
+
+    def ask_soon(self, index: int) -> None:
+        """Mark a joint as in doubt: it is read again before its turn."""
+        self._doubtful[index] = True
+
+    def probe_soon(self, silent: np.ndarray) -> None:
+        """Read silent joints (mask) one after the other, because one of them has answered again."""
+        self._asked[silent] = -np.inf
+
+    def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
+        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second read is of a joint
+        that does not follow, mostly of its load state; the others read supply voltage, temperature and load state
+        in turn.
+        """
+        if now < self._next_slow:
+            return "loaded", -1
+        suspect = np.flatnonzero(state.lagging & state.known)
+        self._next_slow = now + (self.settings.suspect_interval if suspect.size else self.settings.slow_interval)
+        self._slow_turn += 1
+        turn = self._slow_turn // 2
+        if suspect.size and self._slow_turn % 2:
+            # Shift by one joint each round, so that the temperature of every joint is read.
+            index = suspect[(turn + turn // suspect.size) % suspect.size]
+            return "temperature" if turn % 4 == 3 else "loaded", int(index)
+        kind: Quantity = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]
+        return kind, self._next_of(kind, state)
+
+    def _next_of(self, kind: Quantity, state: ChainState) -> int:
+        n = len(self._asked)
+        for step in range(1, n + 1):
+            index = (self._slow_index[kind] + step) % n
+            if not (state.gone[index] or state.silent[index]):
+                self._slow_index[kind] = index
+                return index
+        return -1
+
+
+_ANY = math.inf  # larger than any change
+_LONGEST = 0.5  # [s] longest duration of a late pose
+_CATCH_UP = 1.1  # multiple of the allowed speed, so that a delay is caught up slowly
+
+
+class PoseWriter:
+    """Remembers the last command of each servo. sent: (n,) [rad] from the servos' centres, NaN if unknown."""
+
+    def __init__(self, servos: ServoInterface, settings: ChainSettings) -> None:
+        n = len(servos.ids)
+        self.sent = np.full(n, np.nan)
+        self._servos, self._settings = servos, settings
+        self._time = [-math.inf] * n
+        # The present motion of the servos: angle at its start, monotonic time of its start, duration.
+        self._from, self._begin, self._took = [0.0] * n, [0.0] * n, [1.0] * n
+
+    def forget(self, joints: Any = slice(None)) -> None:
+        """Send the next target of these joints (index or mask, default all) even if it has not changed."""
+        self.sent[joints] = np.nan
+
+    def write(
+        self,
+        targets: np.ndarray,
+        duration: float,
+        state: ChainState,
+        cancelled: Callable[[], bool],
+        speed: np.ndarray | None = None,
+    ) -> bool:
+        """Send targets (n,) [rad] to be reached in `duration` [s]; return False when nothing had to be sent.
+
+        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
+
+        cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
+        gets an unchanged target only now and then, because writes are never acknowledged. Waits until earlier
+        frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be
+        faster.
+        """
+        backlog = self._servos.output_end - time.monotonic()
+        if backlog > 0.001:
+            time.sleep(backlog)
+        if cancelled():
+            return False
+        now = time.monotonic()
+        asked, sent, silent = targets.tolist(), self.sent.tolist(), state.silent.tolist()
+        chosen = self._choose(asked, sent, silent, state, now)
+        if True not in chosen:
+            return False
+        begin = now + self._servos.pose_time(chosen.count(True))  # time at which all frames have been sent
+        here, durations = self._places(sent, begin), [duration] * len(asked)
+        if speed is not None:
+            # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
+            # servos would exceed the allowed speed. All servos arrive together, except those that do not answer.
+            needed = [
+                max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration)
+                if moved and before == before  # not NaN
+                else duration
+                for target, place, fastest, moved, before in zip(asked, here, speed.tolist(), chosen, sent, strict=True)
+            ]
+            together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
+            durations = [own if alone else together for own, alone in zip(needed, silent, strict=True)]
+        self._servos.write_pose(asked, durations, chosen)
+        for j, moved in enumerate(chosen):
+            if moved:
+                self._from[j] = here[j] if sent[j] == sent[j] else asked[j]
+                self._begin[j], self._took[j] = begin, max(durations[j], 1e-3)
+                self.sent[j], self._time[j] = asked[j], now
+        return True
+
+    def _choose(self, asked: list, sent: list, silent: list, state: ChainState, now: float) -> list[bool]:
+        """Return which servos get a new target. It is a loop over numbers, because numpy takes three times as long
+        for 18.
+        """
+        settings, gone = self._settings, state.gone.tolist()
+        angles, stamps = state.angle.tolist(), state.stamp.tolist()
+        oldest = 0.0
+        for j, angle in enumerate(angles):
+            if not (silent[j] or gone[j] or math.isnan(angle)):
+                oldest = max(oldest, now - stamps[j])
+        # When there is too little time for reads, small changes may wait a cycle or two: each takes 0.9 ms on the wire,
+        # half of a read.
+        small = next((change for limit, change in settings.starving if oldest > limit), 0.0)
+        chosen = []
+        for j, target in enumerate(asked):
+            age = now - self._time[j]
+            least = small if age < settings.defer_interval else 0.0
+            # A servo that does not answer may still receive, or may have been torn off: it is commanded less often, so
+            # that the wire is free for the others. At the normal pace, nine of 18 such servos took half of the time for
+            # reads.
+            if silent[j] and age < settings.silent_write_interval:
+                least = _ANY
+            # A target that is not known to have been sent (NaN) compares as neither less nor equal.
+            due = not abs(target - sent[j]) <= least or age > settings.refresh_interval
+            chosen.append(due and not gone[j] and target == target)
+        return chosen
+
+    def _places(self, sent: list, t: float) -> list[float]:
+        """Return the positions [rad] of the servos in their present motions at the monotonic time t [s]."""
+        return [
+            begin + (end - begin) * min(max((t - since) / took, 0.0), 1.0)
+            for begin, end, since, took in zip(self._from, sent, self._begin, self._took, strict=True)
+        ]
+
+
+_log = logging.getLogger(__name__)
+PRIORITY = 12  # real-time priority of the bus thread, where permitted
+_OVERDUE = 0.05  # [s] after the end of its wait at which a bus thread that still waits is woken
+_STOP_AGAIN = 0.02  # [s] after which a stop is sent again: on a bad line all copies of the first may be lost
+
+
+@dataclass
+class _Wishes:
+    targets: np.ndarray | None = None  # [rad] from the servos' centres
+    duration: float = 0.0
+    speed: np.ndarray | None = None  # [rad/s]
+    epoch: int = -1
+    torque: bool | None = None
+    frozen: bool = False
+    gone: np.ndarray | None = None
+    stops_sent: bool = False  # `freeze` has sent the stops itself
+    stop: bool = False
+    condition: threading.Condition = field(default_factory=threading.Condition)
+
+
+class ServoChain:
+    """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`."""
+
+    def __init__(
+        self,
+        servos: ServoInterface,
+        servo_map: ServoMap,
+        settings: ChainSettings | None = None,
+    ) -> None:
+        n = len(servo_map)
+        self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
+        self._state = ChainState.empty(n)
+        self._lock = threading.Lock()  # guards _state
+        self._wishes = _Wishes()
+        self._writer = PoseWriter(servos, self.settings)
+        schedule = ReadSchedule(n, self.settings)
+        self._reader = JointReader(
+            servos, servo_map, self.settings, self._state, self._lock, self._writer, schedule, self._idle
+        )
+        self.priority = ""  # priority of the bus thread that the kernel has permitted
+        self._next_reopen = 0.0
+        self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
+        self._stop_again = math.inf  # monotonic [s] at which the stops are sent once more
+        self._waits_until = math.inf  # monotonic [s] at which the bus thread ends a wait for work
+        self._stopped = threading.Event()  # the last requested freeze has been sent
+        self._load_since, self._load_before = 0.0, 0.0
+        self._thread = threading.Thread(target=self._run, name="servo_bus", daemon=True)
+
+    # What other threads call -----------------------------------------------------------------------------------------
+
+    def restore(self, *, torque: bool, frozen: bool) -> None:
+        """Start with torque off or frozen, as requested before a restart of the process; call it before `start`."""
+        with self._lock:
+            self._state.torque, self._state.frozen = torque, frozen
+        self._wishes.frozen = frozen
+
+    def start(self) -> None:
+        """Start the bus thread; it opens the port and keeps trying."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """End the bus thread, which closes the port; the servos hold their last targets.
+
+        A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
+        """
+        with self._wishes.condition:
+            self._wishes.stop = True
+            self._wishes.condition.notify()
+        if self._thread.ident is None:  # never started
+            self.servos.release()
+            return
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            _log.error(
+                "the servo bus thread has not ended after %.1f s: the port %s stays open", timeout, self.servos.port
+            )
+
+    def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
+        """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
+
+        NaN: the joint gets no new target.
+
+        epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
+        again is dropped, because the servos may have moved. speed (n,) [rad/s]: if the pose is sent late, its duration
+        is extended so that no joint exceeds this speed.
+        """
+        finite = np.where(np.isfinite(angles), angles, np.nan)
+        targets = self.servos.quantise(self.map.servo_angles(finite))
+        wishes = self._wishes
+        with wishes.condition:
+            wishes.targets, wishes.duration, wishes.epoch, wishes.speed = targets, duration, epoch, speed
+            wishes.condition.notify()
+
+    def freeze(self, timeout: float = 0.02) -> bool:
+        """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
+
+        The calling thread sends the stops: another thread would have to wake up first, which takes some
+        milliseconds on a busy machine. Queued poses are dropped, and a wait for an answer ends. If the port is
+        closed, the bus thread sends the stops as soon as it is open.
+        """
+        self._stopped.clear()
+        with self._wishes.condition:
+            self._wishes.frozen, self._wishes.targets = True, None
+            sent = self._wishes.stops_sent = self.servos.stop_now()
+            self._wishes.condition.notify()
+        return sent or self._stopped.wait(timeout)
+
+    def unfreeze(self) -> None:
+        """Allow poses again, planned from newly measured positions."""
+        with self._wishes.condition:
+            self._wishes.frozen, self._wishes.targets = False, None
+            self._wishes.condition.notify()
+
+    def wait_confirmed(self, timeout: float) -> bool:
+        """Wait until every servo that answers, even if it is declared missing, has confirmed the last torque
+        command; return False after `timeout` [s].
+        """
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            with self._lock:
+                state = self._state
+                told = state.torque_time >= self._torque_asked
+                if told and not (state.unconfirmed & ~state.silent).any():
+                    return True
+            time.sleep(0.01)
+        return False
+
+    def set_torque(self, on: bool) -> None:
+        """Switch torque off for all servos, including those declared missing, or on at the present positions for
+        the others.
+
+        The request is dropped if the port is lost before it is executed.
+        """
+        with self._wishes.condition:
+            self._torque_asked = time.monotonic()
+            self._wishes.torque, self._wishes.targets = on, None
+            self._wishes.condition.notify()
+
+    def set_gone(self, gone: np.ndarray) -> None:
+        """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
+        with self._wishes.condition:
+            self._wishes.gone = np.array(gone, bool)
+            self._wishes.condition.notify()
+
+    def snapshot(self, into: ChainState | None = None) -> ChainState:
+        """Return a copy of the state, in `into` if given."""
+        self._wake_overdue()
+        state = into or ChainState.empty(len(self.map))
+        with self._lock:
+            state.copy_from(self._state)
+        return state
+
+    def _wake_overdue(self) -> None:
+        """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock; if
+        that clock is set back meanwhile, no servo would be read until the next command.
+        """
+        if time.monotonic() > self._waits_until + _OVERDUE:
+            with self._wishes.condition:
+                self._wishes.condition.notify()
+
+    # The bus thread --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._serve_until_stopped()
+        finally:
+            self.servos.release()
+
+    def _serve_until_stopped(self) -> None:
+        self.priority = prefer_this_thread(PRIORITY)
+        while True:
+            try:
+                if not self.servos.is_open:
+                    if not self._reopen():
+                        return
+                elif not self._serve():
+                    return
+            except BusError as error:
+                self._lost(error)
+            except Exception:  # an error must not end the only thread that can stop the robot
+                _log.exception("servo bus thread: unexpected error; the port is opened again")
+                self.servos.close()
+                self._lost(BusError("internal error, see the log"))
+
+    def _lost(self, error: BusError) -> None:
+        self._next_reopen = time.monotonic() + self.settings.reopen_interval
+        with self._wishes.condition:
+            self._wishes.torque = None  # so that it is not executed later, when the cable is connected again
+        with self._lock:
+            state = self._state
+            state.connected, state.last_port_error = False, str(error)
+            state.port_errors += 1
+
+    def _reopen(self) -> bool:
+        wishes = self._wishes
+        with wishes.condition:
+            self._waits_until = self._next_reopen
+            wishes.condition.wait_for(lambda: wishes.stop, max(0.0, self._next_reopen - time.monotonic()))
+            self._waits_until = math.inf
+            if wishes.stop:
+                return False
+        self.servos.open()  # raises BusError, and _run waits and tries again
+        self._writer.forget()
+        self._reader.forget()
+        self._load_since, self._load_before = time.monotonic(), self.servos.busy_time
+        with self._lock:
+            state = self._state
+            state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
+            state.opened, state.unanswered = state.opened + 1, 0
+            state.angle[:] = state.stamp[:] = np.nan
+            state.reports = ()
+            state.silent[:] = state.moving[:] = False
+            # Servos that must be without torque are read, and switched off if needed; opening the port switches no
+            # torque on.
+            state.unconfirmed[:] = not state.torque
+            state.loaded[:] = np.nan
+        if wishes.frozen:
+            self._send_stops()
+        return True
+
+    def _serve(self) -> bool:
+        wishes, state = self._wishes, self._state
+        now = time.monotonic()
+        index, due = self._reader.schedule.position(state, now)
+        due = max(due, self._reader.quiet_until)
+        with wishes.condition:
+            if due > now and not (self._urgent() or wishes.targets is not None or wishes.gone is not None):
+                self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
+                wishes.condition.wait(self._waits_until - now)
+                self._waits_until = math.inf
+            stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
+            targets, duration, speed, wishes.targets = wishes.targets, wishes.duration, wishes.speed, None
+            before, frozen, interrupted = state.frozen, wishes.frozen, self.servos.interrupted
+            stops_sent, wishes.stops_sent = wishes.stops_sent, False
+            if wishes.epoch != state.epoch:
+                targets = None
+        if frozen != state.frozen or interrupted:
+            self._apply_frozen(frozen, stops_sent)
+        if state.frozen and self._stop_again <= time.monotonic():
+            self._stop_again = math.inf
+            self._send_stops()
+        if gone is not None:
+            self._apply_gone(gone)
+        if torque is not None:
+            self._apply_torque(torque)
+        if stop:
+            return False
+        if targets is not None and state.torque and not state.frozen:
+            if self._writer.write(targets, duration, state, self._urgent, speed):
+                self._reader.trust_targets()
+                with self._lock:
+                    state.writes += 1
+                    state.write_time = self.servos.output_end
+        self._measure_load(time.monotonic())
+        changed = due > now or gone is not None or torque is not None or frozen != before or interrupted
+        self._read(-1 if changed else index)
+        state.late_wakes = self.servos.late_wakes
+        return True
+
+    def _read(self, index: int) -> None:
+        """Read one position (more if several joints are in doubt), and a load state or slow value if one is due.
+
+        index: of the joint whose turn it is; -1: not determined yet.
+        """
+        state, schedule = self._state, self._reader.schedule
+        at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
+        for _ in range(at_once):
+            if index < 0:
+                now = time.monotonic()
+                index, due = schedule.position(state, now)
+                if index < 0 or due > now:
+                    break
+            if self._held():
+                break
+            self._reader.read_position(index)
+            index = -1
+        if self._held():
+            return
+        if True in state.unconfirmed.tolist():
+            self._reader.confirm_torque(time.monotonic())
+        if not self._held():
+            self._reader.read_slow(time.monotonic())
+        if not self._held():
+            self._reader.probe_gone(time.monotonic())
+
+    def _held(self) -> bool:
+        """Whether reads have to pause now."""
+        quiet_until = self._reader.quiet_until
+        return self._urgent() or (quiet_until > 0.0 and time.monotonic() < quiet_until)
+
+    def _urgent(self) -> bool:
+        """Whether a request is pending that precedes reading and moving."""
+        wishes = self._wishes
+        return (
+            wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.servos.interrupted
+        )
+
+    def _send_stops(self) -> None:
+        self.servos.stop_all()
+        with self._lock:
+            self._state.write_time = self.servos.output_end
+
+    def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
+        state = self._state
+        self.servos.resume()
+        if frozen:
+            if not stops_sent:
+                self.servos.discard_output()
+                self._send_stops()
+            self._stop_again = time.monotonic() + _STOP_AGAIN
+        self._writer.forget()
+        with self._lock:
+            state.epoch += 1
+            state.frozen = frozen
+            state.write_time = self.servos.output_end
+            if not frozen:
+                state.moving[:] = False
+                state.angle[:] = np.nan  # no joint moves before every joint has been measured again
+        self._reader.meet_again(trust_targets=False)
+        if frozen:
+            self._stopped.set()
+
+    def _apply_gone(self, gone: np.ndarray) -> None:
+        back = self._state.gone & ~gone
+        with self._lock:
+            self._state.gone[:] = gone
+            self._state.hanging[~gone] = False
+            if not self._state.torque:
+                self._state.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
+            self._state.angle[back] = np.nan
+            self._state.silent[back | gone] = False
+            self._state.back[back | ~gone] = 0
+        self._reader.expect(gone, back)
+
+    def _apply_torque(self, on: bool) -> None:
+        # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
+        # A servo that is declared missing may still be connected: torque off is sent to it, too.
+        addressed = [index for index, gone in enumerate(self._state.gone.tolist()) if not (on and gone)]
+        self.servos.switch_torque(addressed, on, copies=2)
+        self.servos.drain()
+        self._writer.forget()
+        self._reader.meet_again()
+        with self._lock:
+            state = self._state
+            state.torque, state.torque_time = on, time.monotonic()
+            state.epoch += 1
+            state.unconfirmed[:] = ~state.gone if on else True
+            state.left_off[:] = state.left_off & state.gone if on else state.left_off | state.gone
+            state.loaded[:] = np.nan
+            state.angle[:] = np.nan
+
+    def _idle(self) -> bool:
+        wishes = self._wishes
+        return wishes.targets is None and wishes.gone is None and not self._urgent()
+
+    def _measure_load(self, now: float) -> None:
+        """Share of the wire's time in use, over about a second."""
+        elapsed = now - self._load_since
+        if elapsed < 1.0:
+            return
+        busy = self.servos.busy_time
+        with self._lock:
+            self._state.bus_load = (busy - self._load_before) / elapsed
+        self._load_since, self._load_before = now, busy

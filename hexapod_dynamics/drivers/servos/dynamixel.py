@@ -1,0 +1,190 @@
+"""Dynamixel servos: the maker's tables of models, units, modes and error bits (ROBOTIS e-manual).
+
+AX-12A, AX-18A, MX series with protocol 1 and 2, X series. A model number stands for one product: the registers of a
+family are the same, but register 126 is a current in some and a load in others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+from hexapod_dynamics.drivers.servos.registers import (
+    RPM,
+    TURN,
+    Modes,
+    Protocol1,
+    Protocol2,
+    Register,
+    RegisterServos,
+    ServoModel,
+    Variant,
+)
+from hexapod_dynamics.robot.servo_counts import CountScale
+
+_OVERLOAD, _HEAT = 0x20, 0x04
+_ERRORS_1 = (
+    (0x01, "supply outside its limits"),
+    (0x02, "set-point beyond its angle limits"),
+    (_HEAT, "too hot"),
+    (0x08, "number out of range in a request"),
+    (0x10, "checksum of a request"),
+    (_OVERLOAD, "overload"),
+    (0x40, "unknown request"),
+)
+_ERRORS_2 = (
+    (0x01, "supply outside its limits"),
+    (0x02, "Hall sensor of the motor"),
+    (_HEAT, "too hot"),
+    (0x08, "encoder"),
+    (0x10, "electrical shock, or too little power for the motor"),
+    (_OVERLOAD, "overload"),
+)
+_AX = CountScale(512, 1023.0 / math.radians(300.0), 1023)
+_MX = CountScale(2048, 4096.0 / TURN, 4095)
+_VOLTAGE_LIMITS_1 = Register(12, 1, 0.1), Register(13, 1, 0.1)
+
+
+def _modes_1(block: bytes) -> Modes:
+    """The angle limits of protocol 1 (registers 6 and 8) are its modes."""
+    if not any(block):
+        return Modes("in wheel mode (both angle limits, registers 6 and 8, are 0), where it would turn for ever")
+    return Modes()
+
+
+_POSITION_MODES = (3, 4, 5)  # position, extended position (multi-turn), current-based position
+_OTHER_MODES = {0: "current", 1: "velocity", 16: "PWM"}
+_BY_TIME, _SLAVE, _TORQUE_BY_GOAL = 0x04, 0x02, 0x08  # bits of Drive Mode
+
+
+def _modes_2(block: bytes) -> Modes:
+    """Drive Mode and Operating Mode (registers 10 and 11)."""
+    drive, operating = block
+    if operating not in _POSITION_MODES:
+        name = _OTHER_MODES.get(operating, "unknown")
+        return Modes(f"in operating mode {operating} ({name}): set register 11 to 3 (position)")
+    if drive & _SLAVE:
+        return Modes(f"a slave of another servo (drive mode {drive}): clear bit 1 of register 10")
+    if drive & _TORQUE_BY_GOAL:
+        return Modes(f"switching torque on with each set-point (drive mode {drive}): clear bit 3 of register 10")
+    return Modes(by_time=bool(drive & _BY_TIME))
+
+
+_LOAD_1 = Register(40, 2, 100.0 / 1023.0, sign=10)
+_LOAD_2 = Register(126, 2, 0.1, signed=True)
+
+
+def _products(numbers: Mapping[int, str], effort: Register, unit: str) -> dict[int, Variant]:
+    return {number: Variant(name, effort, unit) for number, name in numbers.items()}
+
+
+def _loads(numbers: Mapping[int, str]) -> dict[int, Variant]:
+    return _products(numbers, _LOAD_2, "%")
+
+
+def _currents(unit: float, numbers: Mapping[int, str]) -> dict[int, Variant]:
+    """Products with Present Current, in counts of `unit` [A]."""
+    return _products(numbers, Register(126, 2, unit, signed=True), "A")
+
+
+def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit: float, bulk: bool) -> ServoModel:
+    return ServoModel(
+        name=name,
+        variants=_products(numbers, _LOAD_1, "%"),
+        packets=partial(Protocol1, bulk),
+        counts=counts,
+        model=Register(0, 2),
+        torque=Register(24, 1),
+        goal=Register(30, 2),
+        speed=Register(32, 2, unit * RPM),
+        position=Register(36, 2, signed=bulk),  # negative only in the MX's multi-turn mode
+        voltage=Register(42, 1, 0.1),
+        temperature=Register(43, 1),
+        voltage_limits=_VOLTAGE_LIMITS_1,
+        temperature_limit=Register(11, 1),
+        goal_block=(30, 4),
+        state_block=(36, 8),  # position, speed, load, voltage, temperature
+        modes_block=(6, 4),
+        modes=_modes_1,
+        group_read=bulk,
+        error_bits=_ERRORS_1,
+        reported=0x27,
+        shutdown=_OVERLOAD | _HEAT,
+    )
+
+
+def _protocol_2(name: str, variants: Mapping[int, Variant]) -> ServoModel:
+    return ServoModel(
+        name=name,
+        variants=variants,
+        packets=Protocol2,
+        counts=_MX,
+        model=Register(0, 2),
+        torque=Register(64, 1),
+        goal=Register(116, 4, signed=True),
+        speed=Register(112, 4, 0.229 * RPM),  # profile velocity
+        position=Register(132, 4, signed=True),
+        voltage=Register(144, 2, 0.1),
+        temperature=Register(146, 1),
+        voltage_limits=(Register(34, 2, 0.1), Register(32, 2, 0.1)),
+        temperature_limit=Register(31, 1),
+        goal_block=(112, 8),
+        state_block=(126, 10),  # current or load, velocity, position
+        modes_block=(10, 2),
+        modes=_modes_2,
+        acceleration=Register(108, 4),
+        hardware_error=Register(70, 1),
+        offset=Register(20, 4, signed=True),
+        fastest=32737,
+        error_bits=_ERRORS_2,
+        shutdown=_OVERLOAD | _HEAT,
+    )
+
+
+_X430_540 = {
+    1000: "XH430-W350",
+    1001: "XD430-T350",
+    1010: "XH430-W210",
+    1011: "XD430-T210",
+    1020: "XM430-W350",
+    1030: "XM430-W210",
+    1100: "XH540-W270",
+    1101: "XD540-T270",
+    1110: "XH540-W150",
+    1111: "XD540-T150",
+    1120: "XM540-W270",
+    1130: "XM540-W150",
+    1140: "XH540-V270",
+    1150: "XH540-V150",
+    1170: "XW540-T260",
+    1180: "XW540-T140",
+    1270: "XW430-T333",
+    1280: "XW430-T200",
+}
+_X430_24V = {1040: "XH430-V350", 1050: "XH430-V210"}
+_X430_LOAD = {1060: "XL430-W250", 1070: "XC430-W150", 1080: "XC430-W240", 1090: "2XL430-W250", 1160: "2XC430-W250"}
+_X330 = {
+    1190: "XL330-M077",
+    1200: "XL330-M288",
+    1210: "XC330-T181",
+    1220: "XC330-T288",
+    1230: "XC330-M181",
+    1240: "XC330-M288",
+}
+MODELS = {
+    model.name: model
+    for model in (
+        _protocol_1("ax12", {12: "AX-12A", 18: "AX-18A", 300: "AX-12W"}, _AX, 0.111, False),
+        _protocol_1("mx_protocol1", {29: "MX-28", 310: "MX-64", 320: "MX-106"}, _MX, 0.114, True),
+        _protocol_2("mx", _loads({30: "MX-28(2.0)"}) | _currents(3.36e-3, {311: "MX-64(2.0)", 321: "MX-106(2.0)"})),
+        _protocol_2("xm", _currents(2.69e-3, _X430_540) | _currents(1.34e-3, _X430_24V) | _loads(_X430_LOAD)),
+        _protocol_2("xl330", _currents(1.0e-3, _X330)),
+    )
+}
+
+
+class DynamixelServos(RegisterServos):
+    """Dynamixel servos of one model; see `models`."""
+
+    MODELS, DEFAULT_MODEL = MODELS, "ax12"

@@ -1,1 +1,0 @@
-"""Dynamixel servos, protocol 1 (AX, MX) and 2 (MX, X)."""

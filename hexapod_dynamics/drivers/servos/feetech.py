@@ -1,0 +1,67 @@
+"""Feetech STS servos (memory table of the STS3215; addresses as in ftservo-python-sdk, `sms_sts.py`)."""
+
+from __future__ import annotations
+
+from hexapod_dynamics.drivers.servos.registers import (
+    TURN,
+    Modes,
+    Protocol1,
+    Register,
+    RegisterServos,
+    ServoModel,
+    Variant,
+)
+from hexapod_dynamics.robot.servo_counts import CountScale
+
+_COUNTS = 4096.0 / TURN
+_OVERLOAD, _HEAT = 0x20, 0x04
+_CURRENT = Register(69, 2, 6.5e-3, sign=15)
+_OTHER_MODES = {1: "wheel", 2: "PWM", 3: "step"}
+
+
+def _modes(block: bytes) -> Modes:
+    """The operating mode (register 33)."""
+    if block[0] == 0:
+        return Modes()
+    name = _OTHER_MODES.get(block[0], "unknown")
+    return Modes(f"in operating mode {block[0]} ({name}): set register 33 to 0 (position)")
+
+
+MODELS = {
+    "sts3215": ServoModel(
+        name="sts3215",
+        variants={777: Variant("STS3215", _CURRENT, "A"), 2825: Variant("STS3250", _CURRENT, "A")},
+        packets=Protocol1,
+        counts=CountScale(2048, _COUNTS, 4095),
+        model=Register(3, 2),
+        torque=Register(40, 1),
+        goal=Register(42, 2, sign=15),
+        speed=Register(46, 2, 1.0 / _COUNTS),  # counts a second
+        position=Register(56, 2, sign=15),
+        voltage=Register(62, 1, 0.1),
+        temperature=Register(63, 1),
+        voltage_limits=(Register(15, 1, 0.1), Register(14, 1, 0.1)),
+        temperature_limit=Register(13, 1),
+        goal_block=(42, 6),  # position, time, speed
+        state_block=(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
+        modes_block=(33, 1),
+        modes=_modes,
+        offset=Register(31, 2, sign=11),
+        fastest=32767,
+        error_bits=(
+            (0x01, "supply outside its limits"),
+            (0x02, "angle sensor"),
+            (_HEAT, "too hot"),
+            (0x08, "too much current"),
+            (0x10, "angle"),
+            (_OVERLOAD, "overload"),
+        ),
+        shutdown=_OVERLOAD | _HEAT,
+    )
+}
+
+
+class FeetechServos(RegisterServos):
+    """Feetech servos of one model; see `models`."""
+
+    MODELS, DEFAULT_MODEL = MODELS, "sts3215"

@@ -1,1 +1,0 @@
-"""Feetech STS servos."""

@@ -1,0 +1,234 @@
+"""Turns the state of the bus thread into a level and messages that name the joint and the likely cause.
+
+Predicts which servo will get too hot, from the temperatures that it reports seldom and in whole degrees.
+
+A servo under a steady load warms up towards a final temperature E: T(t) = E - A exp(-t / tau). From three means,
+each over SPAN, the ratio r of the last rise to the previous one yields E (Prony's method), E = T3 + (T3 - T2) r /
+(1 - r), and tau = -SPAN / ln r. No motor constants are needed; a change of the load appears in the next means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.drivers.servos.chain import ChainState
+from hexapod_dynamics.drivers.servos.interface import FAULTS
+
+SEVERITY = ("ok", "warn", "error")
+_SLOT, _SLOTS = 0.4, 2  # [s] length of a slot, and the number of slots over which errors are counted
+_DEAD = 0.5  # [s] without an answer of any servo
+_ASKED = 6  # requests in a row without an answer of any servo
+_SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
+_BACK = 2  # consecutive answers of a servo that is known to be off the robot
+_FEW = (3, 0.02)  # errors in this time, and share of the answers, up to which errors are not reported
+_LATE = 0.2  # share of late answers above which the line is slow: a busy machine delays only single answers
+_SLOW = 0.3  # late wakes of the bus thread per lost answer above which the machine is the likely cause
+_OLD = 0.35  # [s] an older measurement is reported if the bus thread wakes late
+
+_SIMULATED = "this computer is too busy, or the simulator has faults"
+
+
+class ServoHealth:
+    """Assesses the ChainStates of joints `names`."""
+
+    def __init__(self, names: Any, *, simulated: bool = False) -> None:
+        """simulated: the servos are virtual: answers are lost because the computer is too busy, not because of a
+        cable.
+        """
+        self._names = list(names)
+        self._cause = _SIMULATED if simulated else "cable, ground or bus drive"
+        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
+        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes, late answers) so far
+        self._noise = ""
+
+    def assess(self, state: ChainState, t: float) -> tuple[str, list[str]]:
+        """Return ('ok', 'warn' or 'error', list of faults) at monotonic time t [s]."""
+        if not state.connected:
+            return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
+        if t - state.heard > _DEAD and state.unanswered >= _ASKED and not state.gone.all():
+            return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
+        wrong = []
+        off = not state.torque
+        for mask, words in (
+            (
+                state.unconfirmed_there & (state.loaded == 1.0) & off,
+                "still has torque although torque is off: the command is repeated",
+            ),
+            (
+                state.unconfirmed_there & (state.loaded != 1.0) & off,
+                "has not confirmed that its torque is off",
+            ),
+            (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
+            (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
+            (
+                state.known & (state.loaded == 0.0) & state.torque & state.left_off,
+                "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
+                "it on where it stands",
+            ),
+            (
+                state.known & (state.loaded == 0.0) & state.torque & ~state.left_off,
+                "has switched its torque off: too hot, or the supply is outside the servo's limits",
+            ),
+            (
+                state.known & state.lagging & (state.loaded != 0.0) & state.torque,
+                "does not reach its target: blocked or overloaded",
+            ),
+        ):
+            if mask.any():
+                wrong.append(f"{self._named(mask)} {words}")
+        for name, words, gone in zip(self._names, state.reports, state.gone, strict=False):
+            if words and not gone:
+                wrong.append(f"{name} {words}")
+        noise = self._line(state, t)
+        switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
+        if wrong and switching:
+            return "warn", [*wrong, noise] if noise else wrong
+        if noise:
+            return ("error" if wrong else "warn"), [*wrong, noise]
+        return ("error" if wrong else "ok"), wrong
+
+    def _named(self, mask: Any) -> str:
+        return ", ".join(name for name, named in zip(self._names, mask, strict=True) if named)
+
+    def _line(self, state: ChainState, t: float) -> str:
+        """Fault of the line, from the recent errors; empty if they are few."""
+        if t - self._slots[-1][0] > _SLOT:
+            self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
+            begin = self._slots[0]
+            late = state.late_wakes - begin[3]
+            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent, late)
+            reads, late_answers = state.reads - begin[2], state.late_answers - begin[4]
+            if not self._noise and late_answers > max(_FEW[0], _LATE * reads):
+                self._noise = f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
+            if not self._noise and late > _FEW[0]:
+                oldest = t - np.min(state.stamp, initial=t, where=state.known)
+                if oldest > _OLD:
+                    self._noise = f"{_busy(late)}, the oldest measurement is of {oldest:.2f} s ago"
+        return self._noise
+
+    def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray, late: int) -> str:
+        heard = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
+        if heard.sum() < max(_FEW[0], _FEW[1] * reads):
+            lost = int(errors[~silent, 0].sum())
+            if lost <= max(_FEW[0], _FEW[1] * reads):
+                return ""
+            if late >= _SLOW * lost:
+                return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
+            return f"{lost} answers lost or late beside {reads} good ones: {self._cause}"
+        by_joint = heard.sum(axis=1)
+        worst = int(np.argmax(by_joint))
+        kinds = ", ".join(f"{count} {kind}" for kind, count in zip(FAULTS[1:], heard.sum(axis=0), strict=True) if count)
+        if by_joint[worst] > 0.8 * by_joint.sum():
+            return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
+        return f"noisy line ({kinds}, {reads} good answers): {self._cause}"
+
+
+def _busy(late: int) -> str:
+    return f"this machine is too slow or too busy: the bus thread woke late {late} times"
+
+
+def figures(state: ChainState, names: Any, t: float) -> dict:
+    """Diagnostic values of a ChainState of joints `names` at monotonic time t [s], by name with unit."""
+    known = state.known
+    values = {
+        "oldest measurement [s]": float(np.max(t - state.stamp[known])) if known.any() else float("nan"),
+        "supply [V]": float(state.supply),
+        "bus load": state.bus_load,
+        "poses sent": state.writes,
+        "answers": state.reads,
+        "late answers": state.late_answers,
+        "late wakes of the bus thread": state.late_wakes,
+        "port errors": state.port_errors,
+        "last port error": state.last_port_error,
+        "port opened": state.opened,
+        "torque not confirmed": " ".join(
+            name for name, open_ in zip(names, state.unconfirmed_there, strict=True) if open_
+        ),
+        "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
+        "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= _BACK),
+        "torque off": " ".join(
+            name for name, off in zip(names, state.known & (state.loaded == 0.0) & state.torque, strict=True) if off
+        ),
+    }
+    values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
+    for i, name in enumerate(names):
+        values[f"{name} voltage [V]"] = float(state.voltage[i])
+        values[f"{name} temperature [deg C]"] = float(state.temperature[i])
+        values[f"{name} errors"] = int(state.errors[i].sum())
+    return values
+
+
+# [deg C] temperature that is too hot; temperature above which a servo may be reported, because the first rises predict
+# little; [s] prediction horizon.
+HOT, WARM, SOON = 60.0, 45.0, 600.0
+SPAN = 60.0  # [s] of a mean: counts of a degree average out
+LEAST_RISE = 0.5  # [deg C] in SPAN: a smaller rise is quantisation noise
+STEADY = 0.97  # ratio of rises above which the warming is treated as linear
+
+
+class ServoHeat:
+    """Watches the temperatures of joints `names`; times are monotonic seconds."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+        n = len(self._names)
+        self._sums, self._counts, self._begin = np.zeros(n), np.zeros(n), math.nan
+        self._means = np.full((3, n), np.nan)  # the oldest first
+        self._now = np.full(n, np.nan)
+
+    def update(self, t: float, temperatures: npt.ArrayLike) -> None:
+        """Take temperatures (n,) [deg C], NaN: not known; after a pause in the calls the means start anew."""
+        now = np.asarray(temperatures, float)
+        if math.isnan(self._begin) or t - self._begin > 2.0 * SPAN:
+            self._means[:] = np.nan
+            self._restart(t)
+        elif t - self._begin >= SPAN:
+            mean = np.divide(self._sums, self._counts, out=np.full(len(now), np.nan), where=self._counts > 0)
+            self._means[:-1] = self._means[1:]
+            self._means[-1] = mean
+            self._restart(t)
+        known = np.isfinite(now)
+        self._sums[known] += now[known]
+        self._counts += known
+        self._now[:] = now
+
+    def _restart(self, t: float) -> None:
+        self._sums[:] = self._counts[:] = 0.0
+        self._begin = t
+
+    def time_to_hot(self, joint: int) -> float:
+        """Return the time [s] after which a joint is HOT under its present load; infinite if it will never be."""
+        first, before, last = self._means[:, joint].tolist()
+        if self._now[joint] >= HOT:
+            return 0.0
+        rise = last - before
+        if not math.isfinite(rise + first) or rise < LEAST_RISE or last < WARM:
+            return math.inf
+        missing = HOT - last
+        ratio = rise / (before - first) if before - first > LEAST_RISE else 1.0
+        if ratio >= STEADY:
+            return max(missing / rise * SPAN - 0.5 * SPAN, 0.0)
+        left = rise * ratio / (1.0 - ratio)  # [deg C] by which it will warm up from the last mean
+        if left <= missing:
+            return math.inf
+        return max(-SPAN / math.log(ratio) * math.log(left / (left - missing)) - 0.5 * SPAN, 0.0)
+
+    def assess(self) -> tuple[str, list[str]]:
+        """Return ('ok' or 'warn', what is wrong)."""
+        wrong = []
+        for joint, name in enumerate(self._names):
+            time = self.time_to_hot(joint)
+            if time == 0.0:
+                wrong.append(f"{name} has {self._now[joint]:.0f} deg C: let it rest")
+            elif time < SOON:
+                wrong.append(
+                    f"{name} has {self._now[joint]:.0f} deg C and reaches {HOT:.0f} in {max(time / 60.0, 1.0):.0f} min "
+                    "if it goes on like this: walk slower, or let it rest"
+                )
+        return ("warn" if wrong else "ok"), wrong

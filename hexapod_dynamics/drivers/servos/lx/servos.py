@@ -1,0 +1,104 @@
+"""LX/HTD bus servos behind the servo interface: a latched move for each servo and one common start, one read at a time.
+
+Writes are never acknowledged, so stops and torque are sent several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
+from hexapod_dynamics.drivers.servos.serial_link import SerialServos
+from hexapod_dynamics.robot.servo_counts import BUS_SERVO, BUS_SERVO_READABLE
+
+_COMMANDS: dict[Quantity, Command] = {
+    "position": Command.POS_READ,
+    "target": Command.MOVE_TIME_WAIT_READ,
+    "loaded": Command.LOAD_OR_UNLOAD_READ,
+    "voltage": Command.VIN_READ,
+    "temperature": Command.TEMP_READ,
+    "voltage_limits": Command.VIN_LIMIT_READ,
+    "temperature_limit": Command.TEMP_MAX_LIMIT_READ,
+    "deviation": Command.ANGLE_OFFSET_READ,
+}
+# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent for all, three for one.
+_STOPS, _STOP_COPIES = lx.move_stop(lx.BROADCAST_ID) * 6, 3
+
+
+class LxServos(SerialServos):
+    """The servos of these ids on a bus; frames: another way to write a pose. Raises DeviceError for wrong ids."""
+
+    readable = BUS_SERVO_READABLE
+
+    def __init__(self, bus: ServoBus, ids: Sequence[int], frames: PoseFrames | None = None) -> None:
+        self._use(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
+        self.bus = bus
+        self._frames = frames or PoseFrames(self.ids)
+        # Time [s] of each answer on the wire.
+        self._reply_times = {
+            quantity: lx.reply_size(command) * bus.byte_time for quantity, command in _COMMANDS.items()
+        }
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
+        """Create the interface with its port closed."""
+        return cls(ServoBus(settings), ids)
+
+    def take_lateness(self) -> float:
+        """Longest time [s] from an abandoned request to its answer, since the last call."""
+        lateness, self.bus.lateness = self.bus.lateness, 0.0
+        return lateness
+
+    def pose_time(self, servos: int) -> float:
+        """Time [s] of this number of latched moves and of their start."""
+        return (1 + servos) * lx.MOVE_SIZE * self.bus.byte_time
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue a latched move for each chosen servo and one start."""
+        counts = [BUS_SERVO.count(angle) if wanted else 0 for angle, wanted in zip(angles, chosen, strict=True)]
+        self.bus.send(self._frames.build(counts, durations, chosen))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one move that starts at once."""
+        self.bus.send(lx.move_time(self.ids[index], angle, duration))
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, for all these servos `copies` times."""
+        self.bus.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
+
+    def stop(self, index: int) -> None:
+        """Queue three stops of one servo."""
+        self.bus.send(lx.move_stop(self.ids[index]) * _STOP_COPIES)
+
+    def stop_all(self) -> None:
+        """Queue six stops of all servos."""
+        self.bus.send(_STOPS)
+
+    def stop_now(self) -> bool:
+        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
+        return self.bus.interrupt(_STOPS)
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Ask a servo; return the value, or None with `fault` set."""
+        bus, command = self.bus, _COMMANDS[quantity]
+        payload = bus.exchange(self.ids[index], command, idle, timeout)
+        self.fault = bus.fault
+        if payload is None:
+            return None
+        self.answer_time = bus.reply_time
+        self.read_time = bus.reply_time - self._reply_times[quantity]
+        self.delay = bus.reply_time - bus.wire_free - self._reply_times[quantity]
+        value = lx.decode(command, payload)
+        return value.angle if quantity == "target" else value
+
+    def identify(self, index: int) -> str | None:
+        """Ask a servo for its id; the protocol knows no kinds."""
+        payload = self.bus.exchange(self.ids[index], Command.ID_READ)
+        self.fault: Fault | None = self.bus.fault
+        return None if payload is None else "LX/HTD bus servo"

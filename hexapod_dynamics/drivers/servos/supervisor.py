@@ -1,0 +1,383 @@
+"""Decides what the servos do: follow commands, hold when these stop, sit down, switch torque off, freeze.
+
+A person's request (`StopState`) outlasts commands, a lost port and, by means of `keep`, a crash of this process;
+only the next request of a person ends it. Times are monotonic seconds and arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
+from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.errors import DeviceError
+
+FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
+MODES = {
+    FOLLOW: "joint_commands move the robot",
+    HOLD: "torque is on, the pose is held, joint_commands are ignored",
+    SIT: "the robot sits down, then its torque is switched off",
+    OFF: "torque is off",
+}
+
+
+@dataclass(frozen=True)
+class StopState:
+    """mode: one of MODES; frozen: emergency stop on top of it; reason: why, for people."""
+
+    mode: str = FOLLOW
+    frozen: bool = False
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (
+            not isinstance(self.mode, str)
+            or self.mode not in MODES
+            or not isinstance(self.frozen, bool)
+            or not isinstance(self.reason, str)
+        ):
+            raise DeviceError(
+                f"{str(self)[:200]} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false"
+            )
+
+    def changed(self, **values: Any) -> StopState:
+        """Return a copy with other values."""
+        return replace(self, **values)
+
+    def to_values(self) -> dict:
+        """Values for a JSON file."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_values(cls, values: Any) -> StopState:
+        """Read the values of `to_values`; None (nothing stored) gives the initial state; raises DeviceError for other
+        values.
+        """
+        if values is None:
+            return cls()
+        if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
+            raise DeviceError(f"{str(values)[:200]} is no stop state: mode, frozen and reason are needed")
+        return cls(**values)
+
+    @classmethod
+    def unreadable(cls, why: object) -> StopState:
+        """Return the state if the stored request cannot be read: emergency stop, because the request may have been
+        one.
+        """
+        return cls(HOLD, True, f"the request from before the restart cannot be read ({why})")
+
+    @classmethod
+    def lost(cls, remembered: StopState | None, why: str) -> StopState:
+        """Return the state after a restart without the stored request: what is known of it, but joint_commands are
+        not followed.
+        """
+        stop = remembered or cls()
+        mode = HOLD if stop.mode == FOLLOW else stop.mode
+        return cls(mode, stop.frozen, f"the request from before the restart was deleted ({why})")
+
+
+_SOONEST = 0.75  # share of a period, least time between motions: shorter intervals would leave no time for reads
+_SEATED = 0.1  # [rad] distance from the seated pose that counts as seated
+
+
+@dataclass(frozen=True)
+class SupervisorSettings:
+    """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer command the pose is
+    held.
+
+    seated (n,) [rad]: pose in which the belly is on the ground; a joint with NaN does not move. sit_speed [rad/s]:
+    of the joint with the longest way.
+    """
+
+    seated: np.ndarray
+    period: float = 0.02
+    command_timeout: float = COMMAND_TIMEOUT
+    sit_speed: float = 0.6
+    supply: SupplyLimits = field(default_factory=SupplyLimits)
+
+
+class ServoSupervisor:
+    """Passes joint commands on to the bus thread after all checks.
+
+    Args:
+        chain: ServoChain, not started yet.
+        guard: PoseGuard that bounds the commands.
+        settings: SupervisorSettings.
+        tell: tell(text), called when the action of the robot changes. stop: initial StopState, restored after a crash.
+        keep: keep(StopState), called at each change to store the state; it returns without waiting. `not_kept`:
+        why storing has failed, for `doing`; empty if it has not.
+
+    """
+
+    def __init__(
+        self,
+        chain: ServoChain,
+        guard: PoseGuard,
+        settings: SupervisorSettings,
+        tell: Any,
+        stop: Any = None,
+        keep: Any = None,
+    ) -> None:
+        n = len(chain.map)
+        self.chain, self.guard, self.settings = chain, guard, settings
+        self.state = chain.snapshot()
+        self.stop = stop or StopState()
+        self.holding = True  # there are no commands
+        self.sitting: SitDown | None = None
+        self.supply_level = "ok"
+        self._tell, self._keep = tell, keep
+        self._supply = SupplyMonitor(settings.supply)
+        self._command, self._torques = np.full(n, np.nan), np.zeros(n)
+        self._command_time = self._torque_time = self._moved = -np.inf
+        self.pending = False  # a command arrived too soon after the previous one and is not executed yet
+        self._settled_epoch = self._sit_epoch = -1
+        self._supply_answered = False  # the reaction to the supply level has started
+        self.not_kept = ""
+        chain.restore(torque=self.stop.mode != OFF, frozen=self.stop.frozen)
+
+    # Commands --------------------------------------------------------------------------------------------------------
+
+    @property
+    def follows(self) -> bool:
+        """Whether joint commands may move the robot."""
+        return self.stop.mode == FOLLOW and not self.stop.frozen
+
+    @property
+    def executes(self) -> bool:
+        """Whether joint commands are executed, by `state`: they may move the robot, and all joints are measured."""
+        return self.follows and self._ready()
+
+    def follow(self, joints: Any, positions: np.ndarray, t: float) -> None:
+        """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
+
+        The speed is bounded for any rate of the commands: a command moves a joint by at most the guard's speed
+        times the time since the last motion, which counts as at most two periods.
+        """
+        self.hold_when_commands_stop(t)
+        self.holding, self._command_time = False, t
+        self._command[:] = np.nan
+        self._command[joints] = positions
+        self.guard.clamped["not finite"] += int(np.count_nonzero(np.isnan(positions)))
+        if t - self._moved < _SOONEST * self.settings.period:
+            self.pending = True  # `step` or the next command executes it
+        else:
+            self._act(t)
+
+    def feed_forward(self, joints: Any, torques: float, t: float) -> None:
+        """Set the feed-forward torques [N m] by which set-points are shifted; other joints have none."""
+        self._torques[:] = 0.0
+        self._torques[joints] = torques
+        self._torque_time = t
+
+    def hold_when_commands_stop(self, t: float) -> None:
+        """Hold the pose when the last command is older than `command_timeout`."""
+        if not self.holding and t - self._command_time > self.settings.command_timeout:
+            self.hold(f"no joint_commands for {self.settings.command_timeout} s: holding the pose")
+
+    def hold(self, why: str) -> None:
+        """Hold the pose; the next commands are approached slowly."""
+        if not self.holding:
+            self.holding, self.pending = True, False
+            self.guard.pause()
+            self._tell(why)
+
+    # What a person asks for ------------------------------------------------------------------------------------------
+
+    def resume(self) -> tuple[bool, str]:
+        """Let joint commands move the robot (again); return whether they do, and a message."""
+        if self.stop.frozen:
+            return False, "the emergency stop is on: call emergency_stop with false first"
+        if self.stop.mode == OFF:
+            return False, "torque is off: call ~/torque with true first"
+        if self.stop.mode == SIT:
+            return False, f"sitting down ({self.stop.reason}): ~/torque with true stops that"
+        self._change(StopState(FOLLOW))
+        return True, "following joint_commands"
+
+    def stand(self) -> str:
+        """Switch torque on at the present pose and hold it until `resume`; return the reason if rejected, else an empty
+        text.
+        """
+        if self.supply_level in ("sit", "release"):
+            return f"the supply is at {self.state.supply:.1f} V: charge the battery first"
+        if refusal := self._unreachable():
+            return refusal
+        self.sitting = None
+        if self.stop.mode != FOLLOW:
+            self._change(self.stop.changed(mode=HOLD, reason="torque was switched on"))
+        self.chain.set_torque(True)
+        self.guard.pause()
+        return ""
+
+    def let_go(self, reason: str = "asked to") -> str:
+        """Switch torque off at once; return the reason if rejected, else an empty text.
+
+        Rejected while the port is closed: the robot would drop unexpectedly when the cable is plugged in again.
+        """
+        if refusal := self._unreachable():
+            return refusal
+        self.sitting = None
+        self.chain.set_torque(False)
+        self.guard.pause()
+        self._change(self.stop.changed(mode=OFF, reason=reason))
+        return ""
+
+    def sit_down(self, reason: str, t: float) -> str:
+        """Sit down, then switch torque off; at once if the robot sits or is limp. Return the reason if rejected."""
+        if self.sitting is not None:
+            return ""
+        if self.stop.frozen:
+            return "the emergency stop is on: ~/release switches torque off, emergency_stop false ends the stop"
+        if refusal := self._unreachable():
+            return refusal
+        if self.state.torque:
+            if not self._may_move():
+                return "the joints are not all measured yet: call again in a second"
+            if self._sit_from_here(t).way > _SEATED:
+                self._change(StopState(SIT, reason=reason))
+                self._tell(f"sitting down: {reason}")
+                return ""
+            self.sitting = None
+        return self.let_go(reason)
+
+    def emergency_stop(self, on: bool) -> tuple[bool, str]:
+        """Freeze the pose at once until called with False; return whether it succeeded, and a message."""
+        if on:
+            # Send the stops first, then store the request.
+            sent = self.chain.freeze()
+            self.sitting, self.pending = None, False
+            self.guard.pause()
+            mode = HOLD if self.stop.mode == SIT else self.stop.mode
+            self._change(self.stop.changed(mode=mode, frozen=True, reason="emergency stop"))
+            if not sent:
+                why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
+                return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
+            return True, "the pose is frozen until emergency_stop is called with false"
+        if not self.stop.frozen:
+            return True, "no emergency stop was on"
+        reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
+        self._change(self.stop.changed(frozen=False, reason=reason))
+        self.chain.unfreeze()
+        self.guard.pause()
+        going_on = {
+            FOLLOW: "joint_commands move the robot again, slowly at first",
+            HOLD: "the pose is held until ~/follow",
+            OFF: "torque is off",
+        }
+        return True, f"the emergency stop has ended: {going_on[self.stop.mode]}"
+
+    # Time ------------------------------------------------------------------------------------------------------------
+
+    def step(self, t: float) -> None:
+        """Check the supply and continue sitting down; to be called every `period`."""
+        state = self.chain.snapshot(self.state)
+        if state.connected:
+            self._watch_supply(state, t)
+            if state.torque and self.stop.mode == OFF:
+                self.chain.set_torque(False)  # the port was lost before torque was off
+        if self.pending and t - self._moved >= _SOONEST * self.settings.period:
+            self._act(t)
+        if self.stop.mode != SIT or self.stop.frozen or not self._may_move():
+            return
+        if self.sitting is None or self._sit_epoch != self.state.epoch:  # after a restart, or the port was lost
+            self._sit_from_here(t)
+        else:
+            self._torques[:] = 0.0
+            if t - self._moved > self.settings.command_timeout:
+                self.guard.pause()  # this process has stalled: approach the missed targets slowly
+            before = self.guard.setpoint.copy()
+            self._move(self.sitting.pose(t), t)
+            # After a stall the duration may have passed while the joints are still moving.
+            arrived = np.array_equal(before, self.guard.setpoint, equal_nan=True)
+            if arrived and self.sitting.done(t):
+                self.let_go(self.stop.reason)
+
+    def doing(self) -> tuple[str, list[str]]:
+        """Level ('ok', 'warn', 'error') and message on the supply and on what the robot does."""
+        supply, words, stop = f"supply at {self.state.supply:.1f} V", [], self.stop
+        level = {"ok": "ok", "warn": "warn"}.get(self.supply_level, "error")
+        if level == "error":
+            words.append(f"{supply}: {'sat down, torque off; ' if stop.mode == OFF else ''}charge the battery")
+        elif level == "warn":
+            words.append(f"{supply}: charge soon")
+        if self.not_kept:
+            level = "error"
+            words.append(f"a restart of this node would lose this state: {self.not_kept}")
+        if stop.frozen:
+            return "error", [*words, "emergency stop: the pose is frozen until emergency_stop is called with false"]
+        if stop.mode == SIT:
+            return "warn" if level == "ok" else level, [*words, f"sitting down: {stop.reason}"]
+        if stop.mode == OFF or (self.state.connected and not self.state.torque):
+            return "warn" if level == "ok" else level, [*words, "torque is off"]
+        if stop.mode == HOLD:
+            why = f"holding where it stands, {stop.reason}: ~/follow lets joint_commands move it"
+            return "warn" if level == "ok" else level, [*words, why]
+        return level, [*words, "holding the pose, no commands" if self.holding else "following commands"]
+
+    def _watch_supply(self, state: Any, t: float) -> None:
+        level = self._supply.update(state.supply, t)
+        self._supply_answered &= level == self.supply_level
+        self.supply_level = level
+        if level not in ("sit", "release") or not state.torque or self._supply_answered or self.stop.frozen:
+            return
+        why = f"supply at {state.supply:.1f} V"
+        self._supply_answered = not (self.let_go(why) if level == "release" else self.sit_down(why, t))
+
+    def _change(self, stop: StopState) -> None:
+        if stop != self.stop or self.not_kept:
+            self.stop = stop
+            if self._keep is not None:
+                self._keep(stop)
+
+    def _unreachable(self) -> str:
+        state = self.chain.snapshot(self.state)
+        if state.connected:
+            return ""
+        return f"nothing is changed, the servos cannot be reached: {state.last_port_error or 'opening the port'}"
+
+    def _may_move(self) -> bool:
+        """Whether every joint was read since the port was opened or torque was switched; no joint moves before
+        that.
+        """
+        self.chain.snapshot(self.state)
+        return self._ready()
+
+    def _ready(self) -> bool:
+        state = self.state
+        if state.epoch != self._settled_epoch and state.settled:
+            self._settled_epoch = state.epoch
+        return state.torque and state.connected and not state.frozen and self._settled_epoch == state.epoch
+
+    def _sit_from_here(self, t: float) -> SitDown:
+        self._meet()
+        self.guard.pause()
+        self.sitting = SitDown(self.guard.setpoint, self.settings.seated, self.settings.sit_speed, t)
+        self._sit_epoch = self.state.epoch
+        return self.sitting
+
+    def _act(self, t: float) -> None:
+        """Move towards the last command, if commands move the robot."""
+        self.pending = False
+        if not self.follows or not self._may_move():
+            return
+        if t - self._torque_time > self.settings.command_timeout:
+            self._torques[:] = 0.0
+        self._move(self._command, t)
+
+    def _meet(self) -> None:
+        if self.guard.awaits(self.state.generation):
+            self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
+
+    def _move(self, pose: np.ndarray, t: float) -> None:
+        period = self.settings.period
+        interval = min(t - self._moved, 2.0 * period)
+        if t - self._moved > self.settings.command_timeout:
+            interval = period  # the first motion after a pause
+        self._moved = t
+        self._meet()
+        setpoints = self.guard.update(pose, self._torques, interval)
+        self.chain.set_targets(setpoints, max(interval, period), self.state.epoch, self.guard.speed_bound)

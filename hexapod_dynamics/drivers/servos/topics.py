@@ -1,0 +1,355 @@
+"""Joints of a robot that another driver moves and measures, as a ServoInterface.
+
+The node passes on what it receives (`take`) and sets a function that publishes set-points. Torque, temperatures
+and voltages belong to the other driver: they are neither known nor switched here. A stop is a set-point at the
+present position of the motion.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.motions import Motions
+
+_RECENT = 60  # number of commands with which a report is compared
+_EQUAL = 1e-6  # [rad] large enough for drivers with single precision
+_MOVED = 2e-4  # [rad] a report counts only if its joint was commanded to move by this much since its last report
+_CERTAIN = 25  # consecutive reports that equal a command
+
+
+class EchoDetector:
+    """Compares the reports of n joints with their commands. Commands and reports may come from two threads."""
+
+    def __init__(self, n: int) -> None:
+        self._recent = np.full((_RECENT, n), np.nan)  # a ring, which is written while it is read
+        self._count = 0
+        self._last = np.full(n, np.nan)
+        self._equal = np.zeros(n, np.int64)
+
+    @property
+    def echoes(self) -> np.ndarray:
+        """Joints (n,) bool that report their commands."""
+        return self._equal >= _CERTAIN
+
+    def command(self, angles: np.ndarray) -> None:
+        """Take the commands (n,) [rad], NaN for a joint that has none."""
+        self._recent[self._count % _RECENT] = angles
+        self._count += 1
+
+    def report(self, index: int, angle: float) -> None:
+        """Take the reported angle [rad] of one joint."""
+        if self._count < 2 or abs(angle - self._last[index]) <= _MOVED:
+            return
+        self._last[index] = angle
+        if (np.abs(self._recent[:, index] - angle) <= _EQUAL).any():
+            self._equal[index] += 1
+        else:
+            self._equal[index] = 0
+
+
+_LASTS = 0.3  # [s] least time without any change
+# the time is at least this multiple of the joint's longest usual interval, which counts up to so much [s]
+_USUALLY, _SLOWEST = 2.0, 1.0
+_EACH = 0.03  # [rad] over which each joint was commanded in that time
+_ALL = 0.15  # [rad] sum of these changes over the joints of a chain
+
+
+class FrozenChains:
+    """Compares what n joints report with their commands; legs: the indices of each leg's joints, from the hip on."""
+
+    def __init__(self, n: int, legs: Sequence[Sequence[int]]) -> None:
+        self._legs = [list(leg) for leg in legs]
+        self._shown, self._since = np.full(n, np.nan), np.full(n, np.inf)  # last report [rad], since when [s]
+        self._low, self._high = np.full(n, np.nan), np.full(n, np.nan)  # of the commands since then [rad]
+        self._usual = np.zeros(n)  # longest interval [s] between two changes of a joint that was commanded to move
+        self._new, self._moves, self._missing = np.zeros(n, bool), np.zeros(n, bool), np.zeros(n, bool)
+
+    def set_missing(self, missing: np.ndarray) -> None:
+        """Set which joints (n,) bool are declared missing."""
+        self._missing = np.array(missing, bool)
+
+    def look(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return which joints (n,) bool are not measured. shown: what they report, targets: their commands, NaN for
+        none, each (n,) [rad]; now: monotonic [s].
+        """
+        new = np.not_equal(shown, self._shown, out=self._new)
+        self._moves |= new & (self._shown == self._shown)  # a first report, before which the value is NaN, is no motion
+        np.copyto(self._shown, shown)
+        lasted, moved = now - self._since, self._high - self._low
+        np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= _SLOWEST))
+        np.copyto(self._since, now, where=new)
+        np.fmin(self._low, targets, out=self._low)
+        np.fmax(self._high, targets, out=self._high)
+        np.copyto(self._low, targets, where=new)
+        np.copyto(self._high, targets, where=new)
+        moved = self._high - self._low
+        still = (now - self._since >= np.maximum(_LASTS, _USUALLY * self._usual)) & (moved >= _EACH)
+        frozen: np.ndarray = self._missing & ~self._moves
+        if not still.any():
+            return frozen
+        for leg in self._legs:
+            for first in range(len(leg) - 1):
+                chain = leg[first:]
+                if still[chain].all() and moved[chain].sum() >= _ALL:
+                    frozen[chain] = True
+                    break
+        return frozen
+
+
+_OLD = 1.0  # [s] a message whose stamp is this much older or newer than now is rejected: the clocks differ
+_WAIT = 0.03  # [s] for which a new measurement of a joint is awaited
+_SILENT = 1.0  # [s] without any message after which the joints count as lost
+_RATE_OVER = 1.0  # [s] over which the rate is measured
+_LEAST_RATE = 20.0  # [1/s] rate of messages below which the walk is not controlled well
+
+
+class TopicServos(ServoInterface):
+    """n joints; `ids` are their numbers. publish(angles (n,) [rad], duration [s]): set by the node."""
+
+    resolution = 1e-6
+    readable = -100.0, 100.0
+
+    def __init__(self, ids: Sequence[int], topic: str = "joint_states") -> None:
+        n = len(ids)
+        self.ids, self.port = tuple(ids), topic
+        self.reply_timeout, self.patience = _WAIT, _WAIT
+        self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
+        self._new = threading.Condition()
+        self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)
+        self._received, self._count, self._counted = -math.inf, 0, (time.monotonic(), 0)
+        self._rate = math.nan
+        self._lag = 0.0  # [s] from the stamp of the last message to its arrival
+        self._refused = ""
+        self._motions, self._motion = Motions(n), threading.Lock()
+        self._targets = np.full(n, np.nan)
+        self._echo = EchoDetector(n)
+        self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
+        self._open = self._interrupted = False
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> TopicServos:
+        """Create the interface; settings.port is the name of the topic, for messages."""
+        return cls(ids, settings.port)
+
+    # From the node ---------------------------------------------------------------------------------------------------
+
+    def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
+        """Set the joints of each leg, from the hip on: lost ones are found although they are still reported."""
+        self._chains = FrozenChains(len(self.ids), legs)
+
+    def set_missing(self, missing: np.ndarray) -> None:
+        """Set which joints (n,) bool are declared missing: they count as measured again after their report has
+        changed.
+        """
+        self._chains.set_missing(missing)
+
+    def take(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
+        """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
+        now = time.monotonic()
+        if not abs(age) <= _OLD:
+            self._refused = f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?"
+            return
+        self._refused = ""
+        with self._new:
+            self._received, self._lag = now, age
+            self._count += 1
+            for index, angle in zip(indices, angles, strict=True):
+                if math.isfinite(angle):
+                    self._shown[index] = angle
+            self._frozen = self._chains.look(now, self._shown, self._targets)
+            for index, angle in zip(indices, angles, strict=True):
+                if math.isfinite(angle) and not self._frozen[index]:
+                    self._angle[index], self._stamp[index] = angle, now - max(age, 0.0)
+                    self._echo.report(index, angle)
+            self._new.notify_all()
+
+    def warnings(self) -> list[str]:
+        """Return what is wrong with the received messages, in words, apart from missing joints."""
+        words = [self._refused] if self._refused else []
+        if self._echo.echoes.all():
+            words.append(
+                f"{self.port}: these are commands, not measurements (all joints): damage cannot be found by the joints"
+            )
+        elif self._echo.echoes.any():
+            numbers = ", ".join(str(number) for number in np.flatnonzero(self._echo.echoes))
+            words.append(f"{self.port}: joints of index {numbers} report commands, not measurements")
+        if self._rate < _LEAST_RATE:
+            words.append(f"{self.port}: {self._rate:.0f} messages a second; {_LEAST_RATE:.0f} or more are needed")
+        return words
+
+    @property
+    def echoes(self) -> np.ndarray:
+        """Joints (n,) bool that report their commands instead of measurements."""
+        return self._echo.echoes
+
+    def figures(self) -> dict[str, Any]:
+        """Return rate, age and kind of the received messages."""
+        now = time.monotonic()
+        elapsed = now - self._counted[0]
+        if elapsed >= 0.9 * _RATE_OVER:
+            self._rate = (self._count - self._counted[1]) / elapsed
+            self._counted = now, self._count
+        return {
+            "joint states received [1/s]": self._rate,
+            "age of joint states at their arrival [s]": self._lag,
+            "joints that report commands": int(self._echo.echoes.sum()),
+            "joints that report one and the same position": int(self._frozen.sum()),
+        }
+
+    # The port --------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether joint states have come."""
+        return self._open
+
+    def open(self) -> None:
+        """Succeed once joint states come; BusError before."""
+        if time.monotonic() - self._received > _SILENT:
+            reason = (
+                self._refused or f"no message on {self.port}: is the driver of the joints up, is its topic remapped?"
+            )
+            raise BusError(reason)
+        with self._motion:
+            self._motions.forget()
+            self._targets[:] = np.nan
+        self._open = True
+
+    def close(self) -> None:
+        """Receive and send nothing until `open` is called again."""
+        self._open = False
+
+    @property
+    def output_end(self) -> float:
+        """Return 0: messages are sent at once."""
+        return 0.0
+
+    @property
+    def busy_time(self) -> float:
+        """There is no line: 0."""
+        return 0.0
+
+    def drain(self) -> None:
+        """Do nothing: messages are sent at once."""
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Return the angles (n,) [rad]: any can be commanded."""
+        return np.array(angles, float)
+
+    def pose_time(self, servos: int) -> float:
+        """Return 0: messages are sent at once."""
+        return 0.0
+
+    # Set-points ------------------------------------------------------------------------------------------------------
+
+    def _send(self, duration: float) -> None:
+        self._echo.command(self._targets)
+        self.publish(self._targets.copy(), duration)
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Publish the set-points of all joints that have one; the others keep theirs."""
+        now, longest = time.monotonic(), 0.0
+        with self._motion:
+            if self._interrupted:
+                return
+            for index, wanted in enumerate(chosen):
+                if wanted:
+                    self._motions.begin(index, angles[index], durations[index], now, float(self._angle[index]))
+                    self._targets[index], longest = angles[index], max(longest, durations[index])
+            self._send(longest)
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Publish one set-point."""
+        chosen = [other == index for other in range(len(self.ids))]
+        self.write_pose([angle] * len(self.ids), [duration] * len(self.ids), chosen)
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Do nothing: torque belongs to the other driver; requests for it stay unconfirmed."""
+
+    def _hold(self, indices: Sequence[int]) -> None:
+        now = time.monotonic()
+        for index in indices:
+            place = self._motions.place(index, now, float(self._angle[index]))
+            self._motions.hold(index, place)
+            self._targets[index] = place
+        self._send(0.1)
+
+    def stop(self, index: int) -> None:
+        """Publish a set-point at the present position of the joint's motion."""
+        with self._motion:
+            self._hold([index])
+
+    def stop_all(self) -> None:
+        """Publish set-points at the present positions of the motions."""
+        with self._motion:
+            self._hold(range(len(self.ids)))
+
+    def stop_now(self) -> bool:
+        """Publish such set-points, from any thread, and nothing else until `resume`."""
+        with self._motion:
+            already, self._interrupted = self._interrupted, True
+            if not self._open:
+                return False
+            if not already:
+                self._hold(range(len(self.ids)))
+        with self._new:
+            self._new.notify_all()
+        return True
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `stop_now` was called and `resume` was not."""
+        return self._interrupted
+
+    def resume(self) -> None:
+        """Publish again, after `stop_now`."""
+        self._interrupted = False
+
+    def discard_output(self) -> None:
+        """Do nothing: there is no queue."""
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Only positions, and the set-points that this object has sent."""
+        if quantity == "target":
+            return not math.isnan(self._targets[index])
+        return quantity == "position"
+
+    def read(
+        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
+    ) -> Any:
+        """Wait for a joint's position that was not returned yet, and return it; or None with `fault` set."""
+        self.fault: Fault | None = None
+        if quantity == "target":
+            return float(self._targets[index])
+        if quantity != "position":
+            self.fault = Fault.TIMEOUT
+            return None
+        end = time.monotonic() + (timeout or _WAIT)
+        with self._new:
+            while self._stamp[index] <= self._given[index]:
+                left = end - time.monotonic()
+                if left <= 0.0 or self._interrupted:
+                    break
+                self._new.wait(left)
+            if time.monotonic() - self._received > _SILENT:
+                self._open = False
+                raise BusError(f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?")
+            if self._stamp[index] <= self._given[index]:
+                self.fault = Fault.TIMEOUT
+                return None
+            self._given[index] = self.read_time = float(self._stamp[index])
+            self.answer_time, self.delay = time.monotonic(), 0.0
+            return float(self._angle[index])
+
+    def identify(self, index: int) -> str | None:
+        """Whether the joint is measured."""
+        return "joint of another driver" if math.isfinite(self._angle[index]) else None

@@ -1,1 +1,0 @@
-"""Joints that another driver moves and measures, accessed by topics."""
