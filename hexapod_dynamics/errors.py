@@ -33,6 +33,10 @@ class RobotWarning(UserWarning):
     """A part of a robot description that this package does not use; the message names it."""
 
 
+class RecordingWarning(UserWarning):
+    """A part of a recording that is not used, or is less exact than its form promises; the message names it."""
+
+
 class HeldTipsWarning(RuntimeWarning):
     """Forward dynamics with held feet for which no forces exist that hold them: their tips accelerate."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.errors import HexapodError, IdentificationError, RecordingWarning
 from hexapod_dynamics.robot import Robot
 
 
@@ -33,6 +34,13 @@ def parser() -> argparse.ArgumentParser:
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
     given = parser().parse_args(args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RecordingWarning)
+        warnings.showwarning = lambda message, *_: print(f"identify: note: {message}", file=sys.stderr)
+        return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         return _exercise(given) if given.exercise else _identify(given)
     except HexapodError as error:

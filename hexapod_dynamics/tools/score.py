@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from pathlib import Path
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RecordingWarning
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
@@ -32,6 +33,13 @@ def parser() -> argparse.ArgumentParser:
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
     given = parser().parse_args(args)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RecordingWarning)
+        warnings.showwarning = lambda message, *_: print(f"score: note: {message}", file=sys.stderr)
+        return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         text = _page(given)
         if given.out is None:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -9,13 +11,13 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
 from hexapod_dynamics.bench.identification.bag import read_bag
-from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.loading import jethexa_path
-from hexapod_dynamics.tools import identify
+from hexapod_dynamics.tools import identify, score
 
 ROBOT = Robot.jethexa()
 TYPES = get_typestore(Stores.ROS2_HUMBLE)
@@ -80,6 +82,70 @@ def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path):
     assert names[recording.reading_joint[0]] == "femur_joint_LM"
     assert recording.specific_force[0] == pytest.approx(ROBOT.imu.rotation @ [9.81, 0.0, 0.0])  # base_link axes
     assert recording.angular_rate[0] == pytest.approx(ROBOT.imu.rotation @ [0.1, 0.2, 0.3])
+
+
+def write_walk(path, clocks, seconds=14.0):
+    """Commands, joints and IMU at 20 a second; clocks(topic, t): stamp and receipt [s]."""
+    names, of = list(ROBOT.joint_names), TYPES.types["builtin_interfaces/msg/Time"]
+    with Writer(path, version=8) as writer:
+        kinds = {"joint_commands": "JointState", "joint_states": "JointState", "imu/data_raw": "Imu"}
+        at = {
+            t: writer.add_connection(f"/{t}", f"sensor_msgs/msg/{kind}", typestore=TYPES) for t, kind in kinds.items()
+        }
+        for k in range(int(20 * seconds)):
+            for topic, kind in kinds.items():
+                stamp, received = clocks(topic, 0.05 * k)
+                row = imu(0.0, (0, 0, 9.81)) if kind == "Imu" else joints(0.0, names, np.full(18, 0.01 * k))
+                row.header.stamp = of(*divmod(round(1e9 * stamp), 10**9))
+                writer.write(at[topic], round(1e9 * received), TYPES.serialize_cdr(row, row.__msgtype__))
+    return path
+
+
+WALL = 1.8e9
+
+
+@pytest.mark.parametrize(
+    ("clocks", "said"),
+    [
+        (lambda topic, t: (t, WALL + t), ""),  # of a simulation, from 0 s on
+        (lambda topic, t: (t, WALL + 3.0 * t), ""),  # that runs at a third of the time
+        (lambda topic, t: (WALL + t, WALL + t + 0.01), ""),
+        (lambda topic, t: (0.0, WALL + t), "joint_commands has no header stamps|imu/data_raw has no header stamps"),
+        (lambda topic, t: (0.0 if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw has no header stamps"),
+        (lambda topic, t: (t if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw are .* by another clock"),
+        (lambda topic, t: (0.0 if topic[0] == "i" and 4.0 < t < 4.1 else WALL + t, WALL + t), "1 messages without"),
+    ],
+)
+def test_all_messages_of_a_bag_are_on_one_clock(tmp_path, clocks, said):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        recording = read_bag(write_walk(tmp_path / "bag", clocks), ROBOT)
+    assert [bool(re.search(said, str(one.message))) for one in caught] == ([True] if said else [])
+    assert len(recording.commands) == 280 and recording.reading_time[-1] == pytest.approx(13.95, abs=1e-6)
+    np.testing.assert_allclose(recording.command_time, 0.05 * np.arange(280), atol=1e-6)
+    assert abs(recording.imu_time[0]) < 1e-6 and recording.imu_time[-1] == pytest.approx(13.95, abs=1e-6)
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 2 * 86400.0, 5 * 365 * 86400.0, 7.0, -20.0])
+@pytest.mark.parametrize("stamps", ["wall", "stamp only"])
+def test_a_jump_of_the_clock_is_cut_with_its_time_and_ends_no_tool(tmp_path, capsys, jump, stamps):
+    def clocks(topic, t):
+        moved = WALL + t + (jump if t >= 3.0 else 0.0)
+        return moved, WALL + t if stamps == "stamp only" else moved
+
+    path = write_walk(tmp_path / "bag", clocks)
+    with pytest.warns(RecordingWarning, match=r"clock jumps by .* s after 20\d\d-.*the longest part is used, 11.0 s"):
+        recording = read_bag(path, ROBOT)
+    assert recording.command_time[0] == 0.0 and recording.command_time[-1] == pytest.approx(10.95, abs=0.06)
+    assert identify.main([str(path)]) == 1  # it is no exercise
+    assert "note: bag: its clock jumps" in capsys.readouterr().err
+    assert score.main([str(path)]) == 0 and "note: bag: its clock jumps" in capsys.readouterr().err
+
+
+def test_a_clock_that_goes_back_into_the_recording_is_refused_with_the_time(tmp_path):
+    path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t - 3.0 * (t > 8.0),) * 2)
+    with pytest.raises(IdentificationError, match=r"joint_commands comes \d+ times in the second from [4-8] s on"):
+        read_bag(path, ROBOT)
 
 
 def test_a_bag_that_lacks_a_topic_and_what_is_no_bag_are_named(tmp_path):

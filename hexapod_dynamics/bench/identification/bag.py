@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.score import Log
 from hexapod_dynamics.robot import Robot
@@ -22,14 +25,29 @@ COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU = (
 )
 TORQUES = "feedforward_torques"
 TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
+JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
+TWICE = 1.6  # times the usual number of messages in a second from which a time is there twice
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A message of a bag: received, stamp [ns]."""
+
+    topic: str
+    received: int
+    stamp: int
+    message: Any
+
+
+Rows = dict[str, list[tuple[float, Any]]]  # by topic: time [s] on one clock, message
 
 
 def read_bag(path: Path, robot: Robot) -> Recording:
     """Read commands, readings and the IMU of a bag, in any namespace; times count from its first command.
 
     Readings come from servos/measurements, which has the time of each reading, else from joint_states; the IMU's
-    come from imu/data_raw, else from imu/data. Raises IdentificationError for a path that is no bag, and for one
-    that lacks a topic.
+    come from imu/data_raw, else from imu/data. Where the clock jumps the longest part is read, with a RecordingWarning.
+    Raises IdentificationError for a path that is no bag, for one that lacks a topic, and for one whose clock went back.
     """
     return _recording(_read(path), robot)
 
@@ -43,12 +61,12 @@ def read_log(path: Path, robot: Robot) -> Log:
     chip = np.asarray(robot.imu.rotation)
     attitudes = [
         (time - start, rotation_from_quaternion(_quaternion(message.orientation)) @ chip.T)
-        for time, message in sorted(rows[IMU], key=lambda row: row[0])
+        for time, message in rows[IMU]
         if message.orientation_covariance[0] != -1.0
     ]
     index = {name: k for k, name in enumerate(robot.joint_names)}
     torques = []
-    for time, message in sorted(rows[TORQUES], key=lambda row: row[0]):
+    for time, message in rows[TORQUES]:
         row = np.zeros(robot.joint_count)
         for name, effort in zip(message.name, message.effort, strict=False):
             if name in index:
@@ -63,29 +81,46 @@ def read_log(path: Path, robot: Robot) -> Log:
     )
 
 
-def _read(path: Path) -> dict[str, list[tuple[float, Any]]]:
-    """Read the messages of TOPICS, each with its time [s]."""
+def _read(path: Path) -> Rows:
+    """Read the messages of TOPICS, each with its time [s] on one clock, in the order of time."""
     try:
         from rosbags.rosbag2 import Reader, ReaderError
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise IdentificationError("reading a bag needs rosbags: pip install rosbags") from None
     types = get_typestore(Stores.ROS2_HUMBLE)
-    rows: dict[str, list[tuple[float, Any]]] = {topic: [] for topic in TOPICS}
+    rows: list[Row] = []
     try:
-        with Reader(path) as reader:
+        with Reader(_bag_file(path)) as reader:
             chosen = [c for c in reader.connections if _topic(c.topic) is not None]
             for connection, received, raw in reader.messages(connections=chosen):
-                message = types.deserialize_cdr(raw, connection.msgtype)
-                rows[str(_topic(connection.topic))].append((_stamp(message, received), message))
+                message: Any = types.deserialize_cdr(raw, connection.msgtype)
+                stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+                rows.append(Row(str(_topic(connection.topic)), received, stamp, message))
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
         reason = " ".join(str(error).split())[:300]
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
+        if Path(path).suffix == ".bag":
+            reason += "; a bag of ROS 1 is converted by rosbags-convert"
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
-    for needed, others in ((COMMANDS, ()), (MEASUREMENTS, (JOINTS,)), (RAW, (IMU,))):
-        if not any(rows[topic] for topic in (needed, *others)):
-            raise IdentificationError(f"{path}: no {' or '.join((needed, *others))} in this bag; record it, too")
-    return rows
+    found = {row.topic for row in rows}
+    for needed in ((COMMANDS,), (MEASUREMENTS, JOINTS), (RAW, IMU)):
+        if found.isdisjoint(needed):
+            raise IdentificationError(f"{path}: no {' or '.join(needed)} in this bag; record it, too")
+    out: Rows = {topic: [] for topic in TOPICS}
+    for time, row in sorted(_on_one_clock(path, rows), key=lambda timed: timed[0]):
+        out[row.topic].append((time, row.message))
+    _check_rates(path, out)
+    return out
+
+
+def _bag_file(path: Path) -> Path:
+    """Return the bag's folder; for one without metadata.yaml (a recorder that was killed) its only file."""
+    if path.is_dir() and not (path / "metadata.yaml").exists():
+        files = [file for file in path.iterdir() if file.suffix in (".mcap", ".db3")]
+        if len(files) == 1:
+            return files[0]
+    return path
 
 
 def _topic(name: str) -> str | None:
@@ -96,16 +131,92 @@ def _topic(name: str) -> str | None:
     return None
 
 
-def _stamp(message: Any, received: int) -> float:
-    stamp = message.header.stamp
-    return received * 1e-9 if stamp.sec == 0 else stamp.sec + 1e-9 * stamp.nanosec
+# ---- the clock -------------------------------------------------------------------------------------------------------
 
 
-def _commands(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> list[tuple[float, np.ndarray]]:
+def _on_one_clock(path: Path, rows: list[Row]) -> list[tuple[float, Row]]:
+    """Return the messages (T,) with their times [s], all by their header stamps, or all by the times of their receipt
+    where a topic has no stamps or those of another clock; without what is before or after a jump of the clock.
+    """
+    rows.sort(key=lambda row: row.received)
+    stamped = [row for row in rows if row.stamp != 0]
+    # The first message of a simulation may have the stamp 0.
+    starts = {row.topic: row for row in reversed(rows)}
+    unset = [row for row in rows if row.stamp == 0 and row is not starts[row.topic]]
+    by_stamp = not (reason := _other_clock(starts, rows, stamped))
+    if not by_stamp:
+        _warn(path, f"{reason}: all messages are taken at the time of their receipt, which is less exact")
+    elif unset:
+        _warn(path, f"{len(unset)} messages without a stamp are left out, the first of {unset[0].topic}")
+    kept = rows if not by_stamp else [row for row in rows if row.stamp != 0 or row is starts[row.topic]]
+    times = np.array([row.stamp if by_stamp else row.received for row in kept], np.int64)
+    cuts = np.flatnonzero(np.abs(np.diff(times)) > JUMP * 1e9) + 1
+    parts = np.split(np.arange(len(kept)), cuts)
+    part = max(parts, key=lambda indices: int(np.ptp(times[indices])))
+    if len(parts) > 1:
+        jumps = ", ".join(
+            f"by {1e-9 * (times[cut] - times[cut - 1]):+.1f} s after {_said(kept[cut - 1].received)}"
+            for cut in cuts[:3]
+        )
+        more = f" and {len(cuts) - 3} times more" if len(cuts) > 3 else ""
+        _warn(
+            path,
+            f"its clock jumps {jumps}{more}: only the longest part is used, {1e-9 * np.ptp(times[part]):.1f} s from "
+            f"{_said(kept[part[0]].received)} on",
+        )
+    return [(1e-9 * float(times[k] - times[part].min()), kept[k]) for k in part]
+
+
+def _other_clock(starts: dict[str, Row], rows: list[Row], stamped: list[Row]) -> str:
+    """Return which topic has no stamps, or stamps of another clock than the commands', empty if there is none."""
+    commands = [row for row in stamped if row.topic == COMMANDS]
+    for topic in starts:
+        mine = [row for row in stamped if row.topic == topic]
+        if not mine and sum(row.topic == topic for row in rows) > 1:
+            return f"{topic} has no header stamps"
+        if mine and commands:
+            middle = mine[len(mine) // 2]
+            near = min(commands, key=lambda row: abs(row.received - middle.received))
+            off = 1e-9 * ((middle.stamp - middle.received) - (near.stamp - near.received))
+            if abs(off) > JUMP and abs(middle.received - near.received) < JUMP * 1e9:
+                return f"the stamps of {topic} are {off:+.1f} s off those of {COMMANDS}, by another clock"
+    return ""
+
+
+def _check_rates(path: Path, rows: Rows) -> None:
+    """Raise IdentificationError where a topic comes twice as often as elsewhere: what was sent at two times is there,
+    because the clock went back by less than the recording's length, or two programs have published.
+    """
+    for topic in (COMMANDS, RAW, IMU):
+        times = np.array([time for time, _ in rows[topic]])
+        if len(times) and times[-1] - times[0] > 4.0:
+            counts = np.bincount((times - times[0]).astype(int))[:-1]
+            usual = float(np.median(counts))
+            if usual >= 5.0 and counts.max() > TWICE * usual:
+                when = times[0] + counts.argmax()
+                raise IdentificationError(
+                    f"{path}: {topic} comes {counts.max()} times in the second from {when:.0f} s on, {usual:.0f} times "
+                    f"in others: the clock went back, or two programs have published; record it anew"
+                )
+
+
+def _said(received: int) -> str:
+    """Return a time of receipt [ns] as a date."""
+    return datetime.datetime.fromtimestamp(1e-9 * received, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _warn(path: Path, message: str) -> None:
+    warnings.warn(f"{path.name}: {message}", RecordingWarning, stacklevel=6)
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------------------
+
+
+def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     """Return commands and their times, from the first time at which every joint has been named."""
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands, last = [], np.full(robot.joint_count, np.nan)
-    for time, message in sorted(rows[COMMANDS], key=lambda row: row[0]):
+    for time, message in rows[COMMANDS]:
         last = last.copy()
         for name, angle in zip(message.name, message.position, strict=False):
             if name in index and np.isfinite(angle):
@@ -117,7 +228,7 @@ def _commands(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> list[tu
     return commands
 
 
-def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Recording:
+def _recording(rows: Rows, robot: Robot) -> Recording:
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands = _commands(rows, robot)
     readings = [
@@ -130,7 +241,7 @@ def _recording(rows: dict[str, list[tuple[float, Any]]], robot: Robot) -> Record
     chip = np.asarray(robot.imu.rotation)
     imu = [
         (time, chip @ _vector(message.linear_acceleration), chip @ _vector(message.angular_velocity))
-        for time, message in sorted(rows[RAW] or rows[IMU], key=lambda row: row[0])
+        for time, message in rows[RAW] or rows[IMU]
     ]
     start = commands[0][0]
     return Recording(
