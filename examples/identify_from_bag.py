@@ -13,10 +13,12 @@ import numpy as np
 
 from hexapod_dynamics.bench.identification.bag import read_bag
 from hexapod_dynamics.bench.identification.report import table
+from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
 from hexapod_dynamics.identification.sections import split
 from hexapod_dynamics.robot import Robot
 
+PERIOD, LATENCY, LAG, ROTOR = 0.02, 0.022, 0.018, 1e-4  # [s] between commands; of the servos; inertia/stiffness [s^2]
 options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 options.add_argument("bag", nargs="*", type=Path)
 options.add_argument("--weight", type=float, help="the robot on a scale [kg]")
@@ -27,10 +29,20 @@ if given.bag:
     suspended = next((hanging for hanging, _ in parts if hanging is not None), None)
     standing = next((stood for _, stood in parts if stood is not None), None)
 else:
-    # Servos that follow 40 ms late, as if played: each joint is read every 0.16 s, the IMU hangs still.
-    exercise = suspended_exercise(robot)
-    time = np.arange(exercise.time[0], exercise.time[-1], 0.16)
-    read = np.concatenate([np.interp(time - 0.04, exercise.time, angles) for angles in exercise.targets.T])
+    # Servos without play and dead zone: J/k qddot = s(t - LATENCY) - q - LAG qdot, with the inertia J of links and rotor;
+    # a target is reached one period after it was sent. Each joint is read every 0.16 s, the IMU hangs still.
+    exercise, step = suspended_exercise(robot), 5e-4
+    fine = np.arange(exercise.time[0], exercise.time[-1], step)
+    played = np.array([np.interp(fine - LATENCY - PERIOD, exercise.time, angles) for angles in exercise.targets.T])
+    links = np.diag(WholeBodyModel(robot).mass_matrix(exercise.targets.mean(axis=0)))[6:] / robot.servo.stiffness
+    angle, rate, followed = played[:, 0], np.zeros(robot.joint_count), np.empty_like(played)
+    for k, target in enumerate(played.T):
+        push = step / (links + ROTOR)
+        rate = (rate + push * (target - angle)) / (1.0 + push * LAG)
+        angle = angle + step * rate
+        followed[:, k] = angle
+    time = fine[::320]
+    read = followed[:, ::320].ravel()
     joint = np.repeat(np.arange(robot.joint_count), len(time))
     order = np.argsort(np.tile(time, robot.joint_count), kind="stable")
     still = np.tile([0.0, 0.0, 9.81], (len(time), 1))
@@ -40,5 +52,5 @@ else:
 findings = identify(robot, suspended, standing, weighed=given.weight).findings
 if not given.bag:  # nothing but the lag is in it
     findings = [one for one in findings if one.name.endswith((".latency", ".lag"))][:6]
-    print("true: latency and lag are 0.040 s together")
+    print(f"true: latency {1e3 * LATENCY:.1f} ms, lag {1e3 * LAG:.1f} ms")
 print(table(findings))
