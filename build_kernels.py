@@ -42,7 +42,7 @@ KERNELS = (
     "simulation.loops",
     "control.foot_force_kernel",
     "control.torque_kernel",
-    "bench.learning.period_kernel",
+    "learning.period_kernel",
 )
 OLDEST_CYTHON = (0, 29, 28)
 NEEDED = "cython>=3,<4"

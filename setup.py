@@ -37,7 +37,7 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "record": f"{package_name}.tools.record:main",
     "score": f"{package_name}.tools.score:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
-    "plot": f"{package_name}.bench.plots.plot:main",
+    "plot": f"{package_name}.view.plot:main",
 }
 # colcon puts the commands where only `ros2 run hexapod_dynamics` finds them, pip into the environment's bin directory,
 # beside everybody else's.
@@ -55,7 +55,7 @@ setup(
     ext_modules=[MODEL, CORE, *kernel_extensions()],
     cmdclass={"build_ext": BuildExtensions},
     package_data={
-        package_name: ["py.typed", "core/*.h", "core/*.pyi", "bench/view/*.js"]
+        package_name: ["py.typed", "core/*.h", "core/*.pyi", "view/*.js"]
         + ["native/*.c", "native/include/*", "native/example/*"]
     },
     data_files=[

@@ -14,9 +14,9 @@ import gymnasium
 import numpy as np
 
 import hexapod_dynamics.learning
-from hexapod_dynamics.bench.learning import walking_robot
-from hexapod_dynamics.bench.learning.registration import NAMES
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.learning import walking_robot
+from hexapod_dynamics.learning.registration import NAMES
 
 gymnasium.register_envs(hexapod_dynamics.learning)
 STEPS = 500

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.bench.identification.bag import read_bag
-from hexapod_dynamics.bench.identification.report import table
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
+from hexapod_dynamics.identification.bag import read_bag
+from hexapod_dynamics.identification.report import table
 from hexapod_dynamics.identification.sections import split
 from hexapod_dynamics.robot import Robot
 
@@ -29,8 +29,8 @@ if given.bag:
     suspended = next((hanging for hanging, _ in parts if hanging is not None), None)
     standing = next((stood for _, stood in parts if stood is not None), None)
 else:
-    # Servos without play and dead zone: J/k qddot = s(t - LATENCY) - q - LAG qdot, with the inertia J of links and rotor;
-    # a target is reached one period after it was sent. Each joint is read every 0.16 s, the IMU hangs still.
+    # Servos without play and dead zone: J/k qddot = s(t - LATENCY) - q - LAG qdot, J: inertia of links and rotor; a
+    # target is reached one period after it was sent. Each joint is read every 0.16 s, the IMU hangs still.
     exercise, step = suspended_exercise(robot), 5e-4
     fine = np.arange(exercise.time[0], exercise.time[-1], step)
     played = np.array([np.interp(fine - LATENCY - PERIOD, exercise.time, angles) for angles in exercise.targets.T])

@@ -38,9 +38,9 @@ MARKERS = {
 # developer's own loop is `pytest -m pure`.
 LONG = (
     "bench/get_up",
-    "bench/learning",
-    "bench/view/test_other_robots.py",
-    "bench/view/test_record.py",
+    "learning",
+    "view/test_other_robots.py",
+    "view/test_record.py",
     *(
         f"detection/test_{name}.py"
         for name in (
@@ -64,6 +64,8 @@ LONG = (
     "dynamics/test_native_library.py",
     "estimation/test_dead_band.py",
     "estimation/test_observer.py",
+    "estimation/test_payload.py",
+    "estimation/test_payload_tare.py",
     "estimation/test_prediction_accuracy.py",
     "estimation/test_servo_lag.py",
     "estimation/test_speed_factor.py",

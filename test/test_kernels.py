@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import hexapod_dynamics
-from hexapod_dynamics.bench.learning import period_kernel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait, adaptive_state, leg_table, plan_numbers, tripod_state
 from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.planning import evaluation
+from hexapod_dynamics.learning import period_kernel
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import contact, ground_kernel, servo_kernel
 
@@ -48,8 +48,8 @@ STRUCTS = {
     "simulation/servo_kernel.Servo": servo_kernel.SERVO_LAYOUT,
     "simulation/contact.Law": contact.LAW_LAYOUT,
     "simulation/contact.Slid": contact.SLID,
-    "bench/learning/period_kernel.Observed": period_kernel.OBSERVED,
-    "bench/learning/period_kernel.Result": period_kernel.RESULT,
+    "learning/period_kernel.Observed": period_kernel.OBSERVED,
+    "learning/period_kernel.Result": period_kernel.RESULT,
 }
 NOT_SEEN_BY_NUMPY = {"simulation/contact.Contact"}
 

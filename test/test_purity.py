@@ -35,7 +35,7 @@ def test_the_pure_packages_load_without_ros():
     names = ["hexapod_dynamics." + ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in PURE]
     names = [name.removesuffix(".__init__") for name in names]
     if find_spec("gymnasium") is None:  # an extra of setup.py
-        learning = "hexapod_dynamics.bench.learning", "hexapod_dynamics.learning"
+        learning = "hexapod_dynamics.learning", "hexapod_dynamics.learning"
         names = [name for name in names if not name.startswith(learning)]
     code = (
         f"import sys, importlib\nblocked = {sorted(ROS)!r}\n"

@@ -14,9 +14,9 @@ import gymnasium
 import numpy as np
 from recovery import Readings, Recovery
 
-from hexapod_dynamics.bench.learning.random_damage import RandomDamage
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.robot import Morphology, Robot
 
 WEIGHTS = Path(__file__).parent / "ppo.npz"

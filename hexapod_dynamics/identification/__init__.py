@@ -1,8 +1,7 @@
-"""Identification: what a robot is made of and carries, from commands, joint readings and an IMU. Pure."""
+"""Identification: what a robot is made of, from commands, joint readings and an IMU. Pure."""
 
 from hexapod_dynamics.identification.exercise import Exercise, suspended_exercise
 from hexapod_dynamics.identification.identify import Finding, Identification, identify
-from hexapod_dynamics.identification.payload import Payload, PayloadEstimator
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.standing import standing_exercise
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -11,8 +10,6 @@ __all__ = [
     "Exercise",
     "Finding",
     "Identification",
-    "Payload",
-    "PayloadEstimator",
     "Recording",
     "identify",
     "robot_yaml",

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.identification.foot_chain import FootChain
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians
-from hexapod_dynamics.identification.loads import turn_upright
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector, skew

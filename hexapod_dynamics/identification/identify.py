@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.estimation.foot_loads import Servos, turn_upright
 from hexapod_dynamics.identification import servo_response
 from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
 from hexapod_dynamics.identification.inertia import Links, identify_links, link_of_parameters
-from hexapod_dynamics.identification.loads import Loads, Servos, identify_loads, turn_upright
+from hexapod_dynamics.identification.loads import Loads, identify_loads
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos
 from hexapod_dynamics.robot import Imu, JointServo, Robot

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.identification.payload import Payload, PayloadEstimator
+from hexapod_dynamics.estimation.payload import Payload, PayloadEstimator
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.identification.loads import turn_upright
+from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 

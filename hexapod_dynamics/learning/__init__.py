@@ -1,3 +1,8 @@
-"""`import hexapod_dynamics.learning` registers the environments of Gymnasium that are defined in `bench.learning`."""
+"""Environments of Gymnasium for learning to walk: `hexapod_dynamics/Walk-v0` and `hexapod_dynamics/Damaged-v0`.
 
-import hexapod_dynamics.bench.learning  # noqa: F401
+Importing this package registers them. It needs gymnasium: pip install 'hexapod_dynamics[learning]'.
+"""
+
+from hexapod_dynamics.learning.registration import register_environments
+
+register_environments()

@@ -6,9 +6,8 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
+from hexapod_dynamics.estimation.payload import HEIGHT, PayloadEstimator
 from hexapod_dynamics.gait.interface import SWAYS
-from hexapod_dynamics.identification import PayloadEstimator
-from hexapod_dynamics.identification.payload import HEIGHT
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, frame, text_of
 from std_srvs.srv import Trigger
 

@@ -15,11 +15,6 @@ from scipy.spatial.transform import Rotation
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.bench.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.bench.view.event_list import EventList
-from hexapod_dynamics.bench.view.hypothesis_bars import Entry, HypothesisBars
-from hexapod_dynamics.bench.view.panel import NOBODY, Panel
-from hexapod_dynamics.bench.view.scene import aim_page, serve
 from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.morphology_messages import values_of
@@ -30,6 +25,11 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
+from hexapod_dynamics.view.event_list import EventList
+from hexapod_dynamics.view.hypothesis_bars import Entry, HypothesisBars
+from hexapod_dynamics.view.panel import NOBODY, Panel
+from hexapod_dynamics.view.scene import aim_page, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState

@@ -9,10 +9,10 @@ import time
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from hexapod_dynamics.bench.view.last_minute import LastMinute, Sample
-from hexapod_dynamics.bench.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.simulation import Ground, Truth
+from hexapod_dynamics.view.last_minute import LastMinute, Sample
+from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
 from visualization_msgs.msg import Marker
 
 SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost

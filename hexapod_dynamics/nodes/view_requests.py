@@ -4,9 +4,9 @@ import math
 import time
 
 from geometry_msgs.msg import Quaternion, Wrench
-from hexapod_dynamics.bench.view.commands import Commands
-from hexapod_dynamics.bench.view.drive_seat import page_name
 from hexapod_dynamics.ros.malformed import subscribe
+from hexapod_dynamics.view.commands import Commands
+from hexapod_dynamics.view.drive_seat import page_name
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy

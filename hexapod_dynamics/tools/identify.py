@@ -66,9 +66,9 @@ def _exercise(given: argparse.Namespace) -> int:
 
 
 def _identify(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.bench.identification.bag import read_bag
-    from hexapod_dynamics.bench.identification.report import draw_report, table
     from hexapod_dynamics.identification import identify, robot_yaml
+    from hexapod_dynamics.identification.bag import read_bag
+    from hexapod_dynamics.identification.report import draw_report, table
     from hexapod_dynamics.identification.sections import split
 
     if not given.bag:

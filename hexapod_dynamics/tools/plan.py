@@ -133,7 +133,7 @@ def _show(given):
     for name, phase, (x, y) in zip(plan.legs, plan.phases, plan.footholds, strict=True):
         print(f"  {name}: phase {phase:.3f}, foothold {1e3 * x:6.1f} {1e3 * y:6.1f} mm")
     if given.plot:
-        from hexapod_dynamics.bench.plots.plan_picture import draw
+        from hexapod_dynamics.view.plan_picture import draw
 
         out = given.out or f"plan_{'_'.join(given.missing) or 'whole'}.png"
         draw(robot, plan, out)

@@ -1,6 +1,6 @@
-"""For scripts: `show` plays a Log in the browser (`bench.view`), `plot_walk` draws a walk (`bench.plots`)."""
+"""The robot in the browser (viser, an optional dependency), and pictures: `show` and `plot_walk` for scripts."""
 
-from hexapod_dynamics.bench.plots.walk_plot import plot_walk
-from hexapod_dynamics.bench.view import show
+from hexapod_dynamics.view.playback import show
+from hexapod_dynamics.view.walk_plot import plot_walk
 
 __all__ = ["plot_walk", "show"]

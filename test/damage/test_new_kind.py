@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from support.bent_joint import BENT
 
-from hexapod_dynamics.bench.learning.random_damage import RandomDamage
 from hexapod_dynamics.damage import KINDS, LIMP, Registry
 from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.detection.hypotheses import groups_of, of_foot, singles
@@ -15,6 +14,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.plan_choice import held_up
+from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import to_mjcf

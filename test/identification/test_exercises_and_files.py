@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError, RobotError
+from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians, standing_feet
 from hexapod_dynamics.identification.inertia import (
@@ -21,7 +22,6 @@ from hexapod_dynamics.identification.inertia import (
     possible_body,
     pseudo_inertia,
 )
-from hexapod_dynamics.identification.loads import Servos
 from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.sections import split
 from hexapod_dynamics.identification.servo_response import repeats

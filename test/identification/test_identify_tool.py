@@ -10,11 +10,11 @@ import pytest
 from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
-from hexapod_dynamics.bench.identification.bag import read_bag
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.get_up_library import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
+from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.loading import jethexa_path
 from hexapod_dynamics.tools import identify, score

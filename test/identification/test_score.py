@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import yaml
 
-from hexapod_dynamics.bench.identification.public_logs import read_jethexa_npz, read_sysid_csv
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.score import Log, page, score
 from hexapod_dynamics.robot import Robot

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("diagnostic_msgs")
 
 from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import SWAYS
-from hexapod_dynamics.identification import Payload
 from hexapod_dynamics.nodes.gait import GaitNode
 from hexapod_dynamics.nodes.payload import FRESH, PayloadReport
 from hexapod_dynamics.robot import Robot

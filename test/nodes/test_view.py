@@ -16,9 +16,9 @@ from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion, Twist, Wrench
-from hexapod_dynamics.bench.view.drive_seat import DriveSeat
-from hexapod_dynamics.bench.view.panel import CONFIRM, PUSH
 from hexapod_dynamics.nodes.view_requests import RosCommands
+from hexapod_dynamics.view.drive_seat import DriveSeat
+from hexapod_dynamics.view.panel import CONFIRM, PUSH
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -389,7 +389,7 @@ def test_a_request_without_an_answer_is_said():
 def test_without_viser_the_view_names_what_to_install():
     code = (
         "import sys; sys.modules['viser'] = None\n"
-        "from hexapod_dynamics.bench.view.scene import serve\n"
+        "from hexapod_dynamics.view.scene import serve\n"
         "from hexapod_dynamics.errors import HexapodError\n"
         "try: serve(8080)\n"
         "except HexapodError as error: print(error)\n"

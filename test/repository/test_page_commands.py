@@ -250,7 +250,7 @@ def blocks():
 def test_the_python_on_a_page_runs(code, monkeypatch):
     from hexapod_dynamics import view
     from hexapod_dynamics.dynamics import WholeBodyModel
-    from hexapod_dynamics.identification import PayloadEstimator
+    from hexapod_dynamics.estimation.payload import PayloadEstimator
     from hexapod_dynamics.robot import Morphology, Robot
 
     if "gymnasium" in code:

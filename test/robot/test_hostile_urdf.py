@@ -2,9 +2,9 @@
 
 import pytest
 
-from hexapod_dynamics.bench.view import urdf_model
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.view import urdf_model
 
 ORIGIN = "<link name='a'/><link name='b'/><joint name='j' type='revolute'><origin xyz='{}'/><parent link='a'/>"
 ORIGIN += "<child link='b'/></joint>"

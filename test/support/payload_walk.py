@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hexapod_dynamics.estimation.payload import Payload, PayloadEstimator
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.adaptive_state import REFLEXES
-from hexapod_dynamics.identification import Payload, PayloadEstimator
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth

@@ -1,1 +1,0 @@
-"""Reads bags for identification and draws its report."""

@@ -1,1 +1,0 @@
-"""Plots of recorded walks and of gait plans."""

@@ -1,0 +1,190 @@
+"""Wrenches with which the feet lift the body, one for each step cycle, from the servos' leads while the robot
+walks or stands.
+
+A reading of a joint gives its servo's torque at that moment (`Servos`, loads.py): the lead of the set-point that it
+executes over the measured angle. The mean torques of a time window and the statics of the legs give a wrench; the mean
+of the windows of a whole cycle is free of the inertial forces of the steps, which repeat.
+Readings only add numbers to arrays; `close` computes, a few times a second.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.estimation.foot_loads import SLOW, BodyStatics, Servos
+from hexapod_dynamics.robot import Morphology, Robot
+
+Array = NDArray[np.float64]
+WINDOW = 0.25  # [s] approximate duration of a time window: a cycle consists of a whole number of them
+LONGEST_GAP = 0.3  # [s] between two readings of a joint
+STANDING = 1.25  # [s] duration of a "cycle" if no period is known
+_ROWS = 32  # number of commands that are stored
+
+
+class WrenchWindows:
+    """Collects commands and readings; all times are seconds on one clock.
+
+    command_delay [s]: from a command to the servos' start, where the robot file has no identified latency.
+    """
+
+    def __init__(self, robot: Robot, *, command_delay: float, command_period: float) -> None:
+        self.robot, self.model = robot, WholeBodyModel(robot)
+        self.morphology = Morphology.whole(robot)
+        self._statics = BodyStatics(robot, self.model, self.morphology)
+        self.servos = Servos.of_robot(robot)
+        n = robot.joint_count
+        laws = robot.joint_servos
+        self._delay = [law.latency for law in laws] if laws else [command_delay] * n
+        self._lag = ((1.0 - self.servos.kind) * self.servos.lag).tolist()
+        self._zone, self._stiffness = self.servos.zone.tolist(), self.servos.stiffness.tolist()
+        self._coulomb, self._loaded = self.servos.coulomb, self.servos.loaded
+        self._period = command_period
+        self._targets, self._times, self._count = np.zeros((_ROWS, n)), [-math.inf] * _ROWS, 0
+        self._sums = np.zeros((n, 3))  # integrals of angle and torque over the time between readings, and this time
+        self._last = np.full((n, 3), -math.inf)  # the previous reading: time, angle, torque
+        self._up, self._up_sum, self._ups = np.array([0.0, 0.0, 1.0]), np.zeros(3), 0
+        self._begin, self._now = math.nan, math.nan
+        self.period = self._next_period = STANDING
+        self._wrench, self._cycle_up, self._windows = np.zeros(6), np.zeros(3), 0
+        self.setpoints = np.zeros(n)  # mean of the set-points in the cycle that `close` has returned last [rad]
+        self._sent, self._sent_count = np.zeros(n), 0
+
+    def set_period(self, period: float | None) -> None:
+        """Set the period [s] of the steps from the next cycle on; None if the robot stands, or walks without a
+        period.
+        """
+        self._next_period = STANDING if period is None else period
+
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Adopt the remaining parts of the robot."""
+        self.morphology = morphology
+        self._statics = BodyStatics(self.robot, self.model, morphology)
+        self.clear()
+
+    def clear(self) -> None:
+        """Discard the open window and the commands, because they are not executed, or because the morphology has
+        changed.
+        """
+        self._count = 0
+        self._last[:] = -math.inf
+        self._sent[:], self._sent_count = 0.0, 0
+        self._open()
+        self._windows = 0
+
+    def command(self, time: float, targets: Array) -> None:
+        """Process the set-points (n,) [rad] that are sent to the servos at `time` [s]; NaN: unchanged."""
+        row, before = self._targets[self._count % _ROWS], self._targets[(self._count - 1) % _ROWS]
+        row[:] = targets
+        if math.isnan(sum(targets.tolist())):
+            np.copyto(row, before, where=np.isnan(row))
+        self._times[self._count % _ROWS] = time
+        self._sent += row
+        self._sent_count += 1
+        self._count += 1
+
+    def measure_joint(self, time: float, joint: int, angle: float) -> None:
+        """Process a reading [rad] of one joint at `time` [s]."""
+        newest = self._count - 1
+        if newest < 4:
+            return
+        if math.isnan(self._begin):
+            self._begin = time
+        self._now = time
+        # Each set-point is reached one period after its start: the last one that had started before the reading.
+        started = time - self._delay[joint]
+        oldest = max(newest - _ROWS + 4, 2)
+        while newest > oldest and self._times[newest % _ROWS] > started:
+            newest -= 1
+        targets, since = self._targets, started - self._times[newest % _ROWS]
+        target, before = targets.item(newest % _ROWS, joint), targets.item((newest - 1) % _ROWS, joint)
+        setpoint = before + min(max(since / self._period, 0.0), 1.0) * (target - before)
+        # The mean rate of two periods: set-points are whole counts, so the rate of one period is rough.
+        rate = 0.5 * (target - targets.item((newest - 2) % _ROWS, joint)) / self._period
+        lead, zone = setpoint - angle - self._lag[joint] * rate, self._zone[joint]
+        torque = self._stiffness[joint] * (lead - min(max(lead, -zone), zone))
+        if self._coulomb or self._loaded:
+            moves = rate / math.sqrt(rate * rate + SLOW**2)
+            torque = (torque - self._coulomb * moves) / (1.0 + math.copysign(self._loaded, torque) * moves)
+        last, sums = self._last[joint], self._sums[joint]
+        between = time - last.item(0)
+        if 0.0 < between < LONGEST_GAP:
+            sums[0] += 0.5 * between * (angle + last.item(1))
+            sums[1] += 0.5 * between * (torque + last.item(2))
+            sums[2] += between
+        last[0], last[1], last[2] = time, angle, torque
+
+    def measure_up(self, up: Array) -> None:
+        """Process the upward direction (3,) in base_link: of the orientation filter, not of the accelerometer."""
+        self._up_sum += up
+        self._ups += 1
+
+    @property
+    def due(self) -> bool:
+        """Whether a window is full."""
+        return self._now - self._begin >= self._length
+
+    @property
+    def at_edge(self) -> bool:
+        """Whether the open window is the first or the last one of its cycle."""
+        return self._windows == 0 or self._is_last(self._windows + 1)
+
+    def _is_last(self, count: int) -> bool:
+        """Whether the cycle is complete after this number of windows."""
+        return count * self._length >= self.period - 0.5 * self._length
+
+    @property
+    def _length(self) -> float:
+        return self.period / max(round(self.period / WINDOW), 1)
+
+    def close(self) -> tuple[Array, Array] | None:
+        """End the window; after the last one of a cycle return the wrench (6,) [N, N m], force first, with which the
+        feet lift the body beyond what the robot needs by itself, and the upward direction (3,), means of the cycle in
+        base_link. A window without enough readings begins the cycle again.
+        """
+        found = self._wrench_of_window()
+        if found is None:
+            self._windows = 0
+            return None
+        if self._windows == 0:
+            self._wrench[:] = self._cycle_up[:] = 0.0
+            self.period = self._next_period
+        self._wrench += found
+        self._cycle_up += self._up
+        self._windows += 1
+        count = self._windows
+        if not self._is_last(count):
+            return None
+        self._windows = 0
+        self.setpoints[:] = self._sent / max(self._sent_count, 1)
+        self._sent[:], self._sent_count = 0.0, 0
+        return self._wrench / count, self._cycle_up / count
+
+    def _wrench_of_window(self) -> Array | None:
+        """Return the mean wrench (6,) of the open window and open the next; None: too few readings."""
+        moving, measured, length = self.morphology.moving_mask, self._sums[:, 2], self._length
+        complete = bool((measured[moving] > 0.0).all()) and self._now - self._begin < 2.0 * length
+        angles = np.where(moving, self._sums[:, 0] / np.maximum(measured, 1e-6), 0.0)
+        # The integrals are divided by the length of the window; a part that belongs to the next window still counts in
+        # the cycle.
+        torques = np.where(moving, self._sums[:, 1] / length, 0.0)
+        if self._ups:
+            self._up = self._up_sum / np.linalg.norm(self._up_sum)
+        begin = self._begin + length
+        self._open()
+        if not complete:
+            return None
+        self._begin = begin
+        statics = self._statics.at(angles[None], self._up[None])
+        if not np.isfinite(statics.A).all():
+            return None
+        return (statics.carried(torques[None]) - statics.body)[0]
+
+    def _open(self) -> None:
+        self._sums[:] = 0.0
+        self._up_sum[:] = 0.0
+        self._ups = 0
+        self._begin = self._now = math.nan

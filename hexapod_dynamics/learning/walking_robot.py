@@ -1,0 +1,148 @@
+"""The simulated robot that an environment steps: parameters, reset, one control period, damage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.learning.period_kernel import (
+    FALLEN,
+    POWER,
+    REWARD,
+    PeriodMemory,
+    bounds,
+    observe,
+    run_period,
+)
+from hexapod_dynamics.learning.random_damage import RandomDamage
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Ground
+from hexapod_dynamics.simulation.stepped_model import SteppedModel
+
+FASTEST = np.array([0.08, 0.05, 0.4])  # largest random velocities asked for: forward, left [m/s], yaw [rad/s]
+
+
+class WalkingRobot:
+    """A robot on the ground whose set-points are commanded every `period` [s]; arguments: see WalkEnv."""
+
+    def __init__(
+        self,
+        damaged: bool = False,
+        robot: Robot | None = None,
+        velocity: Sequence[float] | str = (0.077, 0.0, 0.0),
+        pose: npt.ArrayLike | None = None,
+        reach: float = 0.5,
+        friction: float = 0.6,
+        period: float = 0.02,
+        timestep: float = 0.002,
+        power_weight: float = 0.01,
+        spread: float = 0.05,
+        damage: RandomDamage | None = None,
+    ) -> None:
+        self.robot = robot = Robot.jethexa() if robot is None else robot
+        self.damage = (RandomDamage() if damage is None else damage) if damaged else None
+        for name, value in (("reach", reach), ("period", period), ("timestep", timestep)):
+            _check(name, value, above=0.0)
+        for name, value in (("power_weight", power_weight), ("spread", spread)):
+            _check(name, value)
+        self.steps = round(period / timestep)
+        if self.steps < 1 or abs(self.steps * timestep - period) > 1e-9 * period:
+            raise HexapodError(f"period: given {period} s, needed: a multiple of timestep {timestep} s")
+        self.period, self.reach, self.power_weight, self.spread = float(period), reach, power_weight, spread
+        self.random_velocity = isinstance(velocity, str)
+        if self.random_velocity and velocity != "random":
+            raise HexapodError(f"velocity: given {velocity!r}, needed: (forward, left, yaw rate) or 'random'")
+        self.asked = np.zeros(3) if self.random_velocity else _numbers("velocity", velocity, 3)
+        n = robot.joint_count
+        standing = TripodGait().bind(robot).position.copy() if pose is None else pose
+        self.pose = _numbers("pose", standing, n)
+        self.whole = self.morphology = Morphology.whole(robot)
+        self.model = SteppedModel(robot, self.whole, Ground(friction=friction))
+        self.limits = bounds(n)
+        self._make_memory()
+        self._times: list[float] = []
+        self.time = 0.0
+
+    def _make_memory(self) -> None:
+        numbers = self.pose, float(self.reach), self.asked, float(self.power_weight), self.limits.astype(float)
+        self._memory = PeriodMemory(self.model.memory, *numbers)
+        self.results = self._memory.results
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles: everything except the memory of compiled code."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_memory", "results")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_memory()
+
+    def reset(self, random: np.random.Generator) -> np.ndarray:
+        """Put the intact robot into its standing pose; return the observation."""
+        state = self.model.state
+        state.nu[:] = 0.0
+        if self.morphology is not self.whole:
+            self.model.set_morphology(self.whole)
+            self.morphology = self.whole
+        state.q[:] = self.pose + random.uniform(-self.spread, self.spread, self.pose.size)
+        state.rotation[:], state.position[:] = np.eye(3), 0.0
+        self.model.settle_servos_at(state.q)
+        self.model.forget()
+        state.position[2] = self.model.resting_height()
+        self.time = 0.0
+        self._times = [] if self.damage is None else self.damage.times(random)
+        if self.random_velocity:
+            self.asked[:] = random.uniform(-FASTEST, FASTEST)
+        observe(self._memory)
+        return self._memory.out.astype(np.float32)
+
+    def step(self, action: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
+        """Run one period; return observation, reward, whether the robot has fallen, and the dictionary `info`.
+
+        action (n,) float64 in [-1, 1]. Damage that falls into the period happens at its beginning.
+        """
+        info: dict[str, Any] = {}
+        while self._times and self._times[0] < self.time + self.period:
+            del self._times[0]
+            if self.damage is None:
+                raise HexapodError("times of damage are given, but no damage: give `damage`, too")
+            self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
+            self.model.set_morphology(self.morphology)
+            info["damage"] = self.morphology.describe()
+        run_period(self._memory, action, self.period, self.steps)
+        self.time += self.period
+        info["power"] = float(self.results[POWER])
+        fallen = self.results[FALLEN] != 0.0
+        reward = float(self.results[REWARD])
+        return self._memory.out.astype(np.float32), reward if reward == reward else 0.0, fallen, info
+
+
+def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the action as a float64 array of that shape; HexapodError for another shape or a value that is not
+    finite.
+    """
+    array = np.asarray(action, np.float64)
+    if array.shape != shape or not math.isfinite(array.sum()):
+        raise HexapodError(f"action: finite numbers of shape {shape} are needed, given {array.tolist()}")
+    return array
+
+
+def _check(name: str, value: Any, above: float | None = None) -> None:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value < 0.0 or (above is not None and value <= above):
+        raise HexapodError(f"{name}: given {value!r}, needed: a finite number {'>= 0' if above is None else '> 0'}")
+
+
+def _numbers(name: str, value: Any, count: int) -> np.ndarray:
+    try:
+        array = np.array(value, float)
+    except (TypeError, ValueError):
+        raise HexapodError(f"{name}: given {value!r}, needed: {count} numbers") from None
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise HexapodError(f"{name}: given {value!r}, needed: {count} finite numbers")
+    return array

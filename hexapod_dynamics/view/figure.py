@@ -1,0 +1,140 @@
+"""One figure of a walk: path, tilt, joint errors, gait diagram, foot forces, and the events of damage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.view.record import Record
+
+BESIDE = 0.5  # [s] events closer than this have one label
+TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
+BROKEN, DECLARED = "#000000", "#2f9e44"
+
+
+def draw(record: Record, robot: Robot, title: str = "") -> Figure:
+    """Draw a record; a panel without data names what was not recorded."""
+    figure = Figure(figsize=(11.0, 8.5), layout="constrained")
+    if title:
+        figure.suptitle(title)
+    axes: dict[str, Axes] = figure.subplot_mosaic([["path", "tilt"], ["gait", "errors"], ["forces", "errors"]])
+    _path(axes["path"], record)
+    _tilt(axes["tilt"], record)
+    _gait(axes["gait"], record, robot)
+    _errors(axes["errors"], record)
+    _forces(axes["forces"], record)
+    for name in ("tilt", "gait", "errors", "forces"):
+        for k, (t, text) in enumerate(record.events):
+            axes[name].axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
+            # Of several events of one kind at nearly the same time only the last one is shown.
+            soon = any(u - t < BESIDE and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
+            if name == "tilt" and not soon:
+                axes[name].annotate(
+                    f" {text}",
+                    (t, 0.98),
+                    xycoords=("data", "axes fraction"),
+                    rotation=90,
+                    va="top",
+                    fontsize=7,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
+                )
+    return figure
+
+
+def _colour(event: str) -> str:
+    return BROKEN if event.startswith("broken") else DECLARED
+
+
+def _nothing(axis: Any, title: str, missing: str) -> None:
+    axis.set_title(title)
+    axis.text(0.5, 0.5, f"{missing} was not recorded", ha="center", va="center", transform=axis.transAxes, color="0.5")
+
+
+def _path(axis: Any, record: Record) -> None:
+    axis.set_title("path over ground")
+    for track, colour, label in ((record.true, TRUE, "true"), (record.predicted, PREDICTED, "predicted")):
+        if track is not None:
+            axis.plot(track.position[:, 0], track.position[:, 1], color=colour, label=label)
+            axis.plot(*track.position[0, :2], "o", color=colour, markersize=4)
+    track = record.true or record.predicted
+    if track is None:
+        _nothing(axis, "path over ground", "predicted_state")
+        return
+    for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
+        times = [t for t, text in record.events if text.startswith(what)]
+        place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]
+        axis.plot(*place, "|", color=_colour(what), markersize=16, markeredgewidth=2.0, label=what)
+    axis.set_xlabel("x [m]")
+    axis.set_ylabel("y [m]")
+    axis.axis("equal")
+    axis.legend(fontsize=8, ncol=4, loc="upper left")
+
+
+def _tilt(axis: Any, record: Record) -> None:
+    axis.set_title("tilt")
+    for track, colour, label in ((record.true, TRUE, "true"), (record.predicted, PREDICTED, "predicted")):
+        if track is not None:
+            axis.plot(track.time, track.tilt, color=colour, label=label, linewidth=1.0)
+    axis.set_xlabel("t [s]")
+    axis.set_ylabel("tilt [deg]")
+
+
+def _gait(axis: Any, record: Record, robot: Robot) -> None:
+    feet = record.standing(robot)
+    if feet is None:
+        _nothing(axis, "gait diagram", "joint_states")
+        return
+    legs, time, standing = feet
+    axis.set_title("gait diagram (dark: the foot stands)")
+    for row in range(len(legs)):
+        axis.fill_between(time, row - 0.35, row + 0.35, where=standing[:, row], color=STANCE, linewidth=0, step="mid")
+    axis.set_yticks(range(len(legs)), legs)
+    axis.invert_yaxis()
+    axis.set_xlabel("t [s]")
+
+
+def _errors(axis: Any, record: Record) -> None:
+    measured, commanded = record.measured, record.commanded
+    title = "joint error: measured - commanded"
+    if measured is None or commanded is None:
+        _nothing(axis, title, "joint_commands")
+        return
+    axis.set_title(title)
+    rows, names = [], []
+    for k, name in enumerate(measured.names):
+        if name not in commanded.names:
+            continue
+        column = commanded.position[:, commanded.names.index(name)]
+        known = np.isfinite(column)
+        if not known.any() or not np.isfinite(measured.position[:, k]).any():
+            continue
+        wanted = np.interp(measured.time, commanded.time[known], column[known])
+        rows.append(np.degrees(measured.position[:, k] - wanted))
+        names.append(name.replace("_joint", ""))
+    if not rows:
+        _nothing(axis, title, "a joint both measured and commanded")
+        return
+    bound = max(1.0, float(np.nanpercentile(np.abs(rows), 99)))
+    mesh = axis.pcolormesh(measured.time, np.arange(len(rows)), np.array(rows), cmap="RdBu", vmin=-bound, vmax=bound)
+    axis.set_yticks(range(len(names)), names, fontsize=7)
+    axis.invert_yaxis()
+    axis.set_xlabel("t [s]")
+    axis.figure.colorbar(mesh, ax=axis, label="[deg]")
+
+
+def _forces(axis: Any, record: Record) -> None:
+    if record.foot_forces is None:
+        _nothing(axis, "foot forces", "support")
+        return
+    legs, time, forces = record.foot_forces
+    axis.set_title("vertical foot forces" + (" of the prediction" if record.forces_predicted else ""))
+    for k, leg in enumerate(legs):
+        axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
+    axis.set_xlabel("t [s]")
+    axis.set_ylabel("[N]")
+    axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
+    axis.legend(fontsize=7, ncol=6, loc="upper center")

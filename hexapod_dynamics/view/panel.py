@@ -1,0 +1,242 @@
+"""The panels beside the 3-D view: stop, driving, damage (simulated, declared); hypotheses of the detector, plots."""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.view.commands import Commands
+from hexapod_dynamics.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
+from hexapod_dynamics.view.event_list import NOTHING as NO_EVENTS
+from hexapod_dynamics.view.hypothesis_bars import NONE as NO_HYPOTHESES
+from hexapod_dynamics.view.last_minute import LENGTH
+from hexapod_dynamics.view.live_plots import LivePlots
+from hexapod_dynamics.view.page_script import TITLE_ID
+from hexapod_dynamics.view.parts_folder import PartsFolder
+from hexapod_dynamics.view.web_page import set_theme
+
+WIDTH = 290  # [pixels] of the panels at both sides
+HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
+CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
+CONFIRM = "yes, it may move"  # the button that ends the emergency stop
+NOBODY = "nobody drives"
+TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
+PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
+
+
+def _legend(*entries: tuple[str, str]) -> str:
+    rows = (f'<span><b style="color:{colour}">&#9632;</b> {text}</span>' for colour, text in entries)
+    return f'<div style="font-size:11px;margin:4px 8px;display:flex;flex-wrap:wrap;gap:2px 10px">{"".join(rows)}</div>'
+
+
+def _set_content(handle: Any, content: str) -> None:
+    """Change a text of the page; an unchanged text is not sent."""
+    if handle.content != content:
+        handle.content = content
+
+
+LEGEND = _legend(
+    ("#db2828", "foot forces"),
+    ("#f0961e", "support polygon"),
+    ("#8c33bf", "centre of mass"),
+    ("#1a9940", "zero-moment point"),
+    ("#286edc", "predicted path"),
+    ("#787878", "trail"),
+)
+
+
+class Panel:
+    """The whole panel: controls for a person at the right, the state of the robot and its software at the left."""
+
+    def __init__(self, server: Any, commands: Commands) -> None:
+        self._server, self._commands, gui = server, commands, server.gui
+        gui.set_panel_label("hexapod_dynamics")
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(WIDTH)
+        self._title = gui.add_html("", order=TITLE_ORDER)
+        self._status = gui.add_markdown("waiting for the robot")
+        self._stop = gui.add_button("STOP", color="red", hint="emergency stop: freeze the pose at once (space bar)")
+        self._stop.on_click(lambda _: self.emergency_stop())
+        self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
+        self._resume.on_click(self._confirm_motion)
+        self._questions: dict[int, Any] = {}  # the open window of each page
+        with gui.add_folder("drive: hold w a s d q e or arrows"):
+            self._twist = STAND  # as the sliders show it
+            self._driver = gui.add_markdown(NOBODY)
+            self._take_over = gui.add_button("take over", visible=False, hint="drive from this page")
+            self._take_over.on_click(lambda event: self._commands.take_over(event.client_id))
+            self._sliders = [
+                gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
+                gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
+                gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
+            ]
+            gui.add_button("halt (x)", color="gray").on_click(partial(self._drive, STAND))
+            gui.add_button("stand up", color="gray").on_click(lambda _: self._commands.call_gait("stand"))
+            gui.add_button("sit down", color="gray").on_click(lambda _: self._commands.call_gait("sit"))
+            gui.add_button("get up", color="gray", hint="after a fall; it tells 2 s before it moves").on_click(
+                lambda _: self._commands.call_gait("get_up")
+            )
+            self._followed = gui.add_markdown("")
+        for axis, slider in enumerate(self._sliders):
+            slider.on_update(partial(self._move_slider, axis))
+        self._world = gui.add_folder("push the simulated robot", expand_by_default=False)
+        with self._world:
+            gui.add_button("push it to the left").on_click(lambda _: self._commands.push(PUSH))
+            gui.add_button("push it to the right").on_click(lambda _: self._commands.push(-PUSH))
+            gui.add_button("put it upright").on_click(lambda _: self._commands.put(0.0))
+            gui.add_button("put it on its back").on_click(lambda _: self._commands.put(np.pi))
+        self._world.visible = False
+        self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
+        self.simulated.visible = False  # until there is one
+        self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
+        seen = gui.add_panel()
+        with seen.add_tab("what it does"):
+            self._shows_support = gui.add_checkbox(
+                "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
+            )
+            self._follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
+            self._names = gui.add_checkbox(
+                "names, trail", True, hint="of the legs; where the body was in the last minute"
+            )
+            self._dark = gui.add_checkbox("dark", False, hint="of all pages")
+            self._dark.on_update(lambda _: set_theme(server, dark=self._dark.value))
+            self._ago = gui.add_slider(
+                "time [s]", -LENGTH, 0.0, 0.1, 0.0, hint="0: now; look back over the last minute"
+            )
+            cameras = gui.add_button_group("camera", tuple(CAMERAS))
+            cameras.on_click(lambda event: self._commands.aim(event.client_id, CAMERAS[event.target.value]))
+            gui.add_html(LEGEND)
+            with gui.add_folder("damage detector"):
+                self._hypotheses = gui.add_html(NO_HYPOTHESES)
+            with gui.add_folder("what happened"):
+                self._events = gui.add_html(NO_EVENTS)
+            self._plots = LivePlots(gui)
+        seen.dock_left()
+        seen.set_width(WIDTH)
+        server.on_client_connect(self._name_page)
+        server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
+
+    @property
+    def follows(self) -> bool:
+        """Whether the robot is to be kept at the centre of the picture."""
+        return bool(self._follows.value)
+
+    @property
+    def shows_support(self) -> bool:
+        """Whether foot forces, support polygon, centre of mass and zero-moment point are to be drawn."""
+        return bool(self._shows_support.value)
+
+    @property
+    def shows_names(self) -> bool:
+        """Whether the legs' names and the trail are to be drawn."""
+        return bool(self._names.value)
+
+    @property
+    def ago(self) -> float:
+        """Age [s] of the state that the picture is to show; 0: now."""
+        return -float(self._ago.value)
+
+    def _name_page(self, client: Any) -> None:
+        client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=PAGE_ORDER)
+
+    # Coroutines run in the thread of the server, in the order of the messages: between a page's message and its call no
+    # other page changes a slider.
+
+    async def _drive(self, twist: Twist, event: Any) -> None:
+        self._show(self._commands.drive(event.client_id, twist))
+
+    def drive_by_axes(self, client: int, axes: Twist) -> None:
+        """Drive as the held keys or the game pad of a page command: (forward, left, turn), each from -1 to 1."""
+        forward, left, turn = (axis * speed for axis, speed in zip(axes, HELD, strict=True))
+        self._show(self._commands.drive(client, (forward, left, turn)))
+
+    async def _move_slider(self, axis: int, event: Any) -> None:
+        if event.client is None:  # moved by `_show`
+            return
+        twist = list(self._twist)
+        twist[axis] = float(event.target.value)
+        self._show(self._commands.drive(event.client_id, (twist[0], twist[1], twist[2])))
+
+    def emergency_stop(self) -> None:
+        """Freeze the pose at once."""
+        self._commands.emergency_stop(True)
+        self._show(STAND)
+
+    def _confirm_motion(self, event: Any) -> None:
+        """Ask on this page alone whether the emergency stop ends."""
+        client, gui = event.client_id, event.client.gui
+        self._close_question(client)
+        self._questions[client] = question = gui.add_modal("End the emergency stop?")
+        with question:
+            gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
+            gui.add_button(CONFIRM, color="red").on_click(lambda _: self._answer_question(client, True))
+            gui.add_button("no, it stays stopped", color="gray").on_click(
+                lambda _: self._answer_question(client, False)
+            )
+
+    def _close_question(self, client: int) -> bool:
+        """Close the window of this page; False if there is none: a second click on its button does nothing."""
+        question = self._questions.pop(client, None)
+        if question is not None:
+            question.close()
+        return question is not None
+
+    def _answer_question(self, client: int, motion: bool) -> None:
+        if self._close_question(client) and motion:
+            self._commands.emergency_stop(False)
+
+    def _show(self, twist: Twist) -> None:
+        self._twist = twist
+        for slider, value in zip(self._sliders, twist, strict=True):
+            if slider.value != value:
+                slider.value = value
+
+    def driving(self, text: str, *, stands: bool, may_take_over: bool) -> None:
+        """Show which page drives, or why driving ended, and the button "take over"; stands: set the sliders to
+        zero.
+        """
+        _set_content(self._driver, text)
+        if self._take_over.visible != may_take_over:
+            self._take_over.visible = may_take_over
+        if stands:
+            self._show(STAND)
+
+    def title(self, text: str) -> None:
+        """Show what robot this is: the first line, and the page's title."""
+        content = f'<div id="{TITLE_ID}" style="font-size:13px;margin:6px 12px">{html.escape(text)}</div>'
+        _set_content(self._title, content)
+
+    def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
+        """Show at the top the robot's state, what it does and why, whether it is stopped, and the answer to a
+        request.
+        """
+        text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
+        _set_content(self._status, text)
+
+    def hypotheses(self, bars: str) -> None:
+        """Show the bars of the damage detector, HTML."""
+        _set_content(self._hypotheses, bars)
+
+    def events(self, rows: str) -> None:
+        """Show what happened, HTML."""
+        _set_content(self._events, rows)
+
+    def followed(self, text: str) -> None:
+        """Show the twist that the gait follows."""
+        _set_content(self._followed, text)
+
+    def simulates(self, yes: bool) -> None:
+        """Show or hide the controls that exist for a simulated robot only."""
+        if self._world.visible != yes:
+            self._world.visible = self.simulated.visible = yes
+
+    def sample(self, t: float, tilt: float, speed: float, error: float) -> None:
+        """Add a sample to the plots: time [s], tilt [deg], speed [cm/s], error of the prediction [cm] (or NaN)."""
+        self._plots.add(t, tilt, speed, error)
+
+    def draw_plots(self) -> None:
+        """Send the plots to the browsers."""
+        self._plots.draw()

@@ -1,0 +1,338 @@
+"""The robot, its ground and foot forces as a viser scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.view.urdf_model import UrdfModel, merged, parse
+from hexapod_dynamics.view.web_page import WebPage
+
+PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
+GHOST = (0.45, 0.5, 0.6, 1.0)
+TRAIL_LINES = 256  # most lines of the trail
+WORLD = "/world"  # frame in the scene of everything that is drawn
+JETHEXA_REACH = 0.26  # [m] see UrdfModel.reach
+CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
+SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
+MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
+# The ground is drawn again around a robot that is further than this [m] from its middle; sections of its grid [m].
+MESH_MARGIN, PLANE_MARGIN, SECTION = 0.4, 2.5, 0.5
+
+
+def serve(
+    port: int,
+    host: str = "127.0.0.1",
+    *,
+    names: Sequence[str] = (),
+    title: str = "hexapod_dynamics",
+    framed: bool = False,
+) -> WebPage:
+    """Start the server of the page, see WebPage; `WebPage.server` is viser's."""
+    page = WebPage(host, port, names, title, framed=framed)
+    page.server.scene.set_up_direction("+z")
+    aim(page.server, JETHEXA_REACH)
+    return page
+
+
+def aim(server: Any, reach: float) -> None:
+    """Place the camera of every page, also of later ones, for a robot at the origin of this reach [m]."""
+    position, look_at = (tuple(reach * np.array(place)) for place in (CAMERA, LOOK_AT))
+    server.initial_camera.position, server.initial_camera.look_at = position, look_at
+    for client in server.get_clients().values():
+        client.camera.position, client.camera.look_at = position, look_at
+
+
+def aim_page(client: Any, reach: float, view: str, yaw: float) -> None:
+    """Place the camera of one page for a robot at the origin of this reach [m] and heading yaw [rad].
+
+    view: "" (as at the start), "top", "side" (from its left) or "behind". Unknown clients are left alone.
+    """
+    ahead, left = np.array([np.cos(yaw), np.sin(yaw), 0.0]), np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    up = np.array([0.0, 0.0, 1.0])
+    place = {
+        "": np.array(CAMERA),
+        "top": 3.2 * up - 0.01 * ahead,  # not exactly above: the camera's heading would not be defined
+        "side": 2.6 * left + 0.5 * up,
+        "behind": 1.1 * up - 2.3 * ahead,
+    }[view]
+    with client.atomic():
+        client.camera.position, client.camera.look_at = tuple(reach * place), tuple(reach * np.array(LOOK_AT))
+
+
+class RobotFigure:
+    """One robot in the scene: frames for its links, meshes in them; moved by pose and joint positions."""
+
+    def __init__(
+        self, server: Any, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
+    ) -> None:
+        """name: of its node in the scene. opacity: below 1 for a ghost. on_click(name): called with the name of a
+        clicked link.
+
+        With `on_click` the names of the legs are shown at their hips.
+        """
+        self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
+        self._model: UrdfModel | None = None
+        self.reach = JETHEXA_REACH  # [m] of the robot; the JetHexa's until there is a robot
+        self._text = ""
+        self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
+        self._frames: dict[str, object] = {}
+        self._handles: list = []
+        self._labels: list = []
+        self._labels_visible = True
+        self._values: dict[str, float] = {}
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is drawn."""
+        return self._base.visible
+
+    @visible.setter
+    def visible(self, value: bool) -> None:
+        if self._base.visible != value:
+            self._base.visible = value
+
+    @property
+    def labels_visible(self) -> bool:
+        """Whether the names of the legs are drawn."""
+        return self._labels_visible
+
+    @labels_visible.setter
+    def labels_visible(self, value: bool) -> None:
+        if self._labels_visible != value:
+            self._labels_visible = value
+            for label in self._labels:
+                label.visible = value
+
+    @property
+    def has_robot(self) -> bool:
+        """Whether it has got a URDF."""
+        return self._model is not None
+
+    @property
+    def robot_name(self) -> str:
+        """The name of the robot in its URDF; empty while there is none."""
+        return self._model.name if self._model is not None else ""
+
+    def load(self, text: str) -> None:
+        """Show a URDF; the same text again changes nothing. HexapodError if it is not a URDF."""
+        if text == self._text:
+            return
+        model = parse(text)
+        for handle in reversed(self._handles):
+            handle.remove()
+        self._handles, self._labels, self._frames, self._values = [], [], {}, {}
+        self._text, self._model, self.reach = text, model, model.reach
+        paths = {model.root: f"{WORLD}/{self._name}/{model.root}"}
+        self._handles.append(self._server.scene.add_frame(paths[model.root], show_axes=False))
+        for joint in model.joints:
+            paths[joint.child] = f"{paths[joint.parent]}/{joint.child}"
+            rotation, position = joint.place(0.0)
+            frame = self._server.scene.add_frame(
+                paths[joint.child], show_axes=False, wxyz=_wxyz(rotation), position=tuple(position)
+            )
+            self._frames[joint.name] = frame
+            self._handles.append(frame)
+        for link, meshes in model.meshes.items():
+            # A ghost has one mesh a link, of one colour: fewer things to draw.
+            shown = meshes if self._opacity is None else [merged(meshes, GHOST)] if meshes else []
+            for k, mesh in enumerate(shown):
+                self._handles.append(self._mesh(f"{paths[link]}/mesh{k}", link, mesh))
+        if self._on_click is not None:
+            for leg, link in model.hips.items():
+                label = self._server.scene.add_label(
+                    f"{paths[link]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
+                )
+                label.visible = self._labels_visible
+                self._labels.append(label)
+                self._handles.append(label)
+
+    def _mesh(self, path: str, link: str, mesh: Any) -> Any:
+        opacity = self._opacity if self._opacity is not None else mesh.rgba[3] if mesh.rgba[3] < 1.0 else None
+        handle = self._server.scene.add_mesh_simple(
+            path,
+            mesh.vertices,
+            mesh.faces,
+            color=tuple(int(255 * part) for part in mesh.rgba[:3]),
+            opacity=opacity,
+            flat_shading=True,
+            cast_shadow=self._opacity is None,
+        )
+        if self._on_click is not None:
+            handle.on_click(lambda _event, link=link: self._on_click(link))
+        return handle
+
+    def move(self, position: np.ndarray, quaternion: np.ndarray) -> None:
+        """Place the body: position (3,) [m], quaternion (x, y, z, w)."""
+        x, y, z, w = quaternion
+        self._base.position, self._base.wxyz = tuple(position), (w, x, y, z)
+
+    def turn(self, positions: Mapping[str, float]) -> None:
+        """Set joint positions by name [rad or m]; only those that changed by 0.02 degrees are sent to the browser."""
+        for joint in self._model.joints if self._model is not None else ():
+            value = positions.get(joint.name)
+            if value is None or abs(value - self._values.get(joint.name, np.inf)) < 3e-4:
+                continue
+            rotation, position = joint.place(value)
+            frame = self._frames[joint.name]
+            frame.wxyz = _wxyz(rotation)  # type: ignore[attr-defined]
+            if joint.kind == "prismatic":
+                frame.position = tuple(position)  # type: ignore[attr-defined]
+            self._values[joint.name] = value
+
+
+def _wxyz(rotation: Any) -> tuple[float, ...]:
+    x, y, z, w = rotation.as_quat()
+    return float(w), float(x), float(y), float(z)
+
+
+class Surroundings:
+    """Ground, path ahead, foot forces, support polygon, centre of mass and zero-moment point."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self._world = server.scene.add_frame(WORLD, show_axes=False)
+        self._grid = server.scene.add_grid(
+            f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
+        )
+        self._mesh = self._path = self._forces = self._polygon = self._trail = None
+        self._ground: Ground | None = None
+        self._around = np.zeros(2)
+        self._spheres: dict[str, Any] = {}
+
+    def follow(self, place: npt.ArrayLike) -> None:
+        """Keep a place (2,) [m] of the ground at the centre of the picture: the world moves, the cameras stay."""
+        x, y = np.asarray(place, float)
+        ground = self._ground or Ground()
+        self._world.position = (-x, -y, -(ground.slope_x * x + ground.slope_y * y))
+
+    def ground(self, ground: Ground, around: npt.ArrayLike = (0.0, 0.0)) -> None:
+        """Draw the ground around a place (2,) [m]; to be called again as the robot walks.
+
+        A plane is a grid, a rough or stepped ground a mesh. It is sent to the browser when the ground has changed,
+        and when the place has come near the edge of what is drawn.
+        """
+        moved = float(np.abs(np.asarray(around, float) - self._around).max())
+        plane = ground.rough == 0.0 and not ground.steps
+        if ground == self._ground and moved <= (PLANE_MARGIN if plane else MESH_MARGIN):
+            return
+        self._ground = ground
+        self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # so that the lines do not move
+        if self._mesh is not None:
+            self._mesh.remove()
+            self._mesh = None
+        self._grid.visible = plane
+        if plane:
+            self._grid.position, self._grid.wxyz = (x, y, ground.height(x, y)), _wxyz(_incline(ground))
+        else:
+            self._mesh = self._server.scene.add_mesh_trimesh(
+                f"{WORLD}/rough_ground", _shaded(*ground_mesh(ground, x, y)), cast_shadow=False, receive_shadow=False
+            )
+
+    def path(self, points: np.ndarray) -> None:
+        """Draw the path ahead: points (k, 3) [m]."""
+        self._path = self._lines(self._path, f"{WORLD}/path", points, PATH, closed=False)
+
+    def trail(self, points: np.ndarray) -> None:
+        """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two.
+
+        It always has TRAIL_LINES lines, some of length zero, because the browser processes new shapes slowly.
+        """
+        points = np.asarray(points, float).reshape(-1, 3)[-TRAIL_LINES - 1 :]
+        if len(points) < 2:
+            if self._trail is not None:
+                self._trail.visible = False
+            return
+        points = np.concatenate([np.broadcast_to(points[0], (TRAIL_LINES + 1 - len(points), 3)), points])
+        self._trail = self._lines(self._trail, f"{WORLD}/trail", points, TRAIL, closed=False)
+
+    def polygon(self, points: np.ndarray) -> None:
+        """Draw the support polygon with corners (k, 3) [m] in order; with fewer than two corners hide it."""
+        self._polygon = self._lines(self._polygon, f"{WORLD}/support_polygon", points, POLYGON, closed=True)
+
+    def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
+        """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in world axes."""
+        feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
+        keep = np.linalg.norm(forces, axis=1) > 0.3
+        points = np.stack([feet, feet + FORCE_SCALE * forces], axis=1)[keep].astype(np.float32)
+        if not len(points):
+            if self._forces is not None:
+                self._forces.visible = False
+        elif self._forces is None:
+            self._forces = self._server.scene.add_arrows(
+                f"{WORLD}/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
+            )
+        else:
+            self._forces.points, self._forces.visible = points, True
+
+    def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, tuple[int, int, int]]]) -> None:
+        """Draw small spheres {name: (place (3,) [m], colour)}; spheres of earlier calls that are not named now are
+        hidden.
+        """
+        for name, handle in self._spheres.items():
+            if name not in places and handle.visible:
+                handle.visible = False
+        for name, (place, colour) in places.items():
+            if name not in self._spheres:
+                self._spheres[name] = self._server.scene.add_icosphere(f"{WORLD}/{name}", 0.009, colour, subdivisions=2)
+            handle = self._spheres[name]
+            handle.position = tuple(float(value) for value in np.asarray(place))
+            if not handle.visible:
+                handle.visible = True
+
+    def _lines(self, handle: Any, name: str, points: np.ndarray, colour: Any, *, closed: Any) -> Any:
+        points = np.asarray(points, float).reshape(-1, 3)
+        if closed and len(points) > 1:
+            points = np.concatenate([points, points[:1]])
+        visible = len(points) > 1
+        if not visible:
+            if handle is not None:
+                handle.visible = False
+            return handle
+        segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+        if handle is not None and len(segments) < len(handle.points):
+            # The browser takes new points at once, but a new shape only slowly: fill up with nothing at the end.
+            rest = np.broadcast_to(segments[-1, 1], (len(handle.points) - len(segments), 2, 3))
+            segments = np.concatenate([segments, rest])
+        if handle is None or len(segments) > len(handle.points):
+            if handle is not None:
+                handle.remove()
+            return self._server.scene.add_line_segments(name, segments, colour, thickness=0.004)
+        handle.points, handle.visible = segments, True
+        return handle
+
+
+def _shaded(vertices: np.ndarray, faces: np.ndarray) -> Any:
+    """Return the mesh as a trimesh with colours of a relief lit from the side: the browser's light is too even."""
+    import trimesh  # comes with viser
+
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    light = 0.35 + 0.65 * np.clip(mesh.vertex_normals @ LIGHT, 0.0, 1.0) ** 3
+    mesh.visual.vertex_colors = np.column_stack([np.outer(light, SAND), np.full(len(vertices), 255)]).astype(np.uint8)
+    return mesh
+
+
+def _incline(ground: Ground) -> Rotation:
+    """Rotation of the z axis to the normal of a sloping plane, about a level axis."""
+    rise = np.hypot(ground.slope_x, ground.slope_y)
+    if rise == 0.0:
+        return Rotation.identity()
+    return Rotation.from_rotvec(np.arctan(rise) / rise * np.array([ground.slope_y, -ground.slope_x, 0.0]))
+
+
+def ground_mesh(ground: Ground, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (v, 3) [m] and faces (f, 3), normals upward, of the ground around (x, y) [m]."""
+    line = np.arange(-MESH_SIZE, MESH_SIZE + MESH_STEP / 2, MESH_STEP)
+    xs, ys = x + line, y + line
+    n = len(line)
+    across, along = np.meshgrid(xs, ys)  # (len(ys), len(xs)), as the heights
+    vertices = np.stack([across, along, ground.heights(xs, ys)], axis=-1).reshape(-1, 3)
+    corner = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).ravel()
+    faces = [np.stack([corner, corner + 1, corner + n], 1), np.stack([corner + 1, corner + n + 1, corner + n], 1)]
+    return vertices, np.concatenate(faces)

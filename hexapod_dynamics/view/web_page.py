@@ -1,0 +1,347 @@
+"""The web page: a viser server behind `Access` and `MessageFilter`. All that depends on viser's internals is here.
+
+viser itself accepts every origin, lets every page change and remove each widget, and opens a public tunnel to the page
+when one asks. It has no option against that. `WebPage` therefore replaces, while viser starts its server, the call of
+`websockets.asyncio.server.serve`: requests are checked before viser sees them, and connections pass only those
+messages to viser that the filter allows. What the server sends is not changed and costs no additional time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gzip
+import html
+import http
+import logging
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hexapod_dynamics.errors import HexapodError, MissingPackageError
+from hexapod_dynamics.view.access import Access
+from hexapod_dynamics.view.client_messages import (
+    ALIVE,
+    DRIVE,
+    SLOW,
+    STOP,
+    Control,
+    Fields,
+    MessageFilter,
+    read_axes,
+)
+from hexapod_dynamics.view.page_script import SCRIPT
+
+Axes = tuple[float, float, float]
+VERSIONS = ("1.1.0", "1.1.1")  # of viser, whose internals this module was read and tested against
+INSTALL = 'pip install "viser>=1.1,<1.1.2"'
+ALLOWED = ("ViewerCameraMessage", "GuiUpdateMessage", "SceneNodeClickMessage")
+LARGEST_MESSAGE = 64 * 1024  # bytes, of a page
+REFUSED = b"403: this is not the address of the robot's page; open the one that the view printed when it started\n"
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",  # the address contains the token
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_starting = threading.Lock()  # one server starts at a time: the hook below is viser's module
+
+
+class WebPage:
+    """A viser server that only pages with its secret address reach; these pages cannot change the server.
+
+    server: the viser.ViserServer. url: the address for the browser, with the token. refused, dropped: numbers of
+    requests and messages that were not allowed, by reason. Called in the thread of the server: on_alive with the
+    client's id when a page reports that it is open, on_drive with the id and the axes (forward, left, turn), each from
+    -1 to 1, of its held keys and its game pad, on_stop when a page asks for the emergency stop by the space bar or a
+    game pad.
+    """
+
+    def __init__(
+        self, host: str, port: int, names: Sequence[str] = (), title: str = "hexapod_dynamics", *, framed: bool = False
+    ) -> None:
+        """Serve at host and port, 0: any free one.
+
+        names: further addresses by which the page is opened. framed: whether another page may show this one in a frame.
+        Raises HexapodError if viser is missing or unknown, or the port is in use; ParameterError for a wrong name.
+        """
+        viser, infra = import_viser()
+        self.title, self._framed = title, framed
+        self.refused: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self.on_alive: Callable[[int], None] = lambda client: None
+        self.on_drive: Callable[[int, Axes], None] = lambda client, axes: None
+        self.on_stop: Callable[[], None] = lambda: None
+        self._parts = read_client(viser)
+        self._pages: dict[str, tuple[bytes, bytes]] = {}  # by title: as it is, compressed
+        self._filter = MessageFilter(message_fields(viser), self._control, self._is_clickable)
+        self._socket = listen(host, port)
+        self.port = int(self._socket.getsockname()[1])
+        try:
+            self.access = Access(host, self.port, names)
+            self.server = self._start(viser, infra, host)
+        except BaseException:
+            self._socket.close()
+            raise
+        set_theme(self.server, dark=False)
+
+    @property
+    def url(self) -> str:
+        """The address for the browser, with the token: whoever knows it can drive the robot."""
+        return self.access.url
+
+    def stop(self) -> None:
+        """End the server."""
+        import rich
+
+        console = rich.get_console()
+        quiet, console.quiet = console.quiet, True  # keeps viser from reporting its end; the launch reports it already
+        try:
+            self.server.stop()
+        finally:
+            console.quiet = quiet
+
+    def _start(self, viser: Any, infra: Any, host: str) -> Any:
+        import rich
+        import websockets.asyncio.server as real
+
+        marked, served = _Host(host), []
+
+        def serve(handler: Any, host: Any, port: Any, **options: Any) -> Any:
+            if host is not marked:  # another viser server of this process
+                return real.serve(handler, host, port, **options)
+            served.append(options)
+            options["process_request"], options["create_connection"] = self._answer, connection_class(self)
+            options |= {"max_size": LARGEST_MESSAGE, "logger": _quiet_logger(), "sock": self._socket}
+            return real.serve(handler, **options)
+
+        console = rich.get_console()
+        with _starting, _replaced(infra, "websockets", _stand_in(infra.websockets, serve)):
+            quiet, console.quiet = console.quiet, True  # keeps viser from printing the address without the token
+            try:
+                server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
+            finally:
+                console.quiet = quiet
+        if len(served) != 1 or server.get_port() != self.port:
+            server.stop()
+            raise HexapodError(f"viser {viser.__version__} does not start its server as expected; {INSTALL}")
+        return server
+
+    def _answer(self, connection: Any, request: Any) -> Any:
+        """Refuse a request, answer it with the page, or return None: the websocket is opened."""
+        from websockets.http11 import Response
+
+        headers = request.headers
+        websocket = any("websocket" in value.lower() for value in headers.get_all("Upgrade"))
+        local = connection.local_address
+        reason = self.access.refusal(
+            request.path,
+            headers.get_all("Host"),
+            headers.get_all("Origin"),
+            websocket=websocket,
+            local=local[0] if local else None,
+        )
+        if reason:
+            self.refused[reason] += 1
+            return Response(http.HTTPStatus.FORBIDDEN, "Forbidden", _headers(REFUSED, "text/plain"), REFUSED)
+        if websocket:
+            return None
+        plain, compressed = self._page()
+        body = compressed if any("gzip" in value for value in headers.get_all("Accept-Encoding")) else plain
+        answer = _headers(body, HEADERS["Content-Type"])
+        if body is compressed:
+            answer["Content-Encoding"] = "gzip"
+        if not self._framed:
+            answer["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return Response(http.HTTPStatus.OK, "OK", answer, body)
+
+    def _page(self) -> tuple[bytes, bytes]:
+        if self.title not in self._pages:
+            before, after = self._parts
+            text = f"{before}<title>{html.escape(self.title)}</title>{SCRIPT}{after}".encode()
+            self._pages = {self.title: (text, gzip.compress(text, 6))}
+        return self._pages[self.title]
+
+    def admits(self, connection: Any, raw: Any) -> bool:
+        """Whether a message of a page goes on to viser; called in the thread of the server."""
+        import msgspec
+
+        client = next((i for i, c in self.server._websock_server._live_connections.items() if c is connection), None)
+        try:
+            message = msgspec.msgpack.decode(raw) if isinstance(raw, bytes) else None
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+            message = None
+        if client is None or not isinstance(message, dict):
+            self.dropped["format"] += 1
+            return False
+        if message == {"type": ALIVE}:
+            self.on_alive(client)
+            return False
+        if message == {"type": SLOW}:
+            self._draw_less(client)
+            return False
+        if message == {"type": STOP}:
+            self.on_stop()
+            return False
+        if message.get("type") == DRIVE:
+            self._take_axes(client, read_axes(message))
+            return False
+        problem = self._filter.problem(client, message)
+        if problem:
+            self.dropped[problem] += 1
+        return not problem
+
+    def _draw_less(self, client: int) -> None:
+        """Draw no shadows on a page that is slow: each mesh with a shadow is drawn several times."""
+        handle = self.server.get_clients().get(client)
+        if handle is not None:
+            handle.scene.configure_default_lights(cast_shadow=False)
+
+    def _take_axes(self, client: int, axes: Axes | None) -> None:
+        if axes is None:
+            self.dropped["value"] += 1
+        else:
+            self.on_drive(client, axes)
+
+    def _guis(self, client: int) -> Iterator[Any]:
+        """Return the widgets that all pages share and those of this page; none before the page has reported its
+        camera.
+        """
+        handle = self.server.get_clients().get(client)
+        return iter(() if handle is None else (self.server.gui, handle.gui))
+
+    def _control(self, client: int, uuid: str) -> Control | None:
+        import viser
+
+        for gui in self._guis(client):
+            handle = gui._gui_input_handle_from_uuid.get(uuid)
+            if handle is None or handle._impl.removed or not handle.visible or handle.disabled:
+                continue
+            if isinstance(handle, viser.GuiButtonHandle):
+                return Control("button")
+            if isinstance(handle, viser.GuiCheckboxHandle):
+                return Control("box")
+            if isinstance(handle, viser.GuiSliderHandle):
+                return Control("slider", low=handle.min, high=handle.max)
+            if isinstance(handle, (viser.GuiDropdownHandle, viser.GuiButtonGroupHandle)):
+                return Control("menu", options=tuple(handle.options))
+        return None
+
+    def _is_clickable(self, client: int, name: str) -> bool:
+        handle = self.server.scene._handle_from_node_name.get(name)
+        return handle is not None and bool(handle._impl.click_cb) and client in self.server.get_clients()
+
+
+def set_theme(server: Any, *, dark: bool) -> None:
+    """Make all pages light or dark, and remove the button that opens a public tunnel."""
+    server.gui.configure_theme(dark_mode=dark, show_share_button=False)
+
+
+class _Host(str):
+    """The address of a server that is being started; recognised by its identity as a Python object."""
+
+
+def import_viser() -> tuple[Any, Any]:
+    """Return the modules viser and viser.infra._infra; raises MissingPackageError for a missing or unknown viser."""
+    try:
+        import viser
+        import viser.infra._infra as infra
+    except ImportError:
+        raise MissingPackageError(f"the view needs viser: {INSTALL}") from None
+    if viser.__version__ not in VERSIONS:
+        raise MissingPackageError(
+            f"viser {viser.__version__} is installed; the view knows {', '.join(VERSIONS)}, and with another "
+            f"one it cannot keep other pages away from the robot: {INSTALL}"
+        )
+    return viser, infra
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; raises HexapodError for a port in use or an address of no interface."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=100)
+    except OSError as error:
+        raise HexapodError(
+            f"the view cannot use {host}:{port}: {error}; choose another port (view_port:= of the launch "
+            "file, parameter `port` of the node); 0 takes any free one"
+        ) from None
+
+
+def read_client(viser: Any) -> tuple[str, str]:
+    """Return the page of viser before and after its title."""
+    text = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
+    before, title, after = text.partition("<title>Viser</title>")
+    if not title or "</head>" not in after:
+        raise HexapodError(f"the page of viser {viser.__version__} is not as expected; {INSTALL}")
+    return before, after
+
+
+def message_fields(viser: Any) -> dict[str, Fields]:
+    """Return the fields of the messages that a page may send."""
+    import viser._messages as messages
+
+    result = {}
+    for kind in ALLOWED:
+        fields = [field for field in dataclasses.fields(getattr(messages, kind)) if field.init]
+        required = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
+        result[kind] = Fields(frozenset(required), frozenset(f.name for f in fields))
+    return result
+
+
+def connection_class(page: WebPage) -> type:
+    """Return the class of a websocket connection whose messages pass `page.admits`."""
+    from websockets.asyncio.server import ServerConnection
+
+    class CheckedConnection(ServerConnection):
+        """A connection that drops what a page may not send."""
+
+        async def recv(self, *args: Any, **options: Any) -> Any:
+            """Return the next message that is allowed."""
+            while True:
+                raw = await super().recv(*args, **options)
+                if page.admits(self, raw):
+                    return raw
+
+    return CheckedConnection
+
+
+def _headers(body: bytes, kind: str) -> Any:
+    from websockets.datastructures import Headers
+
+    return Headers(HEADERS | {"Content-Type": kind, "Content-Length": str(len(body))})
+
+
+def _quiet_logger() -> logging.Logger:
+    """A logger for the websockets: a refused request is counted and is no error of this program."""
+    logger = logging.getLogger("hexapod_dynamics.view.websockets")
+    logger.setLevel(logging.CRITICAL)
+    return logger
+
+
+def _stand_in(websockets: Any, serve: Callable[..., Any]) -> SimpleNamespace:
+    """What viser sees as the module `websockets` while it starts."""
+    server = SimpleNamespace(serve=serve, ServerConnection=websockets.asyncio.server.ServerConnection)
+    return SimpleNamespace(
+        asyncio=SimpleNamespace(server=server),
+        exceptions=websockets.exceptions,
+        datastructures=websockets.datastructures,
+    )
+
+
+@contextlib.contextmanager
+def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Set an attribute of a module for a while."""
+    real = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, real)

@@ -1,0 +1,96 @@
+"""What the body carries, of a robot that walks in MuJoCo, whose servos are not the model's springs."""
+
+import math
+
+import numpy as np
+import pytest
+from support.payload_walk import PayloadWalk
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.carried_load import CarriedLoad
+from hexapod_dynamics.estimation.foot_loads import turn_upright
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.load_shift import MOST, SPEED, LoadShift
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Predictor, Truth
+
+ROBOT = Robot.jethexa()
+
+
+def test_a_load_put_on_and_a_leg_declared_lost():
+    walk = PayloadWalk(Truth.parse("servos=half,seed=3,payload=0"), told=True)
+    empty = walk.run(10.0)
+    assert empty.tared and abs(empty.mass) < 2.0 * empty.mass_deviation
+    walk.load = (0.4, 0.04, 0.0)
+    loaded = walk.run(14.0)
+    assert loaded.reason == ""
+    assert abs(loaded.mass - 0.4) < 2.0 * loaded.mass_deviation
+    assert abs(loaded.x - 0.04) < 2.0 * loaded.x_deviation and abs(loaded.y) < 2.0 * loaded.y_deviation
+    assert walk.gait.load.shift[0] < -1e-3  # the body moves backward under a load in front
+    # Taken off: at first it is held, then nothing is reckoned with.
+    walk.load = (0.0, 0.0, 0.0)
+    assert walk.run(12.0).expected == (0.0, 0.0, 0.0)
+    walk.load = (0.4, 0.04, 0.0)
+    loaded = walk.run(14.0)
+    assert loaded.expected[0] > 0.2
+    # Another robot weighs anew: what it carried is taken for still carried.
+    walk.estimator.set_morphology(Morphology.whole(ROBOT).without("RM"))
+    waiting = walk.estimator.estimate()
+    assert "needed" in waiting.reason and waiting.expected == loaded.expected
+
+
+def test_a_robot_that_nobody_tared_says_how_little_it_knows():
+    walk = PayloadWalk(Truth(payload=0.4, payload_x=0.04), tare_first=False)
+    assert "needed" in walk.payload.reason and not walk.estimator.tare()
+    payload = walk.run(9.5)
+    assert not payload.tared and payload.mass_deviation > 0.3
+    assert abs(payload.mass - 0.4) < 0.2 and abs(payload.x - 0.04) < 2.0 * payload.x_deviation
+    weight = payload.wrench([0.0, 0.0, 1.0], 9.81)
+    assert weight[2] == pytest.approx(-9.81 * payload.expected[0])
+    assert walk.estimator.tare()
+    assert abs(walk.estimator.estimate().mass) < 1e-9 and walk.estimator.estimate().tared
+    walk.estimator.set_morphology(Morphology.whole(ROBOT).limp("LF.femur"))
+    assert "femur_joint_LF" in walk.estimator.estimate().reason
+
+
+def test_the_weight_of_a_load_acts_on_the_model():
+    model = Predictor(ROBOT)
+    stand = AdaptiveGait().bind(ROBOT).position.copy()
+    model.set_state(np.zeros(3), np.eye(3), stand, np.zeros(24))
+    model.position[2] = model.resting_height()
+    load, forces = CarriedLoad(model, ROBOT.gravity), []
+    for mass in (0.0, 0.5, 0.0):
+        load.set(mass, (0.04 * mass, 0.0, 0.05 * mass))
+        for _ in range(600):
+            load.apply()
+            model.advance(2e-3, stand, 2e-3)
+        forces.append((model.foot_forces[:, 2].sum(), model.rotation[2, 0]))
+    weights, noses = zip(*forces, strict=True)
+    assert weights[1] - weights[0] == pytest.approx(0.5 * ROBOT.gravity, rel=0.02)
+    assert weights[2] == pytest.approx(weights[0], rel=0.01)
+    assert noses[1] < noses[0] - 1e-4  # its nose is lower
+
+
+def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
+    shift = LoadShift(2.0)
+    shift.carry(0.5, 0.5 * 0.06, 0.0)
+    shift.advance(0.02, 0.03)
+    assert shift.shift.tolist() == pytest.approx([-0.02 * SPEED, 0.0])
+    for _ in range(500):
+        shift.advance(0.02, 0.03)
+    assert shift.shift.tolist() == pytest.approx([-0.012, 0.0])  # 0.5 * 60 / 2.5 mm
+    for _ in range(500):
+        shift.advance(0.02, 0.004)
+    assert shift.size == pytest.approx(0.004)
+    shift.carry(0.1, 10.0, 0.0)
+    assert np.linalg.norm(shift.wanted) == pytest.approx(MOST)
+    for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
+        with pytest.raises(HexapodError, match="finite numbers"):
+            shift.carry(*wrong)
+
+
+@pytest.mark.parametrize("up", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.6, 0.0, 0.8), (-0.3, 0.4, -math.sqrt(0.75))])
+def test_the_attitude_of_an_upward_direction_is_a_rotation_on_nose_and_tail_too(up):
+    turn = turn_upright(np.array(up))
+    assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(turn) == pytest.approx(1.0)
+    assert turn[2] == pytest.approx(up)

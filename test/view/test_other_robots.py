@@ -1,0 +1,91 @@
+"""Robots with four and with eight legs, also with sliders, are drawn and played as the JetHexa is."""
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.simulation import Ground, Simulator
+from hexapod_dynamics.view.playback import Playback
+from hexapod_dynamics.view.plot import main
+from hexapod_dynamics.view.urdf_model import parse
+
+ROBOTS = Path(__file__).resolve().parents[1] / "robots"
+
+
+@pytest.fixture(params=["quadruped_with_sliders", "octopod"], scope="module")
+def file(request, tmp_path_factory):
+    """A robot's file; the octopod with sliders in place of its screws, which no URDF can have."""
+    screw, slider = "kind: helical, pitch: 0.004, axis", "kind: prismatic, axis"
+    text = (ROBOTS / f"{request.param}.yaml").read_text().replace(screw, slider).replace("[-60, 60]", "[-0.05, 0.05]")
+    assert "helical" not in text
+    path = tmp_path_factory.mktemp("robots") / f"{request.param}.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def robot(file):
+    return Robot.load(str(file))
+
+
+@pytest.fixture(scope="module")
+def log(robot):
+    return Simulator(robot).run(0.3)
+
+
+def test_the_view_places_every_foot_where_the_links_are(robot):
+    """By the view's own reading of the URDF, against the LinkTree, with a leg lost."""
+    morphology = Morphology.whole(robot).without(robot.leg_names[1])
+    model, random = parse(robot.to_urdf(morphology)), np.random.default_rng(4)
+    lower = np.array([joint.lower for leg in robot.legs for joint in leg.joints])
+    upper = np.array([joint.upper for leg in robot.legs for joint in leg.joints])
+    q = random.uniform(lower, upper)
+    values, places = dict(zip(robot.joint_names, q, strict=True)), {model.root: (Rotation.identity(), np.zeros(3))}
+    for joint in model.joints:
+        turn, place = places[joint.parent]
+        rotation, position = joint.place(values.get(joint.name, 0.0))
+        places[joint.child] = turn * rotation, place + turn.apply(position)
+    feet = {f: pose for f, pose in LinkTree(robot, morphology).base_poses(q).items() if f.startswith("foot_")}
+    assert len(feet) == len(robot.legs) - 1
+    for frame, pose in feet.items():
+        np.testing.assert_allclose(places[frame][1], pose[:3, 3], atol=1e-9)
+    at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
+    assert model.reach == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
+    assert {mesh for mesh, parts in model.meshes.items() if parts} >= {model.root}
+
+
+def test_a_log_is_played(robot, log):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(HexapodError, match=r"show\(log, robot=\.\.\.\)"):
+        Playback(log, Robot.jethexa(), Morphology.whole(Robot.jethexa()), Ground(), port=port, host="127.0.0.1")
+    playback = Playback(log, robot, Morphology.whole(robot), Ground(), port=port, host="127.0.0.1")
+    playback.draw(0.2)
+    playback.close()
+
+
+def test_a_robot_with_screws_is_refused_before_the_page_is_opened():
+    octopod = Robot.load(str(ROBOTS / "octopod.yaml"))
+    log = Simulator(octopod).run(0.01)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(HexapodError, match="drill_L1: URDF has no helical joint"):
+        Playback(log, octopod, Morphology.whole(octopod), Ground(), port=port, host="127.0.0.1")
+    with socket.socket() as again:
+        again.bind(("127.0.0.1", port))  # nobody serves there
+
+
+def test_a_log_is_drawn_with_its_robot_and_refused_with_another(robot, log, file, tmp_path, capsys):
+    log.save(tmp_path / "stand.npz")
+    assert main([str(tmp_path / "stand.npz"), "--robot", str(file)]) == 0
+    assert (tmp_path / "stand.png").read_bytes().startswith(b"\x89PNG")
+    assert main([str(tmp_path / "stand.npz")]) == 1
+    assert f"{robot.joint_count} joints" in capsys.readouterr().err

@@ -1,0 +1,126 @@
+"""What is drawn of a walk is what the walk was."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import Simulator, TripodGait
+from hexapod_dynamics.simulation.trajectory import Log
+from hexapod_dynamics.view.plot import main
+from hexapod_dynamics.view.record import from_bag, from_log
+
+ROBOT = Robot.jethexa()
+
+
+@pytest.fixture(scope="module")
+def log():
+    return Simulator(ROBOT, gait=TripodGait()).run(2.6)
+
+
+def test_a_log_is_read_as_it_was_saved(log, tmp_path):
+    log.save(tmp_path / "walk.npz")
+    again = Log.load(tmp_path / "walk.npz")
+    for name in Log.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(again, name), getattr(log, name))
+
+
+def test_the_gait_diagram_of_a_tripod_has_two_groups_of_three(log):
+    record = from_log(log, ROBOT)
+    record.foot_forces = None  # as from a bag: from joints and attitude alone
+    legs, time, standing = record.standing(ROBOT)
+    standing = standing[time > 1.3]
+    groups = {leg: k for k, leg in enumerate(legs)}
+    together = np.mean(standing[:, groups["LF"]] == standing[:, groups["LR"]])
+    apart = np.mean(standing[:, groups["LF"]] == standing[:, groups["LM"]])
+    assert together > 0.9
+    assert apart < 0.5
+
+
+def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys):
+    log.save(tmp_path / "walk.npz")
+    assert main([str(tmp_path / "walk.npz")]) == 0
+    assert (tmp_path / "walk.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "other.npz").write_text("nothing")
+    assert main([str(tmp_path / "other.npz")]) == 1
+    assert "Log.save()" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main([str(tmp_path / "empty")]) == 1
+    assert "no bag that can be read" in capsys.readouterr().err
+
+
+def test_a_log_of_another_robot_is_refused(log):
+    octopod = ROBOT.with_leg("X", like="LF", position=[0.0, 0.0, 0.1], yaw=0.0)
+    with pytest.raises(HexapodError, match="18 joints"):
+        from_log(log, octopod)
+
+
+SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "damage_bag"
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return from_bag(SAMPLE, ROBOT)
+
+
+def test_the_sample_bag_is_small_and_holds_a_damage_and_a_recovery(sample):
+    assert sum(file.stat().st_size for file in SAMPLE.iterdir()) < 2e6
+    times, texts = zip(*sample.events, strict=True)
+    assert texts[-1] == "declared: LM missing, RM missing"
+    assert "broken: LM missing, RM missing" in texts
+    found, track = times[-1], sample.true
+    assert 3.0 < found < track.time[-1] - 5.0
+    # The legs were torn off while it walked, before that was found; then it walks on, upright.
+    lost = np.isnan(sample.measured.position[:, list(ROBOT.leg_joints("RM"))]).all(axis=1)
+    torn = sample.measured.time[np.flatnonzero(~lost)[-1]]
+    assert 2.0 < torn < found
+    broken = times[texts.index("broken: LM missing, RM missing")]
+    assert broken - 0.2 < torn < broken + 1.0  # the last reading of the leg's servos
+    gone = np.linalg.norm(track.position[track.time > found][-1] - track.position[track.time > found][0])
+    assert gone / (track.time[-1] - found) > 0.02  # [m/s]
+    assert track.tilt[track.time > found + 1.0].max() < 5.0
+
+
+def test_the_predicted_foot_forces_of_a_bag_carry_the_robot(sample):
+    legs, time, forces = sample.foot_forces
+    assert legs == ROBOT.leg_names and sample.forces_predicted
+    model = WholeBodyModel(ROBOT)
+    before, after = time < 4.0, time > sample.events[-1][0] + 1.0
+    hurt = Morphology.whole(ROBOT).without("RM", "LM")
+    for chosen, morphology in ((before, None), (after, hurt)):
+        weight = ROBOT.gravity * model.total_mass(morphology)
+        assert forces[chosen].sum(axis=1).mean() == pytest.approx(weight, rel=0.1)
+    assert not forces[after][:, [legs.index("RM"), legs.index("LM")]].any()
+
+
+def test_times_are_those_of_the_stamps(sample):
+    """Joints are read every 20 ms or so, by their stamps: arrivals at the recorder would be later and uneven."""
+    assert sample.measured.time[0] < 0.2 and sample.true.time[0] < 0.2
+    assert (np.diff(sample.true.time) > 0.0).all()
+
+
+def test_the_sample_bag_is_drawn(tmp_path):
+    assert main([str(SAMPLE), "--output", str(tmp_path / "bag.png")]) == 0
+    assert (tmp_path / "bag.png").read_bytes().startswith(b"\x89PNG")
+
+
+HOSTILE_METADATA = {
+    "nested": "rosbag2_bagfile_information: " + "[" * 20_000,
+    "nested mappings": "rosbag2_bagfile_information: " + "{a: " * 20_000,
+    "a list": "[1, 2]",
+    "another shape": "rosbag2_bagfile_information: {version: [], storage_identifier: 7}",
+    "a number": "rosbag2_bagfile_information: " + "1" * 20_000,
+    "no text": "\udcff\udcfe",
+}
+
+
+@pytest.mark.parametrize("metadata", HOSTILE_METADATA.values(), ids=HOSTILE_METADATA)
+def test_a_bag_with_hostile_metadata_is_refused_in_one_line(tmp_path, capsys, metadata):
+    (tmp_path / "metadata.yaml").write_bytes(metadata.encode(errors="surrogateescape"))
+    (tmp_path / "bag_0.db3").write_bytes(b"SQLite format 3\0" + b"\xff" * 1000)
+    assert main([str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert "no bag that can be read" in error and error.count("\n") == 1 and len(error) < 1000
