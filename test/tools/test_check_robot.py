@@ -66,7 +66,7 @@ class Rehearsal:
         try:
             return list(run_checks(checks or tuple(CHECKS), bench))
         finally:
-            bench.bus.release()
+            bench.bus.line.release()
 
     def close(self):
         self._watching = False

@@ -78,8 +78,6 @@ class BoardPort(SerialLink):
         self.listener, self.health = BoardListener(), BoardHealth()
         self.answer: Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
-        # longest time [s] from an abandoned request to its answer, since this number was set to zero
-        self.lateness = 0.0
         self._first_id = first_id
         self._parser, self._clock = FrameParser(), SampleClock()
         self._answers: deque[tuple[Answer, float]] = deque(maxlen=64)
@@ -159,13 +157,14 @@ class BoardPort(SerialLink):
             self._find_late(*self._answers.popleft())
         damaged, skipped = self.health.damaged, self.health.skipped
         self.send(frames.servo_request(command, servo_id))
-        sent = max(self.wire_free, line_free)
+        sent = max(self.free_at, line_free)
         answer = self._await_answer(servo_id, command, sent, timeout or self.reply_timeout, idle)
         self.answer = answer
         if answer is not None:
             self.fault = None if answer.success == 0 else Fault.TIMEOUT
             return answer.values if answer.success == 0 else None
         self._owed.append((servo_id, command, sent))
+        self.strays = len(self._owed)
         if self.health.damaged > damaged:
             self.fault = Fault.CHECKSUM
         else:
@@ -209,14 +208,10 @@ class BoardPort(SerialLink):
         for each in self._owed:
             if each[:2] == (answer.servo_id, answer.command):
                 self._owed.remove(each)
+                self.strays = len(self._owed)
                 self.lateness = max(self.lateness, min(came - each[2], self.patience))
                 return True
         return False
-
-    @property
-    def owes(self) -> bool:
-        """Whether an answer to an abandoned request may still arrive."""
-        return len(self._owed) > 0
 
     def _check_alive(self) -> None:
         if self._failure is not None:
@@ -240,7 +235,6 @@ class BoardPort(SerialLink):
                     chunk = os.read(fd, 4096)
                     if not chunk:
                         raise OSError("end of file")
-                    self.bytes_received += len(chunk)
                     found, last = parser.feed(chunk), now
                 else:
                     found = parser.give_up() if now - last > _HALF else []

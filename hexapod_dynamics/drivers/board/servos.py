@@ -64,7 +64,7 @@ class BoardServos(SerialServos):
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
         self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far
-        self._busy = 0.0  # [s] for which that line was in use, as far as it is known
+        self.pose_times = 0.0, _MOVE
         self._turn = 0.0  # [s] shortest time from a request to its answer: the time that protocol and board need
         self._answered = 0
         self._since = (time.monotonic(), 0)
@@ -79,28 +79,6 @@ class BoardServos(SerialServos):
         super().open()
         self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
         self._line_free = time.monotonic()
-
-    @property
-    def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent has been transmitted by the port and by the servos'
-        line.
-        """
-        return max(self.board.wire_free, self._line_free)
-
-    @property
-    def busy_time(self) -> float:
-        """Time [s] for which the servos' line has been in use."""
-        return self._busy
-
-    @property
-    def late_answers_pending(self) -> bool:
-        """Whether an answer to an abandoned request may still arrive."""
-        return self.board.owes
-
-    def take_lateness(self) -> float:
-        """Longest time [s] from an abandoned request to its answer, since the last call."""
-        lateness, self.board.lateness = self.board.lateness, 0.0
-        return lateness
 
     def figures(self) -> dict[str, Any]:
         """Return what the board reports and how fast it answers, for the diagnostics."""
@@ -118,13 +96,10 @@ class BoardServos(SerialServos):
         }
         return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
 
-    def pose_time(self, servos: int) -> float:
-        """Time [s] that the board needs to pass this number of set-points on."""
-        return servos * _MOVE
-
     def _occupy(self, duration: float) -> None:
         self._line_free = max(time.monotonic(), self._line_free) + duration
-        self._busy += duration
+        self.board.free_at = max(self.board.free_at, self._line_free)
+        self.board.busy_time += duration
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue one frame with the chosen servos' set-points; one frame for each duration where these differ."""
@@ -156,29 +131,22 @@ class BoardServos(SerialServos):
         for index in indices:
             self._sent[index] = math.nan
 
-    def stop(self, index: int) -> None:
-        """Queue three stops of one servo."""
-        self.board.send(frames.stop([self.ids[index]]) * _STOP_COPIES)
-        self._sent[index] = math.nan
-        self._occupy(_SHORT * _STOP_COPIES)
-
-    def stop_all(self) -> None:
-        """Queue three frames that stop all servos."""
-        self.board.send(self._stops)
-        self._forget_sent()
-        self._occupy(_SHORT * _STOP_COPIES * len(self.ids))
+    def stop(self, index: int | None = None) -> None:
+        """Queue three stops of one servo, or three frames that stop all."""
+        stopped = range(len(self.ids)) if index is None else (index,)
+        self.board.send(frames.stop([self.ids[each] for each in stopped]) * _STOP_COPIES)
+        for each in stopped:
+            self._sent[each] = math.nan
+        self._occupy(_SHORT * _STOP_COPIES * len(stopped))
 
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued here; return False if the port does not accept them."""
         return self.board.interrupt(self._stops)
 
-    def _forget_sent(self) -> None:
-        self._sent = [math.nan] * len(self.ids)
-
     def resume(self) -> None:
         """Send again, after `stop_now`."""
         if self.board.interrupted:
-            self._forget_sent()
+            self._sent = [math.nan] * len(self.ids)
         super().resume()
 
     def knows(self, index: int, quantity: Quantity) -> bool:
@@ -202,15 +170,9 @@ class BoardServos(SerialServos):
         took = max(board.reply_time - asked, 0.0)
         if numbers is not None:  # the time of a failed request is the timeout of the board
             self._turn = took if self._turn == 0.0 else min(self._turn, took)
-            self._busy += took
+            board.busy_time += took
         self.answer_time = board.reply_time
         # The servo measures when the request has reached it; the board's delay after that is not known.
         self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
         return None if numbers is None else _value(quantity, numbers)
-
-    def identify(self, index: int) -> str | None:
-        """Ask the board for a servo's id; the protocol knows no kinds."""
-        values = self.board.exchange(self.ids[index], ServoCommand.READ_ID)
-        self.fault = self.board.fault
-        return None if values is None else "LX/HTD bus servo behind an STM32 board"

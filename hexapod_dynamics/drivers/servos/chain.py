@@ -290,14 +290,14 @@ class PoseWriter:
     ) -> bool:
         """Send targets (n,) [rad] to be reached in `duration` [s]; return False when nothing had to be sent.
 
-        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
+        targets: as `ServoInterface.counts` gives them; NaN leaves a servo alone.
 
         cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
         gets an unchanged target only now and then, because writes are never acknowledged. Waits until earlier
         frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be
         faster.
         """
-        backlog = self._servos.output_end - time.monotonic()
+        backlog = self._servos.line.free_at - time.monotonic()
         if backlog > 0.001:
             time.sleep(backlog)
         if cancelled():
@@ -307,7 +307,8 @@ class PoseWriter:
         chosen = self._choose(asked, sent, silent, state, now)
         if True not in chosen:
             return False
-        begin = now + self._servos.pose_time(chosen.count(True))  # time at which all frames have been sent
+        overhead, each = self._servos.pose_times
+        begin = now + overhead + chosen.count(True) * each  # time at which all frames have been sent
         here, durations = self._places(sent, begin), [duration] * len(asked)
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
@@ -432,7 +433,7 @@ class ServoChain:
             self._wishes.stop = True
             self._wishes.condition.notify()
         if self._thread.ident is None:  # never started
-            self.servos.release()
+            self.servos.line.release()
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
@@ -450,7 +451,7 @@ class ServoChain:
         is extended so that no joint exceeds this speed.
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
-        targets = self.servos.quantise(self.map.servo_angles(finite))
+        targets = self.servos.counts.quantise(self.map.servo_angles(finite))
         wishes = self._wishes
         with wishes.condition:
             wishes.targets, wishes.duration, wishes.epoch, wishes.speed = targets, duration, epoch, speed
@@ -529,13 +530,13 @@ class ServoChain:
         try:
             self._serve_until_stopped()
         finally:
-            self.servos.release()
+            self.servos.line.release()
 
     def _serve_until_stopped(self) -> None:
         self.priority = prefer_this_thread(PRIORITY)
         while True:
             try:
-                if not self.servos.is_open:
+                if not self.servos.line.is_open:
                     if not self._reopen():
                         return
                 elif not self._serve():
@@ -567,7 +568,7 @@ class ServoChain:
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.forget()
         self._reader.forget()
-        self._load_since, self._load_before = time.monotonic(), self.servos.busy_time
+        self._load_since, self._load_before = time.monotonic(), self.servos.line.busy_time
         with self._lock:
             state = self._state
             state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
@@ -595,7 +596,7 @@ class ServoChain:
                 self._waits_until = math.inf
             stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
             targets, duration, speed, wishes.targets = wishes.targets, wishes.duration, wishes.speed, None
-            before, frozen, interrupted = state.frozen, wishes.frozen, self.servos.interrupted
+            before, frozen, interrupted = state.frozen, wishes.frozen, self.servos.line.interrupted
             stops_sent, wishes.stops_sent = wishes.stops_sent, False
             if wishes.epoch != state.epoch:
                 targets = None
@@ -615,11 +616,11 @@ class ServoChain:
                 self._reader.trust_targets()
                 with self._lock:
                     state.writes += 1
-                    state.write_time = self.servos.output_end
+                    state.write_time = self.servos.line.free_at
         self._measure_load(time.monotonic())
         changed = due > now or gone is not None or torque is not None or frozen != before or interrupted
         self._read(-1 if changed else index)
-        state.late_wakes = self.servos.late_wakes
+        state.late_wakes = self.servos.line.late_wakes
         return True
 
     def _read(self, index: int) -> None:
@@ -657,27 +658,30 @@ class ServoChain:
         """Whether a request is pending that precedes reading and moving."""
         wishes = self._wishes
         return (
-            wishes.stop or wishes.torque is not None or wishes.frozen != self._state.frozen or self.servos.interrupted
+            wishes.stop
+            or wishes.torque is not None
+            or wishes.frozen != self._state.frozen
+            or self.servos.line.interrupted
         )
 
     def _send_stops(self) -> None:
-        self.servos.stop_all()
+        self.servos.stop()
         with self._lock:
-            self._state.write_time = self.servos.output_end
+            self._state.write_time = self.servos.line.free_at
 
     def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
         state = self._state
         self.servos.resume()
         if frozen:
             if not stops_sent:
-                self.servos.discard_output()
+                self.servos.line.discard_output()
                 self._send_stops()
             self._stop_again = time.monotonic() + _STOP_AGAIN
         self._writer.forget()
         with self._lock:
             state.epoch += 1
             state.frozen = frozen
-            state.write_time = self.servos.output_end
+            state.write_time = self.servos.line.free_at
             if not frozen:
                 state.moving[:] = False
                 state.angle[:] = np.nan  # no joint moves before every joint has been measured again
@@ -702,7 +706,7 @@ class ServoChain:
         # A servo that is declared missing may still be connected: torque off is sent to it, too.
         addressed = [index for index, gone in enumerate(self._state.gone.tolist()) if not (on and gone)]
         self.servos.switch_torque(addressed, on, copies=2)
-        self.servos.drain()
+        self.servos.line.drain()
         self._writer.forget()
         self._reader.meet_again()
         with self._lock:
@@ -723,7 +727,7 @@ class ServoChain:
         elapsed = now - self._load_since
         if elapsed < 1.0:
             return
-        busy = self.servos.busy_time
+        busy = self.servos.line.busy_time
         with self._lock:
             self._state.bus_load = (busy - self._load_before) / elapsed
         self._load_since, self._load_before = now, busy

@@ -6,11 +6,12 @@ direction (`servo_map.py` has that of the joints); times are monotonic seconds, 
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -73,24 +74,60 @@ class PortSettings:
     model: str = ""
 
 
+class Line:
+    """The line to the servos as the bus thread sees it; servos behind a port have a `SerialLink`.
+
+    is_open. free_at: monotonic [s] at which everything that was sent so far has left the line. busy_time [s]: for which
+    it has been in use. late_wakes: number of waits that ended late because this computer is too slow or too busy.
+    strays: bytes or answers since the last good answer that were not the awaited one. lateness [s]: longest time from
+    an abandoned request to its answer; the reader sets it to zero. interrupted: whether a stop from another thread has
+    cut in, until the bus thread calls `ServoInterface.resume`.
+    """
+
+    is_open = interrupted = False
+    free_at = busy_time = lateness = 0.0
+    late_wakes = strays = 0
+
+    def drain(self) -> None:
+        """Wait until everything that was sent has left the line."""
+        time.sleep(max(0.0, self.free_at - time.monotonic()))
+
+    def discard_output(self) -> None:
+        """Drop everything that is queued and has not left the line."""
+
+    def release(self) -> None:
+        """Close the line and release all other hardware."""
+
+
+class Counts(Protocol):
+    """The set-points that servos can take."""
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Nearest set-points (n,) [rad] for `angles` (n,) [rad]; NaN stays NaN."""
+
+
 class ServoInterface(ABC):
     """All servos of a robot behind one port. One thread at a time uses it; only `stop_now` is for any thread.
 
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
-    ids: of the servos. port: path, for messages. reply_timeout [s]: an answer that comes later than this after its
-    request is late. patience [s]: the longest wait for an answer. resolution [rad]: between two set-points.
-    readable: lowest and highest angle [rad] that a working servo reports; a reading outside this range is an error
-    of the line.
+    ids: of the servos. port: path, for messages. line: see Line. reply_timeout [s]: an answer that comes later than
+    this after its request is late. patience [s]: the longest wait for an answer. counts: the set-points that can be
+    taken; resolution [rad]: between two of them. readable: lowest and highest angle [rad] that a working servo reports;
+    a reading outside this range is an error of the line. pose_times [s]: time of a pose on the line, without servos and
+    for each servo in it. reports: what each servo reports about itself that a person has to know, in words, empty:
+    nothing; () if none ever does.
     """
 
     ids: tuple[int, ...]
     port: str
+    line: Line
     reply_timeout: float
     patience: float
+    counts: Counts
     resolution: float
     readable: tuple[float, float]
-    # What each servo reports about itself that a person has to know, in words, empty: nothing; () if none ever does.
+    pose_times: tuple[float, float] = (0.0, 0.0)
     reports: Sequence[str] = ()
 
     # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
@@ -101,20 +138,6 @@ class ServoInterface(ABC):
     answer_time: float = 0.0
     delay: float = 0.0
 
-    @classmethod
-    @abstractmethod
-    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> ServoInterface:
-        """Create the interface for the servos of these ids, with its port closed; raises DeviceError for wrong
-        ids.
-        """
-
-    # The port --------------------------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-
     @abstractmethod
     def open(self) -> None:
         """Open the port for this process alone."""
@@ -123,53 +146,9 @@ class ServoInterface(ABC):
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
 
-    def release(self) -> None:
-        """Close the port and release all other hardware."""
-        self.close()
-
-    @property
-    @abstractmethod
-    def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent so far has left the port."""
-
-    @property
-    @abstractmethod
-    def busy_time(self) -> float:
-        """Time [s] for which the line has been in use since this object was made."""
-
-    @property
-    def late_wakes(self) -> int:
-        """Number of waits that ended late because this computer is too slow or too busy."""
-        return 0
-
-    @property
-    def late_answers_pending(self) -> bool:
-        """Whether bytes other than an answer have arrived since the last good answer: late answers may be on the
-        line.
-        """
-        return False
-
-    def take_lateness(self) -> float:
-        """Longest time [s] from an abandoned request to its answer, since the last call."""
-        return 0.0
-
-    @abstractmethod
-    def drain(self) -> None:
-        """Wait until everything has left the port."""
-
-    # Set-points and torque -------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Nearest set-points (n,) [rad] that the servos can take for `angles` (n,) [rad]; NaN stays NaN."""
-
-    @abstractmethod
-    def pose_time(self, servos: int) -> float:
-        """Time [s] that a pose of this number of servos needs on the line."""
-
     @abstractmethod
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue set-points (n,) [rad], as `quantise` gives them, for the chosen (n,) servos; all start together.
+        """Queue set-points (n,) [rad], as `counts` gives them, for the chosen (n,) servos; all start together.
 
         durations (n,) [s]: of each servo's motion to its set-point.
         """
@@ -184,15 +163,11 @@ class ServoInterface(ABC):
         servos do not acknowledge it.
         """
 
-    # Stops -----------------------------------------------------------------------------------------------------------
-
     @abstractmethod
-    def stop(self, index: int) -> None:
-        """Queue a stop of one servo; it holds its present position."""
-
-    @abstractmethod
-    def stop_all(self) -> None:
-        """Queue a stop of all servos, repeated so that a bad line does not lose it."""
+    def stop(self, index: int | None = None) -> None:
+        """Queue a stop of one servo, or of all, which hold their present positions; repeated so that a bad line does
+        not lose it.
+        """
 
     @abstractmethod
     def stop_now(self) -> bool:
@@ -202,20 +177,9 @@ class ServoInterface(ABC):
         `resume`.
         """
 
-    @property
-    @abstractmethod
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-
     @abstractmethod
     def resume(self) -> None:
         """Send again, after `stop_now`."""
-
-    @abstractmethod
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the port."""
-
-    # Requests --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def read(
@@ -235,14 +199,11 @@ class ServoInterface(ABC):
         """Return further values of the protocol for `/diagnostics`, by name with unit; called once a second."""
         return {}
 
-    @abstractmethod
-    def identify(self, index: int) -> str | None:
-        """Ask a servo for its identity; return its protocol and kind in words, or None with `fault` set."""
 
-    def require(self, index: int, quantity: Quantity, retries: int = 2) -> Any:
-        """Ask up to 1 + retries times; return the value, or raise NoReply."""
-        for _ in range(1 + retries):
-            value = self.read(index, quantity)
-            if value is not None:
-                return value
-        raise no_reply(self.ids[index], f"the request of its {quantity}", 1 + retries, self.fault)
+def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int = 2) -> Any:
+    """Ask a servo up to 1 + retries times; return the value, or raise NoReply."""
+    for _ in range(1 + retries):
+        value = servos.read(index, quantity)
+        if value is not None:
+            return value
+    raise no_reply(servos.ids[index], f"the request of its {quantity}", 1 + retries, servos.fault)

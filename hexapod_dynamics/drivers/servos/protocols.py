@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.servos.dynamixel import DynamixelServos
@@ -12,12 +12,12 @@ from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.errors import DeviceError
 
-PROTOCOLS: dict[str, type[ServoInterface]] = {
-    "lx": LxServos,
-    "board": BoardServos,
-    "dynamixel": DynamixelServos,
-    "feetech": FeetechServos,
-    "topics": TopicServos,
+PROTOCOLS: dict[str, Callable[[PortSettings, Sequence[int]], ServoInterface]] = {
+    "lx": LxServos.from_settings,
+    "board": BoardServos.from_settings,
+    "dynamixel": DynamixelServos.from_settings,
+    "feetech": FeetechServos.from_settings,
+    "topics": TopicServos.from_settings,
 }
 DEFAULT_PROTOCOL = "lx"
 
@@ -28,4 +28,4 @@ def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFA
     """
     if protocol not in PROTOCOLS:
         raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[protocol].from_settings(settings, ids)
+    return PROTOCOLS[protocol](settings, ids)

@@ -236,7 +236,7 @@ class JointReader:
         loaded = self._ask_missing(index) if state.gone[index] else self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
-        if loaded is None and state.gone[index] and not self.servos.interrupted:
+        if loaded is None and state.gone[index] and not self.servos.line.interrupted:
             self._gone_tries[index] += 1
             if self._gone_tries[index] >= _GONE_TRIES and not state.hanging[index]:
                 with self._lock:
@@ -396,7 +396,7 @@ class JointReader:
         loaded = None
         if not self.servos.knows(index, "loaded"):
             return None
-        while loaded is None and tries > 0 and not self.servos.interrupted:
+        while loaded is None and tries > 0 and not self.servos.line.interrupted:
             loaded, tries = self._ask(index, "loaded"), tries - 1
         if loaded is not None:
             with self._lock:
@@ -432,8 +432,8 @@ class JointReader:
                 value = servos.read(index, quantity, None, timeout)
                 if value is None:
                     self._count(index, servos.fault.value)
-        self._delay = max(self._delay, servos.take_lateness())
-        if servos.interrupted:
+        self._delay, servos.line.lateness = max(self._delay, servos.line.lateness), 0.0
+        if servos.line.interrupted:
             return value
         self._silence.note(index, value is not None)
         if value is None:
@@ -464,7 +464,7 @@ class JointReader:
         Requests at the pace of the timeouts would collide with each late answer, and accumulate before a blocked
         line.
         """
-        if unanswered > 1 and (self.servos.late_answers_pending or unanswered > len(self.map)):
+        if unanswered > 1 and (self.servos.line.strays or unanswered > len(self.map)):
             self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)
 
     def _count(self, index: int, fault: str) -> None:

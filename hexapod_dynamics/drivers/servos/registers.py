@@ -339,8 +339,8 @@ class RegisterBus(SerialLink):
         damaged, skipped = packets.damaged, packets.skipped
         self.send(packet)
         answer_time = (packets.overhead + size) * self.byte_time + RETURN_DELAY
-        deadline = self._wire_free + (timeout or self.reply_timeout) + answer_time * len(ids)
-        latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
+        deadline = self.free_at + (timeout or self.reply_timeout) + answer_time * len(ids)
+        latest = deadline if idle is None else max(deadline, self.free_at + self.patience)
         echo: bytearray | None = bytearray()
         over = False
         while len(answers) < len(ids):
@@ -397,6 +397,7 @@ class RegisterServos(SerialServos):
         n = len(ids)
         self._use(bus, ids, _HIGHEST_ID, model.counts)
         self.bus, self.model = bus, model
+        self.pose_times = 14 * bus.byte_time, (1 + model.goal_block[1]) * bus.byte_time
         self._lowest, self._highest = model.counts.angle(0), model.counts.angle(model.counts.top)
         self.readable = self._lowest - _BEYOND, self._highest + _BEYOND
         self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
@@ -474,10 +475,6 @@ class RegisterServos(SerialServos):
             raise BusError(f"servo port {self.port}: {words}. Nothing was moved")
 
     # Motions ---------------------------------------------------------------------------------------------------------
-
-    def pose_time(self, servos: int) -> float:
-        """Time [s] of one sync write."""
-        return (servos * (1 + self.model.goal_block[1]) + 14) * self.bus.byte_time
 
     def _measured(self, index: int) -> float:
         state = self._state[index]
@@ -585,13 +582,9 @@ class RegisterServos(SerialServos):
                     parts.append((self.ids[index], self._goal(index, place)))
         return self._sync(self.model.goal_block[0], parts) * _STOP_COPIES
 
-    def stop(self, index: int) -> None:
-        """Queue a stop of one servo."""
-        self.bus.send(self._stops([index]))
-
-    def stop_all(self) -> None:
-        """Queue a stop of all servos."""
-        self.bus.send(self._stops(range(len(self.ids))))
+    def stop(self, index: int | None = None) -> None:
+        """Queue a stop of one servo, or of all."""
+        self.bus.send(self._stops(range(len(self.ids)) if index is None else (index,)))
 
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
@@ -686,7 +679,7 @@ class RegisterServos(SerialServos):
             self._state[index], self._state_time[index], self._unread[index] = status.data, came - one, True
             found.append(index)
         if len(ids) == 1 and found:
-            self.delay = max(0.0, self._state_time[found[0]] - bus.wire_free)
+            self.delay = max(0.0, self._state_time[found[0]] - bus.free_at)
         return found
 
     def _note_error(self, index: int, status: Status) -> None:
@@ -740,13 +733,8 @@ class RegisterServos(SerialServos):
         self._note_error(index, status)
         self.answer_time = came
         self.read_time = came - (self.bus.packets.overhead + register.size) * self.bus.byte_time
-        self.delay = max(0.0, self.read_time - self.bus.wire_free)
+        self.delay = max(0.0, self.read_time - self.bus.free_at)
         return register.number(status.data)
-
-    def identify(self, index: int) -> str | None:
-        """Ask a servo for its model number."""
-        number = self._read_register(index, self.model.model, None, None)
-        return None if number is None else f"{self.model.name} (model number {number})"
 
     def figures(self) -> dict[str, Any]:
         """Products, currents or loads and hardware errors of the servos, and how many are read by one request."""

@@ -15,10 +15,9 @@ import threading
 import time
 from collections.abc import Sequence
 
-import numpy as np
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Line, PortSettings, ServoInterface
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import CountScale
 
@@ -61,7 +60,7 @@ def claim(fd: int) -> None:
         fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
-class SerialLink:
+class SerialLink(Line):
     """A serial port; raises BusError when it fails.
 
     settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
@@ -73,30 +72,12 @@ class SerialLink:
         self.port, self.baudrate = settings.port, settings.baudrate
         self.reply_timeout, self.patience = settings.reply_timeout, settings.patience
         self.fault: Fault | None = None  # of the last request
-        self.strays = 0  # bytes since the last good answer that were no answer
         self.byte_time = BITS_PER_BYTE / settings.baudrate
-        self.bytes_sent = 0
-        self.bytes_received = 0
-        self.late_wakes = 0  # waits that ended late, through no fault of a servo
         self._prove, self._modem_lines = settings.prove, modem_lines
-        # Set by `interrupt`, cleared by the thread that uses the link: until then, that thread's frames are dropped and
-        # its waits for answers end.
-        self.interrupted = False
         self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
         self._wire = threading.Lock()  # held to send bytes or to switch the direction
         self._serial: serial.Serial | None = None
         self._fd = -1
-        self._wire_free = 0.0  # monotonic [s] at which our last byte has been transmitted
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self._serial is not None
-
-    @property
-    def wire_free(self) -> float:
-        """Monotonic time [s] at which everything sent so far has been transmitted."""
-        return self._wire_free
 
     def open(self) -> None:
         """Open the port for this process alone."""
@@ -109,7 +90,7 @@ class SerialLink:
             opened.open()
         except (OSError, ValueError) as error:  # SerialException is an OSError
             raise BusError(explain_open_error(self.port, error)) from error
-        self._serial = opened
+        self._serial, self.is_open = opened, True
         self._fd = opened.fileno()
         self._alarm, self._ring = os.pipe()
         os.set_blocking(self._ring, False)
@@ -129,12 +110,12 @@ class SerialLink:
             if not same:
                 self.close()
                 raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
-        self._wire_free = time.monotonic()
+        self.free_at = time.monotonic()
 
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
         with self._wire:  # else `interrupt` could write to a descriptor that has been given to another file
-            port, self._serial, self._fd = self._serial, None, -1
+            port, self._serial, self._fd, self.is_open = self._serial, None, -1, False
             pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
         if port is not None:
             port.close()
@@ -213,15 +194,15 @@ class SerialLink:
             return 0
 
     def _count(self, sent: int) -> None:
-        self.bytes_sent += sent
-        self._wire_free = max(time.monotonic(), self._wire_free) + sent * self.byte_time
+        self.busy_time += sent * self.byte_time
+        self.free_at = max(time.monotonic(), self.free_at) + sent * self.byte_time
 
     def drain(self) -> None:
         """Wait until all queued bytes have been sent."""
-        wait = self._wire_free - time.monotonic()
+        wait = self.free_at - time.monotonic()
         if wait > 0.0:
             time.sleep(wait)
-            self.late_wakes += time.monotonic() - self._wire_free > LATE
+            self.late_wakes += time.monotonic() - self.free_at > LATE
 
     def discard_output(self) -> None:
         """Drop all bytes that are queued and not sent yet."""
@@ -235,7 +216,7 @@ class SerialLink:
 
     def _drop_output(self) -> None:
         termios.tcflush(self._fd, termios.TCOFLUSH)
-        self._wire_free = min(self._wire_free, time.monotonic() + UART_FIFO * self.byte_time)
+        self.free_at = min(self.free_at, time.monotonic() + UART_FIFO * self.byte_time)
 
     def _discard_input(self) -> bytes:
         """Drop the received bytes and return them."""
@@ -246,7 +227,7 @@ class SerialLink:
                 dropped += stale
         except (OSError, ValueError) as error:
             raise self._lost(error) from error
-        self.bytes_received += len(dropped)
+        self.busy_time += len(dropped) * self.byte_time
         return dropped
 
     def _wait(self, wait: float, now: float, reads: bool = True) -> bytes:
@@ -266,7 +247,7 @@ class SerialLink:
             raise self._lost(error) from error
         if not chunk:
             raise self._lost("end of file")
-        self.bytes_received += len(chunk)
+        self.busy_time += len(chunk) * self.byte_time
         return chunk
 
 
@@ -279,64 +260,18 @@ class SerialServos(ServoInterface):
                 raise DeviceError(
                     f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
                 )
-        self._link, self.port, self.ids = link, link.port, tuple(ids)
+        self.line, self.port, self.ids = link, link.port, tuple(ids)
         self.reply_timeout, self.patience = link.reply_timeout, link.patience
         self.counts, self.resolution = counts, 1.0 / counts.per_radian
 
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Angles (n,) [rad] of the nearest counts; NaN stays NaN."""
-        return self.counts.quantise(angles)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self._link.is_open
-
     def open(self) -> None:
         """Open the port for this process alone."""
-        self._link.open()
+        self.line.open()
 
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
-        self._link.close()
-
-    def release(self) -> None:
-        """Close the port and release all other hardware."""
-        self._link.release()
-
-    @property
-    def output_end(self) -> float:
-        """Monotonic time [s] at which everything that was sent so far has left the port."""
-        return self._link.wire_free
-
-    @property
-    def busy_time(self) -> float:
-        """Time [s] of all bytes that were sent and received."""
-        return (self._link.bytes_sent + self._link.bytes_received) * self._link.byte_time
-
-    @property
-    def late_wakes(self) -> int:
-        """Number of waits that ended late, through no fault of a servo."""
-        return self._link.late_wakes
-
-    @property
-    def late_answers_pending(self) -> bool:
-        """Whether bytes other than an answer have arrived since the last good answer."""
-        return self._link.strays > 0
-
-    def drain(self) -> None:
-        """Wait until everything has left the port."""
-        self._link.drain()
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-        return self._link.interrupted
+        self.line.close()
 
     def resume(self) -> None:
         """Send again, after `stop_now`."""
-        self._link.interrupted = False
-
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the port."""
-        self._link.discard_output()
+        self.line.interrupted = False

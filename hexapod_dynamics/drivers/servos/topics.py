@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Line, PortSettings, Quantity, ServoInterface
 from hexapod_dynamics.drivers.servos.motions import Motions
 
 _RECENT = 60  # number of commands with which a report is compared
@@ -110,6 +110,14 @@ _RATE_OVER = 1.0  # [s] over which the rate is measured
 _LEAST_RATE = 20.0  # [1/s] rate of messages below which the walk is not controlled well
 
 
+class _AnyAngle:
+    """Counts of joints that take any set-point."""
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Return the angles (n,) [rad]."""
+        return np.array(angles, float)
+
+
 class TopicServos(ServoInterface):
     """n joints; `ids` are their numbers. publish(angles (n,) [rad], duration [s]): set by the node."""
 
@@ -119,7 +127,7 @@ class TopicServos(ServoInterface):
     def __init__(self, ids: Sequence[int], topic: str = "joint_states") -> None:
         n = len(ids)
         self.ids, self.port = tuple(ids), topic
-        self.reply_timeout, self.patience = _WAIT, _WAIT
+        self.reply_timeout, self.patience, self.line, self.counts = _WAIT, _WAIT, Line(), _AnyAngle()
         self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
         self._new = threading.Condition()
         self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)
@@ -131,7 +139,6 @@ class TopicServos(ServoInterface):
         self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
         self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
-        self._open = self._interrupted = False
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> TopicServos:
@@ -205,11 +212,6 @@ class TopicServos(ServoInterface):
 
     # The port --------------------------------------------------------------------------------------------------------
 
-    @property
-    def is_open(self) -> bool:
-        """Whether joint states have come."""
-        return self._open
-
     def open(self) -> None:
         """Succeed once joint states come; BusError before."""
         if time.monotonic() - self._received > _SILENT:
@@ -220,32 +222,11 @@ class TopicServos(ServoInterface):
         with self._motion:
             self._motions.forget()
             self._targets[:] = np.nan
-        self._open = True
+        self.line.is_open = True
 
     def close(self) -> None:
         """Receive and send nothing until `open` is called again."""
-        self._open = False
-
-    @property
-    def output_end(self) -> float:
-        """Return 0: messages are sent at once."""
-        return 0.0
-
-    @property
-    def busy_time(self) -> float:
-        """There is no line: 0."""
-        return 0.0
-
-    def drain(self) -> None:
-        """Do nothing: messages are sent at once."""
-
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Return the angles (n,) [rad]: any can be commanded."""
-        return np.array(angles, float)
-
-    def pose_time(self, servos: int) -> float:
-        """Return 0: messages are sent at once."""
-        return 0.0
+        self.line.is_open = False
 
     # Set-points ------------------------------------------------------------------------------------------------------
 
@@ -257,7 +238,7 @@ class TopicServos(ServoInterface):
         """Publish the set-points of all joints that have one; the others keep theirs."""
         now, longest = time.monotonic(), 0.0
         with self._motion:
-            if self._interrupted:
+            if self.line.interrupted:
                 return
             for index, wanted in enumerate(chosen):
                 if wanted:
@@ -281,21 +262,16 @@ class TopicServos(ServoInterface):
             self._targets[index] = place
         self._send(0.1)
 
-    def stop(self, index: int) -> None:
-        """Publish a set-point at the present position of the joint's motion."""
-        with self._motion:
-            self._hold([index])
-
-    def stop_all(self) -> None:
+    def stop(self, index: int | None = None) -> None:
         """Publish set-points at the present positions of the motions."""
         with self._motion:
-            self._hold(range(len(self.ids)))
+            self._hold(range(len(self.ids)) if index is None else (index,))
 
     def stop_now(self) -> bool:
         """Publish such set-points, from any thread, and nothing else until `resume`."""
         with self._motion:
-            already, self._interrupted = self._interrupted, True
-            if not self._open:
+            already, self.line.interrupted = self.line.interrupted, True
+            if not self.line.is_open:
                 return False
             if not already:
                 self._hold(range(len(self.ids)))
@@ -303,17 +279,9 @@ class TopicServos(ServoInterface):
             self._new.notify_all()
         return True
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether `stop_now` was called and `resume` was not."""
-        return self._interrupted
-
     def resume(self) -> None:
         """Publish again, after `stop_now`."""
-        self._interrupted = False
-
-    def discard_output(self) -> None:
-        """Do nothing: there is no queue."""
+        self.line.interrupted = False
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -337,11 +305,11 @@ class TopicServos(ServoInterface):
         with self._new:
             while self._stamp[index] <= self._given[index]:
                 left = end - time.monotonic()
-                if left <= 0.0 or self._interrupted:
+                if left <= 0.0 or self.line.interrupted:
                     break
                 self._new.wait(left)
             if time.monotonic() - self._received > _SILENT:
-                self._open = False
+                self.line.is_open = False
                 raise BusError(f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?")
             if self._stamp[index] <= self._given[index]:
                 self.fault = Fault.TIMEOUT
@@ -349,7 +317,3 @@ class TopicServos(ServoInterface):
             self._given[index] = self.read_time = float(self._stamp[index])
             self.answer_time, self.delay = time.monotonic(), 0.0
             return float(self._angle[index])
-
-    def identify(self, index: int) -> str | None:
-        """Whether the joint is measured."""
-        return "joint of another driver" if math.isfinite(self._angle[index]) else None

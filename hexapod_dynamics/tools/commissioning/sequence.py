@@ -97,9 +97,9 @@ def _open_board_imu(bench: Bench, check: str) -> list[Finding]:
     """Take the IMU of the board; its port is opened first, if the check `port` was not chosen."""
     if not isinstance(bench.bus, BoardServos):
         return [failed(check, "IMU", "source: board, and no board", "give servos the protocol `board` in the file")]
-    if not bench.bus.is_open:
+    if not bench.bus.line.is_open:
         findings = check_port(bench.bus)
-        if not bench.bus.is_open:
+        if not bench.bus.line.is_open:
             return findings
     bench.sensor = BoardSensor(bench.bus.board)
     return []
@@ -161,9 +161,9 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
             check = CHECKS[key]
             bench.owner.tell(f"\n{key}: {check.title}. Right is: {check.right}.")
             if key != "port" and check.needs_bus:
-                if not lost and not bench.bus.is_open:  # the check `port` was not chosen
+                if not lost and not bench.bus.line.is_open:  # the check `port` was not chosen
                     opened = check_port(bench.bus)
-                    lost = not bench.bus.is_open
+                    lost = not bench.bus.line.is_open
                     yield from (opened if lost else [])
                 if lost:
                     yield not_run(key, check.title, "needs the servo port", "see the check `port`")
@@ -172,7 +172,7 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
                 yield from check.run(bench)
             except BusError as error:
                 yield failed(key, bench.bus.port, str(error), "was the cable or the supply lost? Then begin again")
-            lost = lost or (check.needs_bus and not bench.bus.is_open)
+            lost = lost or (check.needs_bus and not bench.bus.line.is_open)
     finally:
         if bench.handle is not None:
             bench.handle.close()

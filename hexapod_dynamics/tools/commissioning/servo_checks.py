@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface, require
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
 
@@ -69,9 +69,9 @@ def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Sup
     supplies, silent = [], []
     for i, name in enumerate(servo_map.joint_names):
         try:
-            volts, limits = servos.require(i, "voltage"), servos.require(i, "voltage_limits")
-            celsius, limit = servos.require(i, "temperature"), servos.require(i, "temperature_limit")
-            supplies.append(Supply(name, volts, limits, celsius, limit, servos.require(i, "deviation")))
+            volts, limits = require(servos, i, "voltage"), require(servos, i, "voltage_limits")
+            celsius, limit = require(servos, i, "temperature"), require(servos, i, "temperature_limit")
+            supplies.append(Supply(name, volts, limits, celsius, limit, require(servos, i, "deviation")))
         except NoReply:
             silent.append(name)
     return supplies, silent

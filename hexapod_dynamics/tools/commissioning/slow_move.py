@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface, require
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 
@@ -49,16 +49,16 @@ class SlowMove:
 
     def angle(self, index: int) -> float:
         """Measured joint angle [rad]."""
-        return self.map.angle(index, self.servos.require(index, "position"))
+        return self.map.angle(index, require(self.servos, index, "position"))
 
     def holds(self, index: int) -> bool:
         """Whether the servo exerts torque."""
-        return bool(self.servos.require(index, "loaded"))
+        return bool(require(self.servos, index, "loaded"))
 
     def send(self, index: int, angle: float, duration: float) -> None:
         """Command a joint angle [rad], reached in `duration` [s]."""
         self.servos.write(index, self.map.servo_angle(index, angle), duration)
-        self.servos.drain()
+        self.servos.line.drain()
 
     def to(self, index: int, goal: float) -> float:
         """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
@@ -86,7 +86,7 @@ class SlowMove:
     def stop(self, index: int) -> None:
         """Stop a joint where it is; the servo holds."""
         self.servos.stop(index)
-        self.servos.drain()
+        self.servos.line.drain()
 
     @contextmanager
     def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
@@ -113,7 +113,7 @@ class SlowMove:
         """Switch torque off and read the state back, up to five times; raises NoReply if it is not confirmed."""
         for _ in range(5):
             self.servos.switch_torque((index,), False)
-            self.servos.drain()
+            self.servos.line.drain()
             if not self.holds(index):
                 return
         raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
@@ -124,6 +124,6 @@ class SlowMove:
             self.servos.stop(index)
             if not held:
                 self.servos.switch_torque((index,), False, copies=3)
-            self.servos.drain()
+            self.servos.line.drain()
         except BusError as error:
             _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)

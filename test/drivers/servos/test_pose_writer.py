@@ -26,14 +26,14 @@ class Wire:
 
     def __init__(self):
         self.port, self.reply_timeout, self.patience = "wire", 0.006, 0.05
-        self.now, self.wire_free, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
+        self.now, self.free_at, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
         self.frames = []
 
     def monotonic(self):
         return self.now
 
     def send(self, data):
-        self.wire_free = self.now + len(data) * self.byte_time
+        self.free_at = self.now + len(data) * self.byte_time
         self.frames += [(self.now, frame) for frame in lx.FrameParser().feed(data)]
 
 

@@ -11,7 +11,7 @@ import pytest
 import hexapod_dynamics
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
-from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import Fault, Line, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.protocols import PROTOCOLS, make_servos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
@@ -36,44 +36,26 @@ class MemoryServos(ServoInterface):
     """Servos that take any angle within 2.5 rad in steps of 1 mrad, each answer after 1 ms; dead: who is mute."""
 
     reply_timeout, patience, resolution, readable = 0.002, 0.005, 1e-3, (-2.6, 2.6)
-    interrupted = is_open = False
+    pose_times = 0.0, 1e-4
 
-    def __init__(self, ids):
-        self.ids, self.port = tuple(ids), "memory"
+    def __init__(self, settings, ids):
+        self.ids, self.port, self.line, self.counts = tuple(ids), "memory", Line(), self
         self.angle, self.torque, self.dead = np.full(len(self.ids), 0.2), np.ones(len(self.ids), bool), set()
         self.written, self.stops = [], 0
-        self._lock, self._busy = threading.Lock(), 0.0
-
-    @classmethod
-    def from_settings(cls, settings, ids):
-        return cls(ids)
+        self._lock = threading.Lock()
 
     def open(self):
-        self.is_open = True
+        self.line.is_open = True
 
     def close(self):
-        self.is_open = False
-
-    @property
-    def output_end(self):
-        return time.monotonic()
-
-    @property
-    def busy_time(self):
-        return self._busy
-
-    def drain(self):
-        pass
+        self.line.is_open = False
 
     def quantise(self, angles):
         return np.clip(np.round(angles / self.resolution) * self.resolution, -2.5, 2.5)
 
-    def pose_time(self, servos):
-        return 1e-4 * servos
-
     def write_pose(self, angles, durations, chosen):
         with self._lock:
-            if not self.interrupted:
+            if not self.line.interrupted:
                 self.written.append(list(angles))
                 for index, wanted in enumerate(chosen):
                     if wanted and self.torque[index]:
@@ -83,30 +65,24 @@ class MemoryServos(ServoInterface):
         self.angle[index] = angle
 
     def switch_torque(self, indices, on, copies=1):
-        if not self.interrupted:
+        if not self.line.interrupted:
             self.torque[list(indices)] = on
 
-    def stop(self, index):
-        self.stops += 1
-
-    def stop_all(self):
+    def stop(self, index=None):
         self.stops += 1
 
     def stop_now(self):
         with self._lock:
-            self.interrupted = True
+            self.line.interrupted = True
             self.stops += 1
         return True
 
     def resume(self):
-        self.interrupted = False
-
-    def discard_output(self):
-        pass
+        self.line.interrupted = False
 
     def read(self, index, quantity, idle=None, timeout=None):
         time.sleep(0.001)
-        self._busy += 0.001
+        self.line.busy_time += 0.001
         if index in self.dead:
             self.fault = Fault.TIMEOUT
             return None
@@ -114,9 +90,6 @@ class MemoryServos(ServoInterface):
         self.answer_time = self.read_time
         values = {"voltage": 11.5, "temperature": 30.0, "loaded": bool(self.torque[index])}
         return values.get(quantity, float(self.angle[index]))
-
-    def identify(self, index):
-        return None if index in self.dead else "memory"
 
 
 def wait_until(condition, what, timeout=10.0):
@@ -181,7 +154,7 @@ def test_a_servo_that_answers_no_more_is_lost_and_found_again(control, servos):
 def test_stop_torque_off_and_on_again(control, servos):
     wait_until(lambda: state_of(control).settled, "each joint is read")
     assert control.emergency_stop(True)[0] and servos.stops
-    wait_until(lambda: state_of(control).frozen and not servos.interrupted, "the bus thread has taken the stop")
+    wait_until(lambda: state_of(control).frozen and not servos.line.interrupted, "the bus thread has taken the stop")
     writes = len(servos.written)
     control.follow(np.arange(4), np.zeros(4), time.monotonic())
     time.sleep(0.1)

@@ -63,8 +63,6 @@ class ServoBus(SerialLink):
     def __init__(self, settings: PortSettings, direction: GpioDirection | None = None) -> None:
         super().__init__(settings)
         self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
-        # Longest time [s] from an abandoned request to its answer, since the user of the bus set it to zero.
-        self.lateness = 0.0
         self._owed: deque[tuple[bytes, float]] = deque(
             maxlen=_OWED
         )  # abandoned requests: first bytes of the answer, time at which the request had been sent
@@ -145,8 +143,8 @@ class ServoBus(SerialLink):
 
     def _await(self, servo_id: int, command: int, idle: Any, timeout: float) -> bytes | None:
         size = lx.reply_size(command)
-        deadline = self._wire_free + timeout + size * self.byte_time
-        latest = deadline if idle is None else max(deadline, self._wire_free + self.patience)
+        deadline = self.free_at + timeout + size * self.byte_time
+        latest = deadline if idle is None else max(deadline, self.free_at + self.patience)
         received, earliest, over = b"", 0.0, False
         while True:
             now = time.monotonic()
@@ -180,9 +178,9 @@ class ServoBus(SerialLink):
                 return None
             if self._owed and (late := self._find_late(received)):
                 # The awaited answer will be as late.
-                deadline = max(deadline, self._wire_free + min(_LATENESS * late, self.patience) + size * self.byte_time)
+                deadline = max(deadline, self.free_at + min(_LATENESS * late, self.patience) + size * self.byte_time)
                 latest, over = max(latest, deadline), False
-        self._owed.append((lx.reply_begin(servo_id, command), self._wire_free))
+        self._owed.append((lx.reply_begin(servo_id, command), self.free_at))
         # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
         parser = lx.FrameParser()
         parser.feed(received)

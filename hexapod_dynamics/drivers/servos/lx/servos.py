@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
@@ -38,6 +38,7 @@ class LxServos(SerialServos):
         self._use(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
         self.bus = bus
         self._frames = frames or PoseFrames(self.ids)
+        self.pose_times = lx.MOVE_SIZE * bus.byte_time, lx.MOVE_SIZE * bus.byte_time
         # Time [s] of each answer on the wire.
         self._reply_times = {
             quantity: lx.reply_size(command) * bus.byte_time for quantity, command in _COMMANDS.items()
@@ -47,15 +48,6 @@ class LxServos(SerialServos):
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
         """Create the interface with its port closed."""
         return cls(ServoBus(settings), ids)
-
-    def take_lateness(self) -> float:
-        """Longest time [s] from an abandoned request to its answer, since the last call."""
-        lateness, self.bus.lateness = self.bus.lateness, 0.0
-        return lateness
-
-    def pose_time(self, servos: int) -> float:
-        """Time [s] of this number of latched moves and of their start."""
-        return (1 + servos) * lx.MOVE_SIZE * self.bus.byte_time
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue a latched move for each chosen servo and one start."""
@@ -70,13 +62,9 @@ class LxServos(SerialServos):
         """Queue torque on or off, for all these servos `copies` times."""
         self.bus.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
 
-    def stop(self, index: int) -> None:
-        """Queue three stops of one servo."""
-        self.bus.send(lx.move_stop(self.ids[index]) * _STOP_COPIES)
-
-    def stop_all(self) -> None:
-        """Queue six stops of all servos."""
-        self.bus.send(_STOPS)
+    def stop(self, index: int | None = None) -> None:
+        """Queue three stops of one servo, or six of all."""
+        self.bus.send(_STOPS if index is None else lx.move_stop(self.ids[index]) * _STOP_COPIES)
 
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
@@ -93,12 +81,6 @@ class LxServos(SerialServos):
             return None
         self.answer_time = bus.reply_time
         self.read_time = bus.reply_time - self._reply_times[quantity]
-        self.delay = bus.reply_time - bus.wire_free - self._reply_times[quantity]
+        self.delay = bus.reply_time - bus.free_at - self._reply_times[quantity]
         value = lx.decode(command, payload)
         return value.angle if quantity == "target" else value
-
-    def identify(self, index: int) -> str | None:
-        """Ask a servo for its id; the protocol knows no kinds."""
-        payload = self.bus.exchange(self.ids[index], Command.ID_READ)
-        self.fault: Fault | None = self.bus.fault
-        return None if payload is None else "LX/HTD bus servo"

@@ -36,7 +36,7 @@ def driver(board):
     driver = BoardServos(BoardPort(PortSettings(str(board.link), board.baudrate, reply_timeout=TIMEOUT)), IDS)
     driver.open()
     yield driver
-    driver.release()
+    driver.line.release()
 
 
 class OtherDevice(SerialDevice):
@@ -127,7 +127,7 @@ def test_a_set_point_is_known_only_if_it_was_sent_from_here(driver):
     assert not driver.knows(0, "target")
     driver.write(0, 0.3, 0.1)
     assert driver.knows(0, "target") and driver.read(0, "target") == pytest.approx(0.3)
-    driver.stop_all()
+    driver.stop()
     assert not driver.knows(0, "target")
 
 

@@ -271,7 +271,7 @@ def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
     listening = [t for t, pins in gpio.log[1:] if pins == {27: 0, 17: 1}]
     assert len(listening) == 1 and gpio.pins == {27: 1, 17: 0}
     assert all(pins != {27: 1, 17: 1} for _t, pins in gpio.log[1:]), "never both: the sender would be heard"
-    assert listening[0] >= bus.wire_free
+    assert listening[0] >= bus.free_at
     bus.release()
     assert gpio.log[-1] == ("cleanup", (27, 17))
 
@@ -710,10 +710,11 @@ def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain
 def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
     """While nothing answers the host asks less often: a request at each timeout would pile up before the line."""
     settled(brisk_chain)
-    sent = brisk_chain.servos.bus.bytes_sent
+    sent = brisk_chain.servos.bus.busy_time
     with rig._lock:  # the device neither hears nor answers
         time.sleep(1.0)
-        requests = (brisk_chain.servos.bus.bytes_sent - sent) / len(lx.read_request(1, Command.POS_READ))
+        busy = brisk_chain.servos.bus.busy_time - sent
+        requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.bus.byte_time)
     held = time.monotonic()
     wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read")
     assert requests < 80  # 18 at the pace of the timeouts, the others with pauses

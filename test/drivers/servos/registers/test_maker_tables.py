@@ -36,7 +36,7 @@ class Rig:
         self.driver = make_servos(settings, IDS, "feetech" if model == "sts3215" else "dynamixel")
 
     def close(self):
-        self.driver.release()
+        self.driver.line.release()
         self.device.stop()
 
 

@@ -24,7 +24,7 @@ def rig(request, tmp_path):
     driver = make_servos(settings, IDS, KINDS[request.param])
     driver.open()
     yield servos, device, driver
-    driver.release()
+    driver.line.release()
     device.stop()
 
 
@@ -75,7 +75,7 @@ def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     driver.write_pose([1.1] * 4, [1.0] * 4, [True] * 4)
     time.sleep(0.4)
     assert 0.3 < servos.setpoints(time.monotonic())[0] < 0.8
-    assert driver.stop_now() and driver.interrupted
+    assert driver.stop_now() and driver.line.interrupted
     driver.resume()
     time.sleep(0.1)
     held = servos.setpoints(time.monotonic())
@@ -108,7 +108,7 @@ def test_a_hot_servo_is_named_with_its_error(rig):
 
 def test_another_baud_rate_is_silence_and_moves_nothing(rig):
     servos, device, driver = rig
-    driver.release()
+    driver.line.release()
     other = make_servos(
         PortSettings(str(device.link), 57600, reply_timeout=0.01, model=driver.model.name),
         IDS,
@@ -117,4 +117,4 @@ def test_another_baud_rate_is_silence_and_moves_nothing(rig):
     other.open()
     assert other.read(0, "position") is None and other.fault in (Fault.TIMEOUT, Fault.GARBAGE)
     assert servos.setpoints(time.monotonic()) == pytest.approx(np.full(4, 0.1), abs=0.003)
-    other.release()
+    other.line.release()
