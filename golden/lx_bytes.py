@@ -228,7 +228,7 @@ def chain_record() -> dict:
         writes = [frame for frame in frames if int(frame[8:10], 16) not in READS]
         reads = sorted({frame for frame in frames if frame[8:10] == "1c"})  # others depend on the time
         first = [frame for frame in frames if frame[8:10] == "1c"]
-        record[name] = {"writes": writes, "reads": [] if name == "stop" else reads}
+        record[name] = {"writes": writes, "reads": reads if name == "start" else []}
         if name == "start":
             record[name]["first positions"] = list(dict.fromkeys(first))[:n]
 
@@ -250,7 +250,7 @@ def chain_record() -> dict:
     note("pose after freeze")
     gone = np.zeros(n, bool)
     gone[3:6] = True
-    chain.set_gone(gone)
+    (chain.set_missing if hasattr(chain, "set_missing") else chain.set_gone)(gone)
     note("gone")
     chain.set_targets(np.full(n, 0.2), 0.02, chain.snapshot().epoch)
     note("pose without a leg")
@@ -258,7 +258,7 @@ def chain_record() -> dict:
     note("torque off", 1.0)
     chain.set_torque(True)
     note("torque on", 1.0)
-    chain.set_gone(np.zeros(n, bool))
+    (chain.set_missing if hasattr(chain, "set_missing") else chain.set_gone)(np.zeros(n, bool))
     note("back", 0.8)
     chain.stop()
     note("stop")
@@ -278,6 +278,8 @@ def main() -> None:
     golden, bad = json.loads(path.read_text()), 0
     for part, situations in golden.items():
         for name, wanted in situations.items():
+            if part == "chain" and name != "start":
+                wanted = {**wanted, "reads": []}  # which servo is read next depends on the time
             if record[part].get(name) != wanted:
                 bad += 1
                 print(f"{part}, {name}: differs\n  was {wanted}\n  is  {record[part].get(name)}")

@@ -202,7 +202,7 @@ class ServosNode(GuardedNode):
                 "~/torque with true switches it on"
             )
         self._gone = gone
-        self.chain.set_gone(gone)
+        self.chain.set_missing(gone)
         if self.foreign is not None:
             self.foreign.set_missing(gone)
 

@@ -78,7 +78,7 @@ class StopServices:
         return await self._stored(response)
 
     async def _on_release(self, _request, response):
-        refusal = self._control.let_go()
+        refusal = self._control.disable_torque()
         done = "torque off; /diagnostics names each servo that has not confirmed it"
         response.success, response.message = not refusal, refusal or done
         return await self._stored(response)

@@ -41,7 +41,7 @@ class ChainSettings:
     silent_probe_pace: float = 0.15
     newly_silent: float = 1.0  # after its last answer, for which a silent servo is asked ...
     newly_silent_pace: float = 0.07  # ... this long after the last request to any silent servo
-    doubtful_at_once: int = 4  # requests to joints in doubt between two poses, if several are in doubt
+    rereads_at_once: int = 4  # requests to joints in doubt between two poses, if several are in doubt
     confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
     lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3  # a joint that was read twice counts twice
@@ -50,8 +50,8 @@ class ChainSettings:
     load_check_lag: float = 0.15
     load_check_interval: float = 0.1  # ... one servo in each such interval
     suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
-    doubt_interval: float = 0.02  # [s] within which a joint in doubt is read after the joint whose turn it is
-    gone_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
+    reread_interval: float = 0.02  # [s] within which a joint in doubt is read after the joint whose turn it is
+    missing_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
     reopen_interval: float = 0.5
 
 
@@ -66,7 +66,7 @@ class ChainState:
     temperature: np.ndarray
     loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
     silent: np.ndarray  # bool: does not answer
-    gone: np.ndarray  # bool: not on the robot, not read
+    missing: np.ndarray  # bool: not on the robot, not read
     lagging: np.ndarray  # bool: joint does not reach its target: no torque, blocked or overloaded
     # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
     start_angle: np.ndarray
@@ -74,9 +74,9 @@ class ChainState:
     errors: np.ndarray  # (n, len(FAULTS)) int
     unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
     moving: np.ndarray  # bool: found to move although the pose is frozen
-    hanging: np.ndarray  # bool: declared missing, but its servo answers
+    missing_but_answering: np.ndarray  # bool: declared missing, but its servo answers
     # bool: torque was switched off while the joint was declared missing, and has not been switched on since
-    left_off: np.ndarray
+    torque_left_off: np.ndarray
     back: np.ndarray  # int: consecutive answers of a servo that is declared missing
     numbers: np.ndarray  # its rows are the arrays of floats above, so that one copy copies them all
     flags: np.ndarray  # bool: its rows are the arrays of bools above
@@ -92,7 +92,7 @@ class ChainState:
     reports: tuple[str, ...] = ()  # what each servo reports about itself, in words; empty: nothing
     supply: float = math.nan  # [V] median of the last voltages of any servo
     bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
-    heard: float = 0.0  # monotonic [s] time of the last good answer of any servo
+    last_received: float = 0.0  # monotonic [s] time of the last good answer of any servo
     writes: int = 0
     reads: int = 0
     late_answers: int = 0  # number of `reads` that were answered later than the bus's `reply_timeout`
@@ -111,15 +111,15 @@ class ChainState:
             temperature=numbers[4],
             loaded=numbers[5],
             silent=flags[0],
-            gone=flags[1],
+            missing=flags[1],
             lagging=flags[2],
             start_angle=numbers[6],
             generation=np.zeros(n, np.int64),
             errors=np.zeros((n, len(FAULTS)), np.int64),
             unconfirmed=flags[3],
             moving=flags[4],
-            hanging=flags[5],
-            left_off=flags[6],
+            missing_but_answering=flags[5],
+            torque_left_off=flags[6],
             back=np.zeros(n, np.int64),
             numbers=numbers,
             flags=flags,
@@ -130,17 +130,17 @@ class ChainState:
     @property
     def known(self) -> np.ndarray:
         """Joints that are measured and present (n,) bool."""
-        return ~(np.isnan(self.angle) | self.silent | self.gone)
+        return ~(np.isnan(self.angle) | self.silent | self.missing)
 
     @property
     def unconfirmed_there(self) -> np.ndarray:
         """Joints (n,) bool that have not confirmed the last torque command, except joints that are really missing."""
-        return self.unconfirmed & (~self.gone | self.hanging)
+        return self.unconfirmed & (~self.missing | self.missing_but_answering)
 
     @property
     def settled(self) -> bool:
         """Whether each joint is either measured, silent or missing."""
-        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.gone)
+        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.missing)
 
     def copy_from(self, other: ChainState) -> None:
         """Copy everything without making new arrays."""
@@ -164,8 +164,8 @@ class ReadSchedule:
     def __init__(self, n: int, settings: ChainSettings) -> None:
         self.settings = settings
         self._asked = np.full(n, -np.inf)  # time of the last request of each position
-        self._doubtful = np.zeros(n, bool)  # joints that are read again before their turn
-        self._doubt_turn = False  # the last request was not to a joint in doubt
+        self._reread = np.zeros(n, bool)  # joints that are read again before their turn
+        self._reread_turn = False  # the last request was not to a joint in doubt
         self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
@@ -173,12 +173,12 @@ class ReadSchedule:
     def forget(self, joints: Any = slice(None)) -> None:
         """Treat these joints (mask, default all) as never read."""
         self._asked[joints] = -np.inf
-        self._doubtful[joints] = False
+        self._reread[joints] = False
 
     @property
-    def in_doubt(self) -> int:
+    def rereads(self) -> int:
         """Number of joints that are read again before their turn."""
-        return self._doubtful.tolist().count(True)
+        return self._reread.tolist().count(True)
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
         """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
@@ -188,9 +188,9 @@ class ReadSchedule:
         silent = state.silent
         # Lists: numpy's any() and isnan() take five times as long for 18.
         if not (
-            True in self._doubtful.tolist()
+            True in self._reread.tolist()
             or True in silent.tolist()
-            or True in state.gone.tolist()
+            or True in state.missing.tolist()
             or math.isnan(sum(state.angle.tolist()))
         ):
             index = int(self._asked.argmin())  # all alike: round robin
@@ -200,14 +200,14 @@ class ReadSchedule:
         pace = np.where(new, settings.newly_silent_pace, settings.silent_probe_pace)
         probes = np.where(new, settings.newly_silent_pace, settings.silent_probe_interval)
         interval = np.where(silent, probes, 1.0 / settings.position_rate)
-        due = np.where(self._doubtful & ~silent, self._asked + settings.doubt_interval, self._asked + interval)
-        due[np.isnan(state.angle) & ~silent & ~self._doubtful] = -np.inf  # an unknown pose is always due
+        due = np.where(self._reread & ~silent, self._asked + settings.reread_interval, self._asked + interval)
+        due[np.isnan(state.angle) & ~silent & ~self._reread] = -np.inf  # an unknown pose is always due
         due[silent] = np.maximum(due[silent], self._probed + pace[silent])
-        due[state.gone] = np.inf
+        due[state.missing] = np.inf
         ready = due <= now
         if ready.any():
-            preferred = ready & ~silent & (self._doubtful if self._doubt_turn else ~self._doubtful)
-            if (ready & silent).any() and not (ready & ~silent & self._doubtful & self._doubt_turn).any():
+            preferred = ready & ~silent & (self._reread if self._reread_turn else ~self._reread)
+            if (ready & silent).any() and not (ready & ~silent & self._reread & self._reread_turn).any():
                 preferred = ready & silent  # sometimes a silent servo is read first, see silent_probe_pace
             ready = preferred if preferred.any() else ready
             # The joint requested longest ago among those that are due.
@@ -219,14 +219,14 @@ class ReadSchedule:
 
     def asked(self, index: int, now: float, silent: bool = False) -> None:
         """Register a request of a joint's position."""
-        self._doubt_turn = not self._doubtful[index]
-        self._asked[index], self._doubtful[index] = now, False
+        self._reread_turn = not self._reread[index]
+        self._asked[index], self._reread[index] = now, False
         if silent:
             self._probed = now
 
     def ask_soon(self, index: int) -> None:
         """Mark a joint as in doubt: it is read again before its turn."""
-        self._doubtful[index] = True
+        self._reread[index] = True
 
     def probe_soon(self, silent: np.ndarray) -> None:
         """Read silent joints (mask) one after the other, because one of them has answered again."""
@@ -254,7 +254,7 @@ class ReadSchedule:
         n = len(self._asked)
         for step in range(1, n + 1):
             index = (self._slow_index[kind] + step) % n
-            if not (state.gone[index] or state.silent[index]):
+            if not (state.missing[index] or state.silent[index]):
                 self._slow_index[kind] = index
                 return index
         return -1
@@ -333,11 +333,11 @@ class PoseWriter:
         """Return which servos get a new target. It is a loop over numbers, because numpy takes three times as long
         for 18.
         """
-        settings, gone = self._settings, state.gone.tolist()
+        settings, missing = self._settings, state.missing.tolist()
         angles, stamps = state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
-            if not (silent[j] or gone[j] or math.isnan(angle)):
+            if not (silent[j] or missing[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
         # When there is too little time for reads, small changes may wait a cycle or two: each takes 0.9 ms on the wire,
         # half of a read.
@@ -353,7 +353,7 @@ class PoseWriter:
                 least = _ANY
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
             due = not abs(target - sent[j]) <= least or age > settings.refresh_interval
-            chosen.append(due and not gone[j] and target == target)
+            chosen.append(due and not missing[j] and target == target)
         return chosen
 
     def _places(self, sent: list, t: float) -> list[float]:
@@ -371,14 +371,16 @@ _STOP_AGAIN = 0.02  # [s] after which a stop is sent again: on a bad line all co
 
 
 @dataclass
-class _Wishes:
+class PendingCommands:
+    """What other threads have asked for and the bus thread has not executed yet; guarded by `condition`."""
+
     targets: np.ndarray | None = None  # [rad] from the servos' centres
     duration: float = 0.0
     speed: np.ndarray | None = None  # [rad/s]
     epoch: int = -1
     torque: bool | None = None
     frozen: bool = False
-    gone: np.ndarray | None = None
+    missing: np.ndarray | None = None
     stops_sent: bool = False  # `freeze` has sent the stops itself
     stop: bool = False
     condition: threading.Condition = field(default_factory=threading.Condition)
@@ -397,7 +399,7 @@ class ServoChain:
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
         self._state = ChainState.empty(n)
         self._lock = threading.Lock()  # guards _state
-        self._wishes = _Wishes()
+        self._pending_commands = PendingCommands()
         self._writer = PoseWriter(servos, self.settings)
         schedule = ReadSchedule(n, self.settings)
         self._reader = JointReader(
@@ -418,7 +420,7 @@ class ServoChain:
         """Start with torque off or frozen, as requested before a restart of the process; call it before `start`."""
         with self._lock:
             self._state.torque, self._state.frozen = torque, frozen
-        self._wishes.frozen = frozen
+        self._pending_commands.frozen = frozen
 
     def start(self) -> None:
         """Start the bus thread; it opens the port and keeps trying."""
@@ -429,9 +431,9 @@ class ServoChain:
 
         A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
         """
-        with self._wishes.condition:
-            self._wishes.stop = True
-            self._wishes.condition.notify()
+        with self._pending_commands.condition:
+            self._pending_commands.stop = True
+            self._pending_commands.condition.notify()
         if self._thread.ident is None:  # never started
             self.servos.line.release()
             return
@@ -452,10 +454,10 @@ class ServoChain:
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
         targets = self.servos.counts.quantise(self.map.servo_angles(finite))
-        wishes = self._wishes
-        with wishes.condition:
-            wishes.targets, wishes.duration, wishes.epoch, wishes.speed = targets, duration, epoch, speed
-            wishes.condition.notify()
+        pending = self._pending_commands
+        with pending.condition:
+            pending.targets, pending.duration, pending.epoch, pending.speed = targets, duration, epoch, speed
+            pending.condition.notify()
 
     def freeze(self, timeout: float = 0.02) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
@@ -465,17 +467,17 @@ class ServoChain:
         closed, the bus thread sends the stops as soon as it is open.
         """
         self._stopped.clear()
-        with self._wishes.condition:
-            self._wishes.frozen, self._wishes.targets = True, None
-            sent = self._wishes.stops_sent = self.servos.stop_now()
-            self._wishes.condition.notify()
+        with self._pending_commands.condition:
+            self._pending_commands.frozen, self._pending_commands.targets = True, None
+            sent = self._pending_commands.stops_sent = self.servos.stop_now()
+            self._pending_commands.condition.notify()
         return sent or self._stopped.wait(timeout)
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        with self._wishes.condition:
-            self._wishes.frozen, self._wishes.targets = False, None
-            self._wishes.condition.notify()
+        with self._pending_commands.condition:
+            self._pending_commands.frozen, self._pending_commands.targets = False, None
+            self._pending_commands.condition.notify()
 
     def wait_confirmed(self, timeout: float) -> bool:
         """Wait until every servo that answers, even if it is declared missing, has confirmed the last torque
@@ -497,16 +499,16 @@ class ServoChain:
 
         The request is dropped if the port is lost before it is executed.
         """
-        with self._wishes.condition:
+        with self._pending_commands.condition:
             self._torque_asked = time.monotonic()
-            self._wishes.torque, self._wishes.targets = on, None
-            self._wishes.condition.notify()
+            self._pending_commands.torque, self._pending_commands.targets = on, None
+            self._pending_commands.condition.notify()
 
-    def set_gone(self, gone: np.ndarray) -> None:
+    def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
-        with self._wishes.condition:
-            self._wishes.gone = np.array(gone, bool)
-            self._wishes.condition.notify()
+        with self._pending_commands.condition:
+            self._pending_commands.missing = np.array(missing, bool)
+            self._pending_commands.condition.notify()
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
@@ -521,8 +523,8 @@ class ServoChain:
         that clock is set back meanwhile, no servo would be read until the next command.
         """
         if time.monotonic() > self._waits_until + _OVERDUE:
-            with self._wishes.condition:
-                self._wishes.condition.notify()
+            with self._pending_commands.condition:
+                self._pending_commands.condition.notify()
 
     # The bus thread --------------------------------------------------------------------------------------------------
 
@@ -550,20 +552,20 @@ class ServoChain:
 
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
-        with self._wishes.condition:
-            self._wishes.torque = None  # so that it is not executed later, when the cable is connected again
+        with self._pending_commands.condition:
+            self._pending_commands.torque = None  # so that it is not executed later, when the cable is connected again
         with self._lock:
             state = self._state
             state.connected, state.last_port_error = False, str(error)
             state.port_errors += 1
 
     def _reopen(self) -> bool:
-        wishes = self._wishes
-        with wishes.condition:
+        pending = self._pending_commands
+        with pending.condition:
             self._waits_until = self._next_reopen
-            wishes.condition.wait_for(lambda: wishes.stop, max(0.0, self._next_reopen - time.monotonic()))
+            pending.condition.wait_for(lambda: pending.stop, max(0.0, self._next_reopen - time.monotonic()))
             self._waits_until = math.inf
-            if wishes.stop:
+            if pending.stop:
                 return False
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.forget()
@@ -571,7 +573,7 @@ class ServoChain:
         self._load_since, self._load_before = time.monotonic(), self.servos.line.busy_time
         with self._lock:
             state = self._state
-            state.connected, state.epoch, state.heard = True, state.epoch + 1, time.monotonic()
+            state.connected, state.epoch, state.last_received = True, state.epoch + 1, time.monotonic()
             state.opened, state.unanswered = state.opened + 1, 0
             state.angle[:] = state.stamp[:] = np.nan
             state.reports = ()
@@ -580,33 +582,39 @@ class ServoChain:
             # torque on.
             state.unconfirmed[:] = not state.torque
             state.loaded[:] = np.nan
-        if wishes.frozen:
+        if pending.frozen:
             self._send_stops()
         return True
 
     def _serve(self) -> bool:
-        wishes, state = self._wishes, self._state
+        pending, state = self._pending_commands, self._state
         now = time.monotonic()
         index, due = self._reader.schedule.position(state, now)
         due = max(due, self._reader.quiet_until)
-        with wishes.condition:
-            if due > now and not (self._urgent() or wishes.targets is not None or wishes.gone is not None):
+        with pending.condition:
+            if due > now and not (self._urgent() or pending.targets is not None or pending.missing is not None):
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
-                wishes.condition.wait(self._waits_until - now)
+                pending.condition.wait(self._waits_until - now)
                 self._waits_until = math.inf
-            stop, torque, gone, wishes.torque, wishes.gone = wishes.stop, wishes.torque, wishes.gone, None, None
-            targets, duration, speed, wishes.targets = wishes.targets, wishes.duration, wishes.speed, None
-            before, frozen, interrupted = state.frozen, wishes.frozen, self.servos.line.interrupted
-            stops_sent, wishes.stops_sent = wishes.stops_sent, False
-            if wishes.epoch != state.epoch:
+            stop, torque, missing, pending.torque, pending.missing = (
+                pending.stop,
+                pending.torque,
+                pending.missing,
+                None,
+                None,
+            )
+            targets, duration, speed, pending.targets = pending.targets, pending.duration, pending.speed, None
+            before, frozen, interrupted = state.frozen, pending.frozen, self.servos.line.interrupted
+            stops_sent, pending.stops_sent = pending.stops_sent, False
+            if pending.epoch != state.epoch:
                 targets = None
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
             self._stop_again = math.inf
             self._send_stops()
-        if gone is not None:
-            self._apply_gone(gone)
+        if missing is not None:
+            self._apply_missing(missing)
         if torque is not None:
             self._apply_torque(torque)
         if stop:
@@ -618,7 +626,7 @@ class ServoChain:
                     state.writes += 1
                     state.write_time = self.servos.line.free_at
         self._measure_load(time.monotonic())
-        changed = due > now or gone is not None or torque is not None or frozen != before or interrupted
+        changed = due > now or missing is not None or torque is not None or frozen != before or interrupted
         self._read(-1 if changed else index)
         state.late_wakes = self.servos.line.late_wakes
         return True
@@ -629,7 +637,7 @@ class ServoChain:
         index: of the joint whose turn it is; -1: not determined yet.
         """
         state, schedule = self._state, self._reader.schedule
-        at_once = self.settings.doubtful_at_once if schedule.in_doubt > 1 else 1
+        at_once = self.settings.rereads_at_once if schedule.rereads > 1 else 1
         for _ in range(at_once):
             if index < 0:
                 now = time.monotonic()
@@ -647,7 +655,7 @@ class ServoChain:
         if not self._held():
             self._reader.read_slow(time.monotonic())
         if not self._held():
-            self._reader.probe_gone(time.monotonic())
+            self._reader.probe_missing(time.monotonic())
 
     def _held(self) -> bool:
         """Whether reads have to pause now."""
@@ -656,11 +664,11 @@ class ServoChain:
 
     def _urgent(self) -> bool:
         """Whether a request is pending that precedes reading and moving."""
-        wishes = self._wishes
+        pending = self._pending_commands
         return (
-            wishes.stop
-            or wishes.torque is not None
-            or wishes.frozen != self._state.frozen
+            pending.stop
+            or pending.torque is not None
+            or pending.frozen != self._state.frozen
             or self.servos.line.interrupted
         )
 
@@ -685,42 +693,44 @@ class ServoChain:
             if not frozen:
                 state.moving[:] = False
                 state.angle[:] = np.nan  # no joint moves before every joint has been measured again
-        self._reader.meet_again(trust_targets=False)
+        self._reader.synchronise_setpoints(trust_targets=False)
         if frozen:
             self._stopped.set()
 
-    def _apply_gone(self, gone: np.ndarray) -> None:
-        back = self._state.gone & ~gone
+    def _apply_missing(self, missing: np.ndarray) -> None:
+        back = self._state.missing & ~missing
         with self._lock:
-            self._state.gone[:] = gone
-            self._state.hanging[~gone] = False
+            self._state.missing[:] = missing
+            self._state.missing_but_answering[~missing] = False
             if not self._state.torque:
                 self._state.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
             self._state.angle[back] = np.nan
-            self._state.silent[back | gone] = False
-            self._state.back[back | ~gone] = 0
-        self._reader.expect(gone, back)
+            self._state.silent[back | missing] = False
+            self._state.back[back | ~missing] = 0
+        self._reader.expect(missing, back)
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
         # A servo that is declared missing may still be connected: torque off is sent to it, too.
-        addressed = [index for index, gone in enumerate(self._state.gone.tolist()) if not (on and gone)]
+        addressed = [index for index, missing in enumerate(self._state.missing.tolist()) if not (on and missing)]
         self.servos.switch_torque(addressed, on, copies=2)
         self.servos.line.drain()
         self._writer.forget()
-        self._reader.meet_again()
+        self._reader.synchronise_setpoints()
         with self._lock:
             state = self._state
             state.torque, state.torque_time = on, time.monotonic()
             state.epoch += 1
-            state.unconfirmed[:] = ~state.gone if on else True
-            state.left_off[:] = state.left_off & state.gone if on else state.left_off | state.gone
+            state.unconfirmed[:] = ~state.missing if on else True
+            state.torque_left_off[:] = (
+                state.torque_left_off & state.missing if on else state.torque_left_off | state.missing
+            )
             state.loaded[:] = np.nan
             state.angle[:] = np.nan
 
     def _idle(self) -> bool:
-        wishes = self._wishes
-        return wishes.targets is None and wishes.gone is None and not self._urgent()
+        pending = self._pending_commands
+        return pending.targets is None and pending.missing is None and not self._urgent()
 
     def _measure_load(self, now: float) -> None:
         """Share of the wire's time in use, over about a second."""

@@ -51,7 +51,7 @@ class ServoHealth:
         """Return ('ok', 'warn' or 'error', list of faults) at monotonic time t [s]."""
         if not state.connected:
             return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
-        if t - state.heard > _DEAD and state.unanswered >= _ASKED and not state.gone.all():
+        if t - state.last_received > _DEAD and state.unanswered >= _ASKED and not state.missing.all():
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
         wrong = []
         off = not state.torque
@@ -67,12 +67,12 @@ class ServoHealth:
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
             (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
             (
-                state.known & (state.loaded == 0.0) & state.torque & state.left_off,
+                state.known & (state.loaded == 0.0) & state.torque & state.torque_left_off,
                 "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
                 "it on where it stands",
             ),
             (
-                state.known & (state.loaded == 0.0) & state.torque & ~state.left_off,
+                state.known & (state.loaded == 0.0) & state.torque & ~state.torque_left_off,
                 "has switched its torque off: too hot, or the supply is outside the servo's limits",
             ),
             (
@@ -82,8 +82,8 @@ class ServoHealth:
         ):
             if mask.any():
                 wrong.append(f"{self._named(mask)} {words}")
-        for name, words, gone in zip(self._names, state.reports, state.gone, strict=False):
-            if words and not gone:
+        for name, words, missing in zip(self._names, state.reports, state.missing, strict=False):
+            if words and not missing:
                 wrong.append(f"{name} {words}")
         noise = self._line(state, t)
         switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
@@ -113,17 +113,19 @@ class ServoHealth:
         return self._noise
 
     def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray, late: int) -> str:
-        heard = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
-        if heard.sum() < max(_FEW[0], _FEW[1] * reads):
+        corrupted = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
+        if corrupted.sum() < max(_FEW[0], _FEW[1] * reads):
             lost = int(errors[~silent, 0].sum())
             if lost <= max(_FEW[0], _FEW[1] * reads):
                 return ""
             if late >= _SLOW * lost:
                 return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
             return f"{lost} answers lost or late beside {reads} good ones: {self._cause}"
-        by_joint = heard.sum(axis=1)
+        by_joint = corrupted.sum(axis=1)
         worst = int(np.argmax(by_joint))
-        kinds = ", ".join(f"{count} {kind}" for kind, count in zip(FAULTS[1:], heard.sum(axis=0), strict=True) if count)
+        kinds = ", ".join(
+            f"{count} {kind}" for kind, count in zip(FAULTS[1:], corrupted.sum(axis=0), strict=True) if count
+        )
         if by_joint[worst] > 0.8 * by_joint.sum():
             return f"{self._names[worst]} answers badly ({kinds}): its cable, or two servos with one id"
         return f"noisy line ({kinds}, {reads} good answers): {self._cause}"

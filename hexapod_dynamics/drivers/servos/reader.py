@@ -36,7 +36,7 @@ class PositionGate:
     highest: float = math.pi
 
     def __post_init__(self) -> None:
-        self._last = self._stamp = self._doubted = math.nan
+        self._last = self._stamp = self._unconfirmed = math.nan
         self._rate = 0.0
         self._wary_until = -math.inf
         self.confirmed = False  # the last accepted reading agreed with the one before it
@@ -47,10 +47,10 @@ class PositionGate:
 
     def forget(self) -> None:
         """Discard all state, after the servo did not answer."""
-        self._last = self._stamp = self._doubted = math.nan
+        self._last = self._stamp = self._unconfirmed = math.nan
         self._rate = 0.0
 
-    def take(self, angle: float, t: float, target: float = math.nan) -> bool:
+    def accept(self, angle: float, t: float, target: float = math.nan) -> bool:
         """Return True to accept `angle`, read at time t; False to read again at once: a second reading that agrees is
         accepted.
         """
@@ -60,15 +60,15 @@ class PositionGate:
         interval = t - self._stamp
         expected = self._last + self._rate * interval if interval < 0.5 else math.nan
         # Comparisons with NaN (no earlier reading) are false.
-        self.confirmed = abs(angle - self._doubted) <= self.agreement
+        self.confirmed = abs(angle - self._unconfirmed) <= self.agreement
         if not (self.confirmed or abs(angle - expected) <= margin or abs(angle - target) <= margin):
-            self._doubted = angle
+            self._unconfirmed = angle
             return False
         if 0.0 < interval < 0.5:
             self._rate = max(-self.max_rate, min(self.max_rate, (angle - self._last) / interval))
         else:
             self._rate = 0.0
-        self._last, self._stamp, self._doubted = angle, t, math.nan
+        self._last, self._stamp, self._unconfirmed = angle, t, math.nan
         return True
 
 
@@ -148,7 +148,7 @@ _STEADY = 0.3  # [rad/s] a joint with a lower measured speed is at rest
 _SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
 # Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.016
-_GONE_TRIES = 3  # number of unanswered requests to a servo that is declared missing, after a torque command
+_MISSING_TRIES = 3  # number of unanswered requests to a servo that is declared missing, after a torque command
 # [s] a joint that was not measured for this time starts from its measured position: its servo may have lost its supply
 _AWAY = 0.7
 
@@ -175,7 +175,7 @@ class JointReader:
         self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
         self._silence = ServoLossDetector(n, settings.silent_after)
         self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
-        self._greeted = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
+        self._initialised = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
         self._lag_count = np.zeros(n, np.int64)
         self._trust_targets = True  # servos hold at their last latched targets
         self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
@@ -183,36 +183,36 @@ class JointReader:
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
         self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
-        self._next_load_check = self._next_gone = 0.0
-        self._gone_turn = -1
+        self._next_load_check = self._next_missing_probe = 0.0
+        self._missing_turn = -1
         # number of requests, since a torque command, to a servo that is declared missing
-        self._gone_tries = np.zeros(n, np.int64)
+        self._missing_tries = np.zeros(n, np.int64)
 
     def forget(self) -> None:
         """Discard all state, because the port was opened again."""
-        self._gone_tries[:] = 0
-        self._greeted[:] = False
+        self._missing_tries[:] = 0
+        self._initialised[:] = False
         self._trust_targets = True
         self.schedule.forget()
         self._silence.forget()
         for check in self._checks:
             check.forget()
 
-    def expect(self, gone: np.ndarray, back: np.ndarray) -> None:
+    def expect(self, missing: np.ndarray, back: np.ndarray) -> None:
         """Process changes of the morphology (masks): joints that left the robot, and joints that came back to it."""
-        self._greeted[back | gone] = False
-        self._gone_tries[back] = 0
+        self._initialised[back | missing] = False
+        self._missing_tries[back] = 0
         self._silence.forget(back)
         self.schedule.forget(back)
 
-    def meet_again(self, trust_targets: bool = True) -> None:
+    def synchronise_setpoints(self, trust_targets: bool = True) -> None:
         """Determine every start_angle again after torque was switched, or after moves were interrupted
         (trust_targets False).
         """
-        self._greeted[:] = False
+        self._initialised[:] = False
         self._trust_targets = trust_targets
         self._next_confirm[:] = -np.inf
-        self._gone_tries[:] = 0
+        self._missing_tries[:] = 0
 
     def trust_targets(self) -> None:
         """Note that a pose has been sent: from now on each servo holds at its last latched target."""
@@ -225,7 +225,7 @@ class JointReader:
         """
         state = self._state
         due = state.unconfirmed & (self._next_confirm <= now)
-        candidates = np.flatnonzero(due & ~state.gone)
+        candidates = np.flatnonzero(due & ~state.missing)
         if not candidates.size:
             candidates = np.flatnonzero(due)
         if not candidates.size:
@@ -233,28 +233,28 @@ class JointReader:
         after = candidates[candidates > self._confirm_turn]
         index = self._confirm_turn = int(after[0] if after.size else candidates[0])
         wanted = state.torque
-        loaded = self._ask_missing(index) if state.gone[index] else self._ask_loaded(index)
+        loaded = self._ask_missing(index) if state.missing[index] else self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
-        if loaded is None and state.gone[index] and not self.servos.line.interrupted:
-            self._gone_tries[index] += 1
-            if self._gone_tries[index] >= _GONE_TRIES and not state.hanging[index]:
+        if loaded is None and state.missing[index] and not self.servos.line.interrupted:
+            self._missing_tries[index] += 1
+            if self._missing_tries[index] >= _MISSING_TRIES and not state.missing_but_answering[index]:
                 with self._lock:
-                    # the servo is really missing; `probe_gone` finds it if it is connected again
+                    # the servo is really missing; `probe_missing` finds it if it is connected again
                     state.unconfirmed[index] = False
                 return
-        if (loaded is None or bool(loaded) != wanted) and not (wanted and state.gone[index]):
+        if (loaded is None or bool(loaded) != wanted) and not (wanted and state.missing[index]):
             # The command is also repeated without an answer: the request may have been lost like the command.
             self.servos.switch_torque((index,), wanted, copies=2)
 
-    def probe_gone(self, now: float) -> None:
+    def probe_missing(self, now: float) -> None:
         """Read one of the servos that are declared missing, to find out whether it is connected again."""
-        if now < self._next_gone or True not in self._state.gone.tolist():
+        if now < self._next_missing_probe or True not in self._state.missing.tolist():
             return
-        gone = np.flatnonzero(self._state.gone)
-        self._next_gone = now + self.settings.gone_probe_interval
-        after = gone[gone > self._gone_turn]
-        index = self._gone_turn = int(after[0] if after.size else gone[0])
+        missing = np.flatnonzero(self._state.missing)
+        self._next_missing_probe = now + self.settings.missing_probe_interval
+        after = missing[missing > self._missing_turn]
+        index = self._missing_turn = int(after[0] if after.size else missing[0])
         if self._state.torque:
             answered = self.servos.read(index, "position") is not None
         else:  # a servo that is declared missing must have no torque
@@ -262,7 +262,7 @@ class JointReader:
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
         with self._lock:
-            self._state.hanging[index] |= answered
+            self._state.missing_but_answering[index] |= answered
             self._state.back[index] = self._state.back[index] + 1 if answered else 0
 
     def _ask_missing(self, index: int) -> bool | None:
@@ -274,7 +274,7 @@ class JointReader:
             return None
         loaded = bool(answer)
         with self._lock:
-            state.hanging[index], state.loaded[index] = True, loaded
+            state.missing_but_answering[index], state.loaded[index] = True, loaded
             state.unconfirmed[index] = loaded and not state.torque
         return loaded
 
@@ -291,10 +291,10 @@ class JointReader:
             self._take_report(index)
             now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
-            taken = self._checks[index].take(value, now, target)
+            accepted = self._checks[index].accept(value, now, target)
             if distance > self.settings.load_check_lag:
                 self._check_load(index)
-            if taken:
+            if accepted:
                 break
         else:
             if not (self.servos.reports and self.servos.reports[index]):  # else the servo itself is the cause
@@ -303,12 +303,12 @@ class JointReader:
         angle = self.map.angle(index, value)
         start = None
         if now - self._state.stamp[index] > _AWAY:
-            self._greeted[index] = False
-        if not self._greeted[index]:
+            self._initialised[index] = False
+        if not self._initialised[index]:
             start = self._find_start(index, angle)
             # While a servo's torque is off, its target follows its measured position, so that the joint does not jump
             # when torque returns.
-            self._greeted[index] = self._state.loaded[index] != 0.0 or not self._state.torque
+            self._initialised[index] = self._state.loaded[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
         with self._lock:
@@ -402,13 +402,13 @@ class JointReader:
             with self._lock:
                 self._state.loaded[index] = loaded
                 if loaded:
-                    self._state.left_off[index] = False
+                    self._state.torque_left_off[index] = False
                 if bool(loaded) == self._state.torque:
                     self._state.unconfirmed[index] = False
                 elif not self._state.torque:
                     self._state.unconfirmed[index] = True  # a servo that should be limp has torque: repeat the command
             if not loaded and self._state.torque:
-                self._greeted[index] = False
+                self._initialised[index] = False
         return loaded
 
     def _ask(self, index: int, quantity: Quantity) -> Any:
@@ -438,7 +438,7 @@ class JointReader:
         self._silence.note(index, value is not None)
         if value is None:
             if not was_silent and self._silence.is_silent(index):
-                self._greeted[index] = False
+                self._initialised[index] = False
                 self._checks[index].forget()
                 with self._lock:
                     self._state.silent[index] = True
@@ -455,7 +455,7 @@ class JointReader:
             self._state.reads += 1
             self._state.late_answers += delay > servos.reply_timeout
             self._state.unanswered = 0
-            self._state.heard = servos.answer_time
+            self._state.last_received = servos.answer_time
         return value
 
     def _back_off(self, unanswered: int) -> None:

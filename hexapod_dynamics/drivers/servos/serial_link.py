@@ -254,6 +254,9 @@ class SerialLink(Line):
 class SerialServos(ServoInterface):
     """Servos behind a SerialLink; a subclass passes link, servo ids, highest possible id and counts to `_use`."""
 
+    line: SerialLink
+    counts: CountScale
+
     def _use(self, link: SerialLink, ids: Sequence[int], highest_id: int, counts: CountScale) -> None:
         for servo_id in ids:
             if not 0 <= servo_id <= highest_id:

@@ -213,7 +213,7 @@ class ServoSupervisor:
         self.guard.pause()
         return ""
 
-    def let_go(self, reason: str = "asked to") -> str:
+    def disable_torque(self, reason: str = "asked to") -> str:
         """Switch torque off at once; return the reason if rejected, else an empty text.
 
         Rejected while the port is closed: the robot would drop unexpectedly when the cable is plugged in again.
@@ -242,7 +242,7 @@ class ServoSupervisor:
                 self._tell(f"sitting down: {reason}")
                 return ""
             self.sitting = None
-        return self.let_go(reason)
+        return self.disable_torque(reason)
 
     def emergency_stop(self, on: bool) -> tuple[bool, str]:
         """Freeze the pose at once until called with False; return whether it succeeded, and a message."""
@@ -294,7 +294,7 @@ class ServoSupervisor:
             # After a stall the duration may have passed while the joints are still moving.
             arrived = np.array_equal(before, self.guard.setpoint, equal_nan=True)
             if arrived and self.sitting.done(t):
-                self.let_go(self.stop.reason)
+                self.disable_torque(self.stop.reason)
 
     def doing(self) -> tuple[str, list[str]]:
         """Level ('ok', 'warn', 'error') and message on the supply and on what the robot does."""
@@ -325,7 +325,7 @@ class ServoSupervisor:
         if level not in ("sit", "release") or not state.torque or self._supply_answered or self.stop.frozen:
             return
         why = f"supply at {state.supply:.1f} V"
-        self._supply_answered = not (self.let_go(why) if level == "release" else self.sit_down(why, t))
+        self._supply_answered = not (self.disable_torque(why) if level == "release" else self.sit_down(why, t))
 
     def _change(self, stop: StopState) -> None:
         if stop != self.stop or self.not_kept:
@@ -353,7 +353,7 @@ class ServoSupervisor:
         return state.torque and state.connected and not state.frozen and self._settled_epoch == state.epoch
 
     def _sit_from_here(self, t: float) -> SitDown:
-        self._meet()
+        self._synchronise_setpoint()
         self.guard.pause()
         self.sitting = SitDown(self.guard.setpoint, self.settings.seated, self.settings.sit_speed, t)
         self._sit_epoch = self.state.epoch
@@ -368,7 +368,7 @@ class ServoSupervisor:
             self._torques[:] = 0.0
         self._move(self._command, t)
 
-    def _meet(self) -> None:
+    def _synchronise_setpoint(self) -> None:
         if self.guard.awaits(self.state.generation):
             self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
 
@@ -378,6 +378,6 @@ class ServoSupervisor:
         if t - self._moved > self.settings.command_timeout:
             interval = period  # the first motion after a pause
         self._moved = t
-        self._meet()
+        self._synchronise_setpoint()
         setpoints = self.guard.update(pose, self._torques, interval)
         self.chain.set_targets(setpoints, max(interval, period), self.state.epoch, self.guard.speed_bound)

@@ -107,9 +107,9 @@ class SlowMove:
             raise
         for index in indices:
             if not held[index]:
-                self.let_go(index)
+                self.disable_torque(index)
 
-    def let_go(self, index: int) -> None:
+    def disable_torque(self, index: int) -> None:
         """Switch torque off and read the state back, up to five times; raises NoReply if it is not confirmed."""
         for _ in range(5):
             self.servos.switch_torque((index,), False)

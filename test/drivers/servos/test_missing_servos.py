@@ -34,7 +34,7 @@ def rig(tmp_path):
     servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
     heard = []
     device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
-    device.heard = heard
+    device.last_received = heard
     device.start()
     yield device
     device.stop()
@@ -55,8 +55,8 @@ def settled(chain):
 def declare_missing(chain, joints):
     gone = np.zeros(18, bool)
     gone[joints] = True
-    chain.set_gone(gone)
-    wait_until(lambda: (chain.snapshot().gone == gone).all(), what="it is declared")
+    chain.set_missing(gone)
+    wait_until(lambda: (chain.snapshot().missing == gone).all(), what="it is declared")
 
 
 HANGING = list(range(12, 18))  # two legs
@@ -87,7 +87,7 @@ def test_on_a_bad_line_servos_declared_missing_let_go_and_one_that_does_not_is_n
     rig.faults.drop_rate = 0.0
     wait_until(lambda: chain.wait_confirmed(1.0), 30.0, "all confirm")
     state = chain.snapshot()
-    state.unconfirmed[deaf] = state.hanging[deaf] = True
+    state.unconfirmed[deaf] = state.missing_but_answering[deaf] = True
     state.loaded[deaf] = 1.0
     level, words = ServoHealth(MAP.joint_names).assess(state, time.monotonic() + 2.0)
     assert level == "error" and any(MAP.joint_names[deaf] in text and "still has torque" in text for text in words)
@@ -133,10 +133,10 @@ def test_a_leg_whose_torque_was_switched_off_while_it_was_missing_is_said_to_be_
 def test_the_emergency_stop_is_for_every_servo_on_the_bus(rig, chain):
     settled(chain)
     declare_missing(chain, HANGING)
-    rig.heard.clear()
+    rig.last_received.clear()
     assert chain.freeze(1.0)
-    wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.heard), what="it is stopped")
-    assert {f.servo_id for _, f in rig.heard if f.command == Command.MOVE_STOP} == {lx.BROADCAST_ID}
+    wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.last_received), what="it is stopped")
+    assert {f.servo_id for _, f in rig.last_received if f.command == Command.MOVE_STOP} == {lx.BROADCAST_ID}
 
 
 class StuckDirection:

@@ -39,12 +39,12 @@ def test_no_joint_is_asked_more_often_than_its_rate(state):
 
 
 def test_what_is_gone_is_never_asked_and_what_is_silent_seldom(state):
-    state.gone[1] = state.silent[2] = True
+    state.missing[1] = state.silent[2] = True
     state.stamp[2] = -10.0
     asked = positions(state, 100)
     assert 1 not in asked
     assert asked.count(2) == pytest.approx(1.0 / SETTINGS.silent_probe_interval, abs=1)
-    state.gone[:] = True
+    state.missing[:] = True
     assert positions(state, 3) == [None] * 3
 
 

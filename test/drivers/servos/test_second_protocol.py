@@ -161,7 +161,7 @@ def test_stop_torque_off_and_on_again(control, servos):
     assert len(servos.written) == writes
     assert control.emergency_stop(False)[0]
     wait_until(lambda: state_of(control).settled and not state_of(control).frozen, "it is read again")
-    assert not control.let_go()
+    assert not control.disable_torque()
     wait_until(lambda: not servos.torque.any() and not state_of(control).torque, "torque is off")
     assert control.chain.wait_confirmed(5.0)
     assert not control.stand()

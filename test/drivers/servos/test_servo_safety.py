@@ -58,7 +58,7 @@ def test_sitting_down_is_slow_and_all_joints_arrive_together():
 def state():
     state = ChainState.empty(6)
     state.angle[:], state.stamp[:], state.loaded[:], state.connected = 0.0, 0.0, 1.0, True
-    state.heard = 0.9
+    state.last_received = 0.9
     return state
 
 
@@ -187,7 +187,7 @@ def test_damaged_answers_are_the_lines_whoever_woke_late(state):
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):
-    state.heard, state.unanswered = 0.0, 20
+    state.last_received, state.unanswered = 0.0, 20
     assert assess(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
     state.connected, state.last_port_error = False, "servo port /dev/x does not exist"
     assert assess(state) == ("error", ["servo port /dev/x does not exist"])

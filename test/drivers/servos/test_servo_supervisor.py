@@ -154,7 +154,7 @@ def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_b
     epoch = control.chain.snapshot().epoch
     device.unplug()
     wait_until(lambda: not control.chain.snapshot().connected, "the loss is noticed")
-    for refusal in (control.let_go(), control.sit_down("asked", time.monotonic()), control.stand()):
+    for refusal in (control.disable_torque(), control.sit_down("asked", time.monotonic()), control.stand()):
         assert "nothing is changed, the servos cannot be reached: servo port" in refusal
     control.chain.set_torque(False)  # as a wish that came just as the cable was pulled
     wait_until(lambda: control.chain.snapshot().port_errors > 2, "the port is tried again")

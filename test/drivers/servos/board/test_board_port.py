@@ -44,10 +44,10 @@ class OtherDevice(SerialDevice):
 
     def __init__(self, link):
         super().__init__(link, 9600)
-        self.heard = b""
+        self.last_received = b""
 
     def receive(self, data, now):
-        self.heard += data
+        self.last_received += data
         self.say(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
 
     def cut_off(self, until):
@@ -62,7 +62,7 @@ def test_another_device_is_asked_and_never_moved(tmp_path):
         port.open()
     device.stop()
     question = frames.servo_request(frames.ServoCommand.READ_ID, 5)
-    assert device.heard.replace(question, b"") == b""
+    assert device.last_received.replace(question, b"") == b""
     assert not port.is_open
 
 

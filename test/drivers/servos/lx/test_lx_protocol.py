@@ -219,21 +219,21 @@ def test_no_value_that_is_far_off_gets_through_a_terrible_line(seed):
 
 def test_a_reading_after_a_leap_is_taken_when_a_second_one_agrees():
     check = PositionGate()
-    assert not check.take(0.5, 0.0) and check.take(0.51, 0.002)
-    assert check.take(0.52, 0.05)
-    assert not check.take(1.2, 0.10) and not check.take(-1.0, 0.102) and check.take(-1.0, 0.104)
+    assert not check.accept(0.5, 0.0) and check.accept(0.51, 0.002)
+    assert check.accept(0.52, 0.05)
+    assert not check.accept(1.2, 0.10) and not check.accept(-1.0, 0.102) and check.accept(-1.0, 0.104)
 
 
 def test_a_reading_near_the_target_needs_no_second_one():
     check = PositionGate()
-    assert check.take(0.5, 0.0, target=0.45)
-    assert check.take(-0.4, 0.16, target=-0.45)
+    assert check.accept(0.5, 0.0, target=0.45)
+    assert check.accept(-0.4, 0.16, target=-0.45)
 
 
 def test_a_reading_no_servo_can_give_is_never_taken():
     check = PositionGate()
     far = lx.angle_from_count(1800)
-    assert not any(check.take(far, 0.001 * i) for i in range(10))
+    assert not any(check.accept(far, 0.001 * i) for i in range(10))
 
 
 @settings(deadline=None)

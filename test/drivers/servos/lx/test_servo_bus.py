@@ -47,7 +47,7 @@ def rig(tmp_path):
     servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
     heard = []
     device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
-    device.heard = heard
+    device.last_received = heard
     device.start()
     yield device
     device.stop()
@@ -347,7 +347,7 @@ def drive(rig, chain, seconds, pose=lambda t: 0.2 * np.sin(6.0 * t + np.arange(1
 
 def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, chain):
     before = settled(chain)
-    rig.heard.clear()
+    rig.last_received.clear()
     latched, skews, together = set(), [], []
     inner = rig.on_frame
 
@@ -365,7 +365,7 @@ def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, 
     after = chain.snapshot()
     assert len(skews) > 30 and np.mean(together) > 12
     assert max(skews) < 0.002
-    frames = [frame for _t, frame in rig.heard]
+    frames = [frame for _t, frame in rig.last_received]
     assert not [f for f in frames if f.command == Command.MOVE_TIME_WRITE]
     reads = np.zeros(18)
     for frame in frames:
@@ -383,10 +383,10 @@ def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, 
 def test_unchanged_targets_are_not_sent_but_refreshed(rig, chain):
     settled(chain)
     drive(rig, chain, 0.3, lambda t: np.full(18, 0.1))
-    rig.heard.clear()
+    rig.last_received.clear()
     drive(rig, chain, 1.1, lambda t: np.full(18, 0.1))
     writes = np.zeros(18)
-    for _t, frame in rig.heard:
+    for _t, frame in rig.last_received:
         if frame.command == Command.MOVE_TIME_WAIT_WRITE:
             writes[MAP.ids.index(frame.servo_id)] += 1
     assert 1 <= writes.min() and writes.max() <= 4
@@ -394,11 +394,11 @@ def test_unchanged_targets_are_not_sent_but_refreshed(rig, chain):
 
 def test_only_the_latest_of_several_poses_is_sent(rig, chain):
     epoch = settled(chain).epoch
-    rig.heard.clear()
+    rig.last_received.clear()
     for value in np.linspace(0.1, 0.5, 200):
         chain.set_targets(np.full(18, value), 0.02, epoch)
     wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), 0.5, atol=COUNT), what="the last is held")
-    assert sum(frame.command == Command.MOVE_START for _t, frame in rig.heard) < 20
+    assert sum(frame.command == Command.MOVE_START for _t, frame in rig.last_received) < 20
 
 
 def test_voltage_temperature_and_velocity_come_in(rig, chain):
@@ -479,13 +479,13 @@ def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
     settled(chain)
     gone = np.zeros(18, bool)
     gone[[12, 13, 14]] = True
-    chain.set_gone(gone)
-    wait_until(lambda: chain.snapshot().gone.sum() == 3)
+    chain.set_missing(gone)
+    wait_until(lambda: chain.snapshot().missing.sum() == 3)
     time.sleep(0.05)
-    rig.heard.clear()
+    rig.last_received.clear()
     drive(rig, chain, 0.3)
-    assert not {frame.servo_id for _t, frame in rig.heard} & {MAP.ids[i] for i in (12, 13, 14)}
-    chain.set_gone(np.zeros(18, bool))
+    assert not {frame.servo_id for _t, frame in rig.last_received} & {MAP.ids[i] for i in (12, 13, 14)}
+    chain.set_missing(np.zeros(18, bool))
     wait_until(lambda: chain.snapshot().known.all(), 10.0, "the leg is asked again")
 
 
@@ -511,14 +511,14 @@ def test_a_freeze_is_heard_within_20_ms_under_load_and_on_a_bad_line(rig, brisk_
         for _ in range(20):
             wait_until(lambda: not chain.snapshot().frozen, what="poses are sent again")
             drive(rig, chain, 0.1 + 0.04 * chance.random())
-            rig.heard.clear()
+            rig.last_received.clear()
             begin = time.monotonic()
             assert chain.freeze(1.0)
             called.append(time.monotonic() - begin)
             stops = wait_for_stop(rig, begin)
             heard.append(stops - begin)
             time.sleep(0.05)
-            after = [frame for t, frame in rig.heard if t > stops and frame.command == Command.MOVE_START]
+            after = [frame for t, frame in rig.last_received if t > stops and frame.command == Command.MOVE_START]
             assert not after, "nothing starts after the stop"
             chain.unfreeze()
     print(f"freeze took {1e3 * np.quantile(called, 0.9):.1f} ms (9 of 10), heard after {1e3 * np.median(heard):.1f} ms")
@@ -528,7 +528,7 @@ def test_a_freeze_is_heard_within_20_ms_under_load_and_on_a_bad_line(rig, brisk_
 
 def wait_for_stop(rig, begin):
     def stops():
-        return [t for t, frame in list(rig.heard) if t > begin and frame.command == Command.MOVE_STOP]
+        return [t for t, frame in list(rig.last_received) if t > begin and frame.command == Command.MOVE_STOP]
 
     wait_until(stops, 5.0, "a stop is heard")
     return stops()[0]
@@ -539,8 +539,10 @@ def test_what_the_host_flushes_is_never_heard_but_for_what_its_uart_holds(bus, r
     time.sleep(0.003)
     bus.discard_output()
     bus.send(lx.move_stop(254))
-    wait_until(lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.heard), what="the stop is heard")
-    moves = [frame for _, frame in rig.heard if frame.command == Command.MOVE_TIME_WRITE]
+    wait_until(
+        lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.last_received), what="the stop is heard"
+    )
+    moves = [frame for _, frame in rig.last_received if frame.command == Command.MOVE_TIME_WRITE]
     assert 1 <= len(moves) < 12
     assert bus.read(5, Command.POS_READ) is not None
 
@@ -553,7 +555,7 @@ def test_while_the_bus_is_interrupted_nothing_else_is_sent(bus, rig):
     assert time.monotonic() - begin < 0.04, "the wait for an answer of 50 ms ended"
     bus.interrupted = False
     assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    assert [frame.command for _, frame in rig.heard] == [Command.MOVE_STOP, Command.POS_READ]
+    assert [frame.command for _, frame in rig.last_received] == [Command.MOVE_STOP, Command.POS_READ]
 
 
 def test_an_interrupt_of_a_closed_port_says_so(tmp_path):
