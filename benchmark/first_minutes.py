@@ -4,7 +4,7 @@ python benchmark/first_minutes.py [--commit HEAD]
 
 In an empty folder, with empty caches of pip and of compiled models, it runs the README's first commands literally:
 clones, launches with the view, opens the printed address in headless chromium, tears off RM and LM, and waits until the
-robot walks on. It prints a table for docs/results/first_minutes.md: time of each step, the longest silence of the
+robot walks on. It prints a table for docs/results/nodes.md: time of each step, the longest silence of the
 terminal, the longest status line, and lines that no newcomer should have to read. The measuring process needs the test
 extras (Playwright) and a chromium; the clone does not.
 """
