@@ -1,6 +1,6 @@
 """How well the robot walks on with what is left: python benchmark/recovery.py [--physics both] [--seeds 10] [--quick].
 
-Prints the table of docs/walking_on.md. The simulated robot differs from the model that plans are made for: mass,
+Prints the table of docs/gait.md. The simulated robot differs from the model that plans are made for: mass,
 payload, stiffness of servos, friction and slope are drawn anew for each seed. Beside the adaptive gait stand the
 unchanged tripod and a plain wave gait of the remaining legs.
 """

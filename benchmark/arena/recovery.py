@@ -1,4 +1,4 @@
-"""The interface of the arena: what keeps a broken robot walking. See docs/arena.md."""
+"""The interface of the arena: what keeps a broken robot walking. See docs/learning.md."""
 
 from __future__ import annotations
 

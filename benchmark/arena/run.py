@@ -1,4 +1,4 @@
-"""The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/arena.md.
+"""The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/learning.md.
 
     ./with_ros2 python benchmark/arena/run.py [--methods tripod,wave,told,untold,cma,ite,ppo] [--losses 1,2,3]
         [--runs 4] [--seconds 25] [--markdown docs/results/arena.md]

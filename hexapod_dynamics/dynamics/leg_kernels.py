@@ -1,6 +1,6 @@
 """The programs of the leg kernels: forward dynamics in steps and at once, inverse dynamics, the head's solution.
 
-The arrow-shaped system of a robot (docs/whole_body_model.md) consists of the legs' blocks and one 6x6 block: each
+The arrow-shaped system of a robot (docs/model.md) consists of the legs' blocks and one 6x6 block: each
 leg is eliminated separately (L D L^T of its block, Schur complement onto the head), and substituted back from the
 body's acceleration.
 """

@@ -77,7 +77,7 @@ class ImuNode(GuardedNode):
         )
         if self.imu.filter_name != VqfFilter.name:
             self.get_logger().warning(
-                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson_options.md, 3)"
+                f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 3)"
             )
         self._stamps = StampConverter()
         self._settings, self._orientation_variance = settings, self._orientation_stddev**2

@@ -6,7 +6,7 @@ q_1 .. q_i only, so tau_ki is zero for k > i and the equations of motion are the
 link i alone. An additional link adds a column; for a replaced link, its column and those beyond it are derived
 again.
 
-CasADi computes the derivatives (docs/automatic_differentiation.md tells why). The columns are CasADi expressions:
+CasADi computes the derivatives (docs/python.md tells why). The columns are CasADi expressions:
 they can be printed, evaluated, compiled.
 """
 

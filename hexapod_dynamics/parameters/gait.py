@@ -26,7 +26,7 @@ SETTINGS = (
     _setting("yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw"),
     _setting("acceleration", 0.25, f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
     _setting("turning", 1.0, f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
-    _setting("weighing_sway", 0.0, f"sway of the body while a load is weighed (docs/load.md), {_OF_ADAPTIVE}"),
+    _setting("weighing_sway", 0.0, f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),
     _setting("step_length", 0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed"),
     _setting("step_depth", 0.0001, "gaits tripod and optimal: how far standing feet push into the ground"),
     _setting("response_time", 0.2, "gaits tripod and optimal: how softly speed follows a command"),

@@ -2,7 +2,7 @@
 hashable.
 
 The existence numbers lam_i, lam_ij are those of Farghdani & Chhabra 2025, definition 1; locked joints, limp joints and
-shortened links are further kinds of damage (docs/whole_body_model.md, `hexapod_dynamics.damage`). Parts beyond a
+shortened links are further kinds of damage (docs/model.md, `hexapod_dynamics.damage`). Parts beyond a
 lost or broken link are lost, too.
 """
 

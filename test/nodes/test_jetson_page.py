@@ -1,4 +1,4 @@
-"""Every command of the JetHexa pages is run here on simulated devices, or is a step of jetson_setup on the host."""
+"""Every command of the JetHexa page is run here on simulated devices, or is a step of jetson_setup on the host."""
 
 import re
 import shlex
@@ -18,12 +18,12 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / f"jetson{name}.md" for name in ("", "_start", "_options")]
-pytestmark = pytest.mark.skipif(not PAGES[0].exists(), reason="the pages are in the source tree only")
+PAGE = ROOT / "docs" / "jetson.md"
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are in the source tree only")
 ON_A_JETHEXA = " --port /dev/ttyTHS1 --direction gpio"
 TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
-LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa velocity:=0.0"
+LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa"
 REPORT = "/var/lib/hexapod_dynamics/check.md"
 STOP = "ros2 run hexapod_dynamics stop"
 CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
@@ -32,8 +32,7 @@ WALK = "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist '{linear: {x: 0.03
 HERE = {
     f"{CHECK} --simulated",
     f"{CHECK} --report {REPORT}",
-    f"{CHECK} --only directions --joints femur_joint_LF",
-    *(TOOL + verb for verb in ("scan", "read femur_joint_LM", "move femur_joint_LF 0.2", "center", "set-id 1 7")),
+    *(TOOL + verb for verb in ("scan", "center", "set-id 1 7")),
     TOOL + "calibrate tibia_joint_LF 1.4",
     *(LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
 }
@@ -50,20 +49,13 @@ ON_THE_HOST = {
     "sudo nvpmodel -m 0 && sudo jetson_clocks",  # as deploy/hexapod.service does
     "sudo cp deploy/hexapod.service /etc/systemd/system/",
     "sudo systemctl daemon-reload && sudo systemctl enable --now hexapod",
-    "cp /opt/hexapod_dynamics/config/jethexa.yaml config/",
-    "sudo systemctl disable --now hexapod",  # the opposite of a step of the script, as the next
-    "sudo systemctl enable --now jethexa_bringup",
-    "python3 -m pip wheel --wheel-dir wheels 'vqf>=2.0,<3'",  # as deploy/Dockerfile does
+    "sudo systemctl disable --now hexapod && sudo systemctl enable --now jethexa_bringup",  # steps taken back
 }
 
 
-def read_pages():
-    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-
-
 def commands():
-    """The indented commands of the pages, without their comments, and those of `ros2` in its sentences."""
-    text = read_pages()
+    """The indented commands of the page, without their comments, and those of `ros2` in its sentences."""
+    text = PAGE.read_text(encoding="utf-8")
     lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
     shown = {re.sub(r"\s+#.*", "", line).strip() for line in lines}
     return shown | {each for each in re.findall(r"`([^`\n]+)`", text) if each.startswith("ros2 ")}
@@ -74,7 +66,7 @@ def test_every_command_is_run_by_a_test_or_is_a_step_on_the_host():
 
 
 def test_the_page_names_the_checks_and_files_that_exist():
-    text = read_pages()
+    text = PAGE.read_text(encoding="utf-8")
     known = subprocess.run(["ros2", "run", "hexapod_dynamics", "check_robot", "--help"], capture_output=True, text=True)
     checks = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     assert checks and ", ".join(checks) in " ".join(known.stdout.split())
@@ -154,7 +146,7 @@ def launched():
     states = probe.hear(JointState, "joint_states", NEWEST, keep=5)
     truth = probe.hear(Odometry, "simulator/odom", NEWEST, keep=5)
     probe.hear(DiagnosticArray, "/diagnostics", 50, keep=100)
-    launch = Process(*shlex.split(LAUNCH.replace("hardware:=jethexa", "hardware:=sim")))
+    launch = Process(*shlex.split(LAUNCH.replace("hardware:=jethexa", "hardware:=sim velocity:=0.0")))
     try:
         wait_until(lambda: states and truth, 180, lambda: launch.output[-3000:])
         yield probe, truth, launch

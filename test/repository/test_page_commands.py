@@ -88,8 +88,9 @@ class ParsedError(Exception):
 
 
 @pytest.fixture
-def parse_only(monkeypatch):
-    """Let every tool end when its own parser has read its words."""
+def parse_only(monkeypatch, tmp_path):
+    """Let every tool end when its own parser has read its words; no robot that runs on this machine is stopped."""
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path))
     original = argparse.ArgumentParser.parse_args
 
     def parse(self, args=None, namespace=None):
@@ -206,7 +207,7 @@ def test_commands_are_found_on_every_page_for_users():
         "damage",
         "your_robot",
         "view",
-        "jetson_start",
+        "jetson",
         "identify",
         "nodes",
     }
@@ -255,7 +256,7 @@ def test_the_python_on_a_page_runs(code, monkeypatch):
 
     if "gymnasium" in code:
         pytest.importorskip("gymnasium")
-    monkeypatch.syspath_prepend(ROOT / "benchmark" / "arena")  # where docs/arena.md says that a method is run
+    monkeypatch.syspath_prepend(ROOT / "benchmark" / "arena")  # where docs/learning.md says that a method is run
     monkeypatch.setattr(view, "show", lambda log, ground=None: None)  # would open a page and wait
     if "identify(robot" in code:
         monkeypatch.setattr(sys.modules["hexapod_dynamics.identification"], "identify",
