@@ -259,7 +259,7 @@ def test_the_python_on_a_page_runs(code, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmark" / "arena")  # where docs/learning.md says that a method is run
     monkeypatch.setattr(view, "show", lambda log, ground=None: None)  # would open a page and wait
     if "identify(robot" in code:
-        monkeypatch.setattr(sys.modules["hexapod_dynamics.identification"], "identify",
+        monkeypatch.setattr(importlib.import_module("hexapod_dynamics.identification"), "identify",
                             lambda robot, suspended, standing, weighed: argparse.Namespace(findings=[]))  # fmt: skip
     robot = Robot.jethexa()
     given = {"robot": robot, "np": np, "WholeBodyModel": WholeBodyModel, "Morphology": Morphology, "suspended": None,
