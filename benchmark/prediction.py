@@ -115,7 +115,8 @@ def print_summary(table, runs):
     rough, known = np.array([truth.rough > 0.0 for truth in truths]), known.astype(bool)
     print(
         "\n                       drift %           tilt deg      in band %                     drift %, median\n"
-        "                 walks   median    95 %       rms  worst     pose     tilt        z doubts  odometry  commands\n"
+        "                 walks   median    95 %       rms  worst     pose     tilt        z doubts  odometry"
+        "  commands\n"
         "wanted                   <= 3    <= 6     <= 0.5         90 to 99 90 to 99 90 to 99       0"
     )
     groups = [("all", np.full(len(table), True))]

@@ -12,7 +12,6 @@ import importlib.util
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
