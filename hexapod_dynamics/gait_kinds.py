@@ -59,6 +59,20 @@ BOUNDS = {
     "step_depth": Bounds(0.0, 0.02, "m"),
     "response_time": Bounds(0.01, 5.0, "s"),
 }
+# Values of the settings by default, as `make` takes them.
+DEFAULTS: dict[str, Any] = {
+    "step_height": 0.02,
+    "body_height": 0.12,
+    "period": 0.0,
+    "yaw_hold": True,
+    "acceleration": 0.25,
+    "turning": 1.0,
+    "weighing_sway": 0.0,
+    "step_length": 0.05,
+    "step_depth": 0.0001,
+    "response_time": 0.2,
+    "plans": "",
+}
 
 
 def make(kind: str, values: Mapping[str, Any]) -> Gait:

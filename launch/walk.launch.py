@@ -137,6 +137,11 @@ ARGUMENTS = (
         "that name, if it is installed",
     ),
     DeclareLaunchArgument(
+        "odom_topic",
+        default_value="",
+        description="publish predicted_state on this topic, too: odom for Nav2 and robot_localization (docs/nav2.md)",
+    ),
+    DeclareLaunchArgument(
         "view",
         default_value="false",
         choices=["true", "false"],
@@ -382,6 +387,7 @@ def nodes(context):
                 "session": session,
                 "feedforward": given["feedforward"] != "off",
                 "feedforward_rates": given["feedforward"] == "rates",
+                "odom_topic": given["odom_topic"],
             },
             **RESPAWNED,
         ),

@@ -1,8 +1,10 @@
-"""Detects damage and calls `set_morphology`: converts messages, calls DamageDetector, publishes its decisions.
+"""Detects damage and calls `set_morphology`: converts messages for onboard.damage_detection, publishes what it finds.
 
 `detect`: declare calls the service, report only publishes. Declarations of a person have priority: this node never
 restores a part that it has not declared missing itself.
 """
+
+from __future__ import annotations
 
 import os
 import threading
@@ -11,29 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
+from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import Declarations
-from hexapod_dynamics.nodes.joint_messages import read_imu
+from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.imu_input import ImuInput
 from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
-from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.ros.node_functions import (
-    LATCHED,
-    LEVELS,
-    Diagnostics,
-    declare_all,
-    load_robot,
-    stamp_seconds,
-    text_of,
-)
+from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
@@ -44,13 +37,8 @@ from std_msgs.msg import Bool, String
 # Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
 # Younger stamps are used as they are: late readings are not used for decisions.
 OLDEST = 2.0
-# If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
-STALLED = 0.4
-# Diagnostics tell a new declaration for this long [s].
-NEW = 10.0
-# A decision that is only reported is logged again if it comes back after this time [s].
-TOLD = 10.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
+TRUE, FALSE = text_of(True), text_of(False)
 
 
 class DamageDetectorNode(GuardedNode):
@@ -58,22 +46,18 @@ class DamageDetectorNode(GuardedNode):
     `set_morphology`.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("damage_detector")
-        self.robot = load_robot(self)
+        robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
-        self.mode, rate = values["detect"], values["rate"]
         settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
-        self.detector = DamageDetector(self.robot, settings, self._executor(values["workers"]))
-        self.detector.warm_up()
-        self._looked = None  # time of the last update
-        self._index = {name: j for j, name in enumerate(self.robot.joint_names)}
-        self._n = self.robot.joint_count
-        self._faults = Faults()
-        self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
-        self._command, self._angles, self._torques = (np.full(self._n, np.nan) for _ in range(3))
+        self.detection = DamageDetection(robot, values["detect"], settings, self._make_executor(values["workers"]))
+        self.detection.detector.warm_up()
+        faults, self._names = self.detection.faults, list(robot.joint_names)
+        self._imu, self._joints = ImuInput(robot.imu.rotation, faults), JointInput(robot, faults)
+        self._command, self._angles, self._torques = (np.full(len(self._names), np.nan) for _ in range(3))
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
-        self.loop = TickLoop(self, 1.0 / rate, self._update)
+        self.loop = TickLoop(self, 1.0 / values["rate"], self._update)
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
@@ -82,189 +66,118 @@ class DamageDetectorNode(GuardedNode):
         self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
         subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, Bool, "servos/following", lambda m: self.detector.follow(m.data), LATCHED)
+        subscribe(self, Bool, "servos/following", lambda m: self.detection.set_following(m.data), LATCHED)
         subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
-        self._told = {}  # decisions that are reported only: {key: monotonic time [s] of the last one}
-        self._pressed = None  # the leg whose foot the gait presses down
-        # the robot lies after a fall, or is getting up: feet without load are no evidence then
-        self._off_its_feet = False
-        self._thrown_back = self._braces = False
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
-        self._presses = self.create_publisher(String, "press_foot", 10)
+        self._probes = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
         self._declarations = Declarations(self)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
+        self._hardware_id = robot.name
+        diagnose = lambda: self.detection.state(time.monotonic())  # noqa: E731
+        self._diagnostics = Diagnostics(self, robot.name, diagnose, every=self.loop.every)
         self.loop.every(0.5, self._publish)
 
-    def _executor(self, workers):
-        # This node has a lower priority than the nodes that move the robot.
-        return ThreadPoolExecutor(
-            workers, "bank", lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-        )
+    def _make_executor(self, workers: int) -> ThreadPoolExecutor:
+        """Return threads with a lower priority than the nodes that move the robot."""
+
+        def lower() -> None:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+        return ThreadPoolExecutor(workers, "bank", lower)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
-    def _time_of(self, stamp):
-        """Monotonic time of a message's stamp."""
-        now = time.monotonic()
-        age = time.time() - stamp_seconds(stamp)
-        return now - age if 0.0 <= age <= OLDEST else now
+    def _time_of(self, stamp: Time) -> float:
+        """Monotonic time [s] of a message's stamp."""
+        age = age_of(stamp)
+        return time.monotonic() - (age if 0.0 <= age <= OLDEST else 0.0)
 
-    def _on_command(self, message):
+    def _on_torques(self, message: JointState) -> None:
+        if self._joints.scatter("feedforward_torques", message.name, message.effort, self._torques):
+            self.detection.set_torques(self._torques)
+
+    def _on_command(self, message: JointState) -> None:
         if self._joints.scatter("joint_commands", message.name, message.position, self._command):
-            self.detector.command(self._time_of(message.header.stamp), self._command, np.nan_to_num(self._torques))
+            self.detection.command(self._time_of(message.header.stamp), self._command)
 
-    def _on_torques(self, message):
-        self._joints.scatter("feedforward_torques", message.name, message.effort, self._torques)
-
-    def _on_measurements(self, message):
+    def _on_measurements(self, message: JointState) -> None:
         if self._joints.scatter("servos/measurements", message.name, message.position, self._angles):
-            self.detector.measure_joints(self._time_of(message.header.stamp), self._angles)
+            self.detection.joints(self._time_of(message.header.stamp), self._angles)
 
-    def _on_imu(self, message):
-        rotation = read_imu(self._imu, message, time.monotonic()).rotation
-        if rotation is not None:
-            self.detector.measure_attitude(self._time_of(message.header.stamp), rotation)
+    def _on_imu(self, message: Imu) -> None:
+        self.detection.imu(self._time_of(message.header.stamp), read_imu(self._imu, message, time.monotonic()))
 
-    def _on_gait_state(self, message):
-        values = {pair.key: pair.value for pair in message.values}
-        self._off_its_feet = values.get(OFF_ITS_FEET) == text_of(True)
-        self._thrown_back = values.get(THROWN_BACK) == text_of(True)
-        self._braces = values.get(BRACES) == text_of(True)
-        leg = values.get(PRESSED_FOOT)
-        if leg is not None and leg != self._pressed:
-            self.detector.pressed(time.monotonic(), leg)
-        self._pressed = leg
+    def _on_gait_state(self, message: DiagnosticStatus) -> None:
+        texts = {pair.key: pair.value for pair in message.values}
+        values = {key: text == TRUE if text in (TRUE, FALSE) else text for key, text in texts.items()}
+        self.detection.gait(time.monotonic(), values)
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if status.name == self._servos:
-                values = {pair.key: pair.value for pair in status.values}
-                if "silent" in values:
-                    self.detector.bus(
-                        self._time_of(message.header.stamp),
-                        *(self._mask(values.get(key, "")) for key in ("silent", "torque off", "back")),
-                    )
+            values = {pair.key: pair.value for pair in status.values}
+            if status.name == self._servos and "silent" in values:
+                masks = (self._mask(values.get(key, "")) for key in ("silent", "torque off", "back"))
+                self.detection.bus(self._time_of(message.header.stamp), *masks)
 
-    def _mask(self, names):
-        mask = np.zeros(self._n, bool)
-        mask[[self._index[name] for name in names.split() if name in self._index]] = True
-        return mask
+    def _mask(self, names: str) -> np.ndarray:
+        return np.isin(self._names, names.split())
 
-    def _on_morphology(self, message):
-        angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
+    def _on_morphology(self, message: ParameterEvent) -> None:
         try:
             values = values_of(message.new_parameters)
-            self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
+            self.detection.set_morphology(values)
             self._declarations.follow(values)
         except HexapodError as error:
-            self._faults.add("morphology", f"morphology: {error}")
+            self.detection.faults.add("morphology", f"morphology: {error}")
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
-    def _update(self):
+    def _update(self) -> None:
         now = time.monotonic()
-        if self._looked is not None and now - self._looked > STALLED:
-            self.detector.disturb(now)
-        if self._off_its_feet:
-            self.detector.off_its_feet(now)
-        if self._thrown_back:
-            self.detector.thrown_back(now)
-        if self._braces:
-            self.detector.braces(now)
-        self._looked = now
         self._declarations.look(now)
-        try:
-            decisions = self.detector.update(now)
-        except HexapodError as error:
-            self._faults.add("model", str(error))
-            self.detector.restart()
-            return
-        for decision in decisions:
-            if decision.action == "suspect" or self.mode == "report":
-                if decision.key not in self._told:  # it is repeated while its evidence lasts
-                    self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
-                self._told[decision.key] = now
-                continue
+        outcome = self.detection.update(now)
+        for decision in outcome.report:
+            self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")
+        for decision in outcome.declare:
             self.get_logger().warning(decision.text)
             self._declarations.declare(decision, now)
-        self._told = {key: at for key, at in self._told.items() if now - at < TOLD}
-        if decisions:
+        if outcome.declare or outcome.report:
             self._publish()
-        leg = self.detector.press(now) if self.mode == "declare" else None
-        if leg is not None:
-            self.get_logger().info(f"not sure whether {leg} has lost its foot: asks the gait to press it down")
-            self._presses.publish(String(data=leg))
-        joint = self.detector.tries(now) if self.mode == "declare" else None
-        if joint is not None:
-            self._trials.publish(String(data=joint))
+        if outcome.probe is not None:
+            text = f"not sure whether {outcome.probe} has lost its foot: asks the gait to press it down"
+            self.get_logger().info(text)
+            self._probes.publish(String(data=outcome.probe))
+        if outcome.trial is not None:
+            self._trials.publish(String(data=outcome.trial))
 
-    def _publish(self):
-        now, clock = time.monotonic(), 1e-9 * self.get_clock().now().nanoseconds
+    def _publish(self) -> None:
+        clock = self.get_clock().now()
+        offset = 1e-9 * clock.nanoseconds - time.monotonic()
         message = DiagnosticArray()
-        message.header.stamp = self.get_clock().now().to_msg()
-        for finding in self.detector.findings():
-            message.status.append(
-                DiagnosticStatus(
-                    name=finding.name,
-                    level=LEVELS[
-                        "error" if finding.declared else "warn" if finding.lasting or finding.decided else "ok"
-                    ],
-                    message="declared" if finding.declared else "found" if finding.decided else "suspected",
-                    hardware_id=self.robot.name,
-                    values=[
-                        KeyValue(key="probability", value=f"{finding.probability:.4f}"),
-                        KeyValue(key="evidence", value=finding.evidence),
-                        KeyValue(key="since", value=f"{clock - (now - finding.since):.3f}"),
-                    ],
-                )
+        message.header.stamp = clock.to_msg()
+        for finding in self.detection.findings():
+            warns = "warn" if finding.lasting or finding.decided else "ok"
+            status = DiagnosticStatus(
+                name=finding.name,
+                level=LEVELS["error" if finding.declared else warns],
+                message="declared" if finding.declared else "found" if finding.decided else "suspected",
+                hardware_id=self._hardware_id,
             )
+            texts = {
+                "probability": f"{finding.probability:.4f}",
+                "evidence": finding.evidence,
+                "since": f"{finding.since + offset:.3f}",
+            }
+            status.values = [KeyValue(key=key, value=text) for key, text in texts.items()]
+            message.status.append(status)
         self._publisher.publish(message)
 
-    def _look(self):
-        now, detector = time.monotonic(), self.detector
-        lacking = detector.cannot_know(now)
-        findings = detector.findings()
-        found = [one.name for one in findings if one.decided and not one.declared]
-        values = {
-            "detect": self.mode,
-            "declared by this node": ", ".join(detector.decisions.own) or "nothing",
-            "suspicion": detector.suspicion,
-            "below the threshold of a warning": ", ".join(
-                f"{one.name} (p = {one.probability:.2f})" for one in findings if not (one.declared or one.lasting)
-            )
-            or "nothing",
-            "banks simulated": detector.banks,
-            "left out, because they diverged": ", ".join(
-                f"{name} ({count} times)" for name, count in detector.diverged.items()
-            )
-            or "none",
-            "last bank [s]": detector.bank_time,
-            "probes asked for": detector.probes,
-            "cannot tell whether it has lost its foot": ": ".join(detector.cannot_tell(now) or ("none",)),
-            "identified lag of the servos [ms]": 1e3 * detector.servos.lag,
-            "identified dead zone of the servos [deg]": float(np.degrees(detector.servos.zone)),
-            "servos identified": "yes" if detector.servos.identified else "not yet: the robot has to walk, intact",
-        } | self._faults.counts()
-        warnings = [*lacking, *self._faults.recent(now)]
-        if self.mode == "report" and found:
-            warnings.insert(0, f"found, not declared (detect:=report): {', '.join(found)}")
-        if warnings:
-            return "warn", "; ".join(warnings), values
-        declared = [one.name for one in findings if one.declared and now - one.since < NEW]
-        if declared:
-            return "ok", f"declared: {', '.join(declared)}", values
-        lasting = [one.name for one in findings if one.lasting]
-        if lasting:
-            return "warn", f"suspects: {', '.join(lasting)}", values
-        return "ok", ", ".join(one.name for one in findings if one.declared) or "nothing found", values
-
-    def close(self):
-        """End the bank's threads."""
-        self.detector.executor.shutdown(wait=False, cancel_futures=True)
+    def close(self) -> None:
+        """End the detector's threads."""
+        self.detection.detector.executor.shutdown(wait=False, cancel_futures=True)
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node."""
     run(DamageDetectorNode, args)
 

@@ -11,7 +11,7 @@ from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, load_robot
+from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -48,7 +48,7 @@ class DamageManager(GuardedNode):
         # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
         # so that its age is known. The message does not wake this node.
         self.loop = TickLoop(self, 0.2)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, newest=True)
         self._declare()
         self._restore()
         self._follow({})

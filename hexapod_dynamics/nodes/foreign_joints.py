@@ -7,6 +7,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.ros.node_functions import FOREIGN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -37,7 +38,7 @@ class ForeignJoints:
         elif command_interface == "joint_trajectory":
             self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         servos.publish = self.publish
-        node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
+        node.loop.subscribe(JointState, MEASURED, self._on_states, FOREIGN)
 
     def set_missing(self, missing):
         """Set which joints (n,) bool are declared missing."""

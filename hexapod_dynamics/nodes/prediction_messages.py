@@ -33,8 +33,8 @@ def _fill_odometry(message, values):
 class PredictionMessages:
     """Publishes an Observer's prediction: odometry and tf odom -> base_link, joints, torques, the path ahead."""
 
-    def __init__(self, node, observer, publish_tf):
-        self._node, self._observer = node, observer
+    def __init__(self, node, observer, publish_tf, odom_topic=""):
+        self._node, self._observer, self._odom_topic = node, observer, odom_topic
         base, odom = frame(node, "base_link"), frame(node, "odom")
         odometry = Odometry(child_frame_id=base)
         odometry.twist.covariance = TWIST_COVARIANCE
@@ -47,6 +47,7 @@ class PredictionMessages:
         self._joints = self._torques = self._existing = self._moving = None
         self.name_joints()
         self._send_state = self._state_wanted = None  # created with the first prediction
+        self._send_odom, self._odom_wanted = None, lambda _now: False
         joints = node.create_publisher(JointState, "predicted_joint_states", 10)
         torques = node.create_publisher(JointState, "feedforward_torques", 10)
         self._send_joints, self._send_torques = sender(joints), sender(torques)
@@ -88,8 +89,12 @@ class PredictionMessages:
         if self._send_state is None:
             publisher = self._node.create_publisher(Odometry, "predicted_state", 10)
             self._send_state, self._state_wanted = sender(publisher), Wanted(publisher)
-        if self._state_wanted(time):
-            self._publish_state(now)
+            if self._odom_topic:  # the same, by the name that other packages expect
+                publisher = self._node.create_publisher(Odometry, self._odom_topic, 10)
+                self._send_odom, self._odom_wanted = sender(publisher), Wanted(publisher)
+        state, odom = self._state_wanted(time), self._odom_wanted(time)
+        if state or odom:
+            self._publish_state(now, state, odom)
         if self._joints_wanted(time):
             observer, existing = self._observer, self._existing
             numbers = [*observer.q[existing].tolist(), *observer.nu[6:][existing].tolist()]
@@ -101,7 +106,7 @@ class PredictionMessages:
         if ahead is not None:
             self._publish_path(now, *ahead)
 
-    def _publish_state(self, now):
+    def _publish_state(self, now, state, odom):
         observer = self._observer
         numbers = [
             *observer.position.tolist(),
@@ -109,7 +114,11 @@ class PredictionMessages:
             *observer.covariance.ravel().tolist(),
             *observer.nu[:6].tolist(),
         ]
-        self._send_state(self._odometry.bytes(now, numbers))
+        message = self._odometry.bytes(now, numbers)
+        if state:
+            self._send_state(message)
+        if odom:
+            self._send_odom(message)
 
     def _broadcast(self):
         transform = self._transform

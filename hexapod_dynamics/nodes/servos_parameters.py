@@ -4,8 +4,6 @@ them.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
@@ -17,6 +15,7 @@ from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
+from hexapod_dynamics.onboard.servos import seated_pose
 from hexapod_dynamics.parameters import servos
 from hexapod_dynamics.ros.node_functions import declare_all
 
@@ -94,17 +93,3 @@ def _proof(link, session):
             raise BusError(str(error)) from error
 
     return prove
-
-
-def seated_pose(robot, leg_pose) -> np.ndarray:
-    """Return the same angles [rad] for each leg, from the body outward; NaN (no motion) for further joints."""
-    pose = []
-    for leg in robot.legs:
-        for joint, angle in zip(leg.joints, leg_pose, strict=False):
-            if not joint.lower <= angle <= joint.upper:
-                raise DeviceError(
-                    f"parameter sit_pose: {angle} rad is outside {joint.name}'s limits {joint.lower}..{joint.upper}"
-                )
-            pose.append(angle)
-        pose += [float("nan")] * (len(leg.joints) - len(leg_pose))
-    return np.array(pose)

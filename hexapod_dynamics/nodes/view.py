@@ -5,6 +5,7 @@ A click on a leg of the simulated robot breaks it.
 
 import math
 import os
+import re
 import threading
 import time
 import traceback
@@ -226,7 +227,7 @@ class View(GuardedNode):
             return ""
         values = {pair.key: pair.value for pair in state.values}
         why = values.get("why", "")
-        self._panel.followed(f"the gait follows {values['followed']}" if "followed" in values else "")
+        self._panel.followed(_followed(values.get("followed", "")))
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
 
     def _sample(self, shown, true, predicted):
@@ -301,6 +302,17 @@ def _entry(status):
     state = {0: "possible", 1: "suspected"}.get(level, "declared")
     probability = probability if math.isfinite(probability) else 0.0
     return Entry(status.name, probability, values.get("evidence", ""), state)
+
+
+def _followed(text):
+    """Return in words the command that the gait follows, from its value of `gait_state`; empty without one."""
+    numbers = re.findall(r"-?\d+\.\d+", text)
+    if len(numbers) != 3:
+        return ""
+    vx, vy, wz = map(float, numbers)
+    sideways = f", {100 * abs(vy):.1f} cm/s to the {'left' if vy > 0 else 'right'}" if vy else ""
+    turn = f", turning {abs(math.degrees(wz)):.0f} deg/s {'left' if wz > 0 else 'right'}" if wz else ""
+    return f"speed {100 * vx:.1f} cm/s{sideways}{turn}"
 
 
 def main(args=None):

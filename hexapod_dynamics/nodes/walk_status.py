@@ -16,7 +16,7 @@ from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import MalformedMessages, subscribe
-from hexapod_dynamics.ros.node_functions import COMPILING, LATCHED, declare_all, stamp_seconds
+from hexapod_dynamics.ros.node_functions import COMPILING, LATCHED, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
@@ -140,6 +140,7 @@ class WalkStatus(GuardedNode):
         self._predicted = self._true = self._off = None  # (monotonic time [s] of arrival, Pose or Odometry)
         self._before = self._speed = None
         self._lost = []
+        self._stopped = False  # by the emergency stop: `servos` complains, and nothing is wrong
         self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
         values = declare_all(self, PARAMETERS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
@@ -177,6 +178,8 @@ class WalkStatus(GuardedNode):
             if prefix and not name.startswith(prefix + "/"):
                 continue
             node = name.rpartition("/")[2]
+            if node == "servos":
+                self._stopped = {pair.key: pair.value for pair in status.values}.get("emergency stop") == text_of(True)
             self._reported.add(node)
             if node == "dynamics":
                 self._on_prediction(status)
@@ -251,10 +254,12 @@ class WalkStatus(GuardedNode):
                 print(self._in_colour(f"        {name}: {message}", level))
                 self._told[name] = elapsed
         self._told = {name: told for name, told in self._told.items() if name in complaints}
-        known = {f"{prefix}damage_manager" for prefix in ("", self.get_namespace().strip("/") + "/")}
+        expected = ("damage_manager", "servos") if self._stopped else ("damage_manager",)
+        known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
         starting -= {name.rpartition("/")[2] for name in self._compiling}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}
         wrong = {
+            "emergency stop": ["`stop --resume` ends it"] if self._stopped else [],
             "not well": complaints.keys() - known - busy,
             "computer too busy": busy,
             "absent": absent,

@@ -57,4 +57,5 @@ PARAMETERS = (
         "weigh what the body carries, beyond what it carried in the first 10 s of walking, and reckon with it",
     ),
     _in_file("publish_tf", True, "publish odom -> base_link on /tf"),
+    ParameterSpec("odom_topic", "", "publish predicted_state on this topic, too, as odom for Nav2; empty: do not"),
 )

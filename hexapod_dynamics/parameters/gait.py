@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from hexapod_dynamics.gait.adaptive_settings import LIVE
-from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, GAITS
-from hexapod_dynamics.parameters.spec import ParameterSpec, Value
+from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS
+from hexapod_dynamics.parameters.spec import ParameterSpec
 
 _OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
 
-def _setting(name: str, default: Value, description: str, low: float | None = None) -> ParameterSpec:
+def _setting(name: str, description: str, low: float | None = None) -> ParameterSpec:
     """Return the parameter of a setting with the bounds of BOUNDS; low: a lower bound instead, a value with which
     the gait chooses.
     """
     lowest, highest, unit = BOUNDS.get(name, (None, None, ""))
     text = f"{description} [{unit}]" if unit else description
-    return ParameterSpec(name, default, text, lowest if low is None else low, highest, read_only=False, in_file=True)
+    return ParameterSpec(
+        name, DEFAULTS[name], text, lowest if low is None else low, highest, read_only=False, in_file=True
+    )
 
 
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
 SETTINGS = (
-    _setting("step_height", 0.02, "lift of the swinging foot"),
-    _setting("body_height", 0.12, "height of the hips over the feet"),
-    _setting("period", 0.0, "time of a whole cycle; 0: as the gait chooses", 0.0),
-    _setting("yaw_hold", True, "gait auto: keeps the heading by the IMU's yaw"),
-    _setting("acceleration", 0.25, f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
-    _setting("turning", 1.0, f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
-    _setting("weighing_sway", 0.0, f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),
-    _setting("step_length", 0.05, "gaits tripod and optimal: stroke of a foot at the nominal speed"),
-    _setting("step_depth", 0.0001, "gaits tripod and optimal: how far standing feet push into the ground"),
-    _setting("response_time", 0.2, "gaits tripod and optimal: how softly speed follows a command"),
+    _setting("step_height", "lift of the swinging foot"),
+    _setting("body_height", "height of the hips over the feet"),
+    _setting("period", "time of a whole cycle; 0: as the gait chooses", 0.0),
+    _setting("yaw_hold", "gait auto: keeps the heading by the IMU's yaw"),
+    _setting("acceleration", f"limit of the body's acceleration, {_OF_ADAPTIVE}"),
+    _setting("turning", f"limit of the body's angular acceleration, {_OF_ADAPTIVE}"),
+    _setting("weighing_sway", f"sway of the body while a load is weighed (docs/identify.md), {_OF_ADAPTIVE}"),
+    _setting("step_length", "gaits tripod and optimal: stroke of a foot at the nominal speed"),
+    _setting("step_depth", "gaits tripod and optimal: how far standing feet push into the ground"),
+    _setting("response_time", "gaits tripod and optimal: how softly speed follows a command"),
     ParameterSpec(
         "plans",
         "",

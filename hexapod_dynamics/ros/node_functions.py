@@ -8,12 +8,15 @@ from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.malformed import MalformedMessages
+from hexapod_dynamics.ros.publisher_check import PublisherCheck
 from hexapod_dynamics.ros.running import Refused
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+# For topics that other programs publish: best effort receives reliable publishers, too.
+FOREIGN = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1,
     history=HistoryPolicy.KEEP_LAST,
@@ -147,6 +150,7 @@ class Diagnostics:
     def __init__(self, node, hardware_id, look, period=1.0, every=None):
         self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
+        self._publishers = PublisherCheck(node)
         self._array, self._keys = DiagnosticArray(status=[self._status]), None  # keys of the values in the last status
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         if every is None:
@@ -157,6 +161,9 @@ class Diagnostics:
     def publish(self):
         """Call `look` and publish its status now."""
         level, message, values = self._malformed.report(*self._look())
+        unreceived = self._publishers.reasons()
+        if unreceived:
+            level, message = ("warn" if level == "ok" else level), "; ".join([message, *unreceived])
         status = self._status
         status.level, status.message = LEVELS[level], message
         texts = [text_of(value) for value in values.values()]  # objects are kept while the keys do not change

@@ -6,6 +6,7 @@ launch process has ended: `ros2 launch` does not end its nodes on SIGTERM, and t
 and no Ctrl-C would reach it.
 """
 
+import ast
 import importlib
 import importlib.util
 import os
@@ -18,6 +19,8 @@ from hexapod_dynamics.one_thread import compute_in_one_thread
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
+
+TAKE_NAMES = ("nodes.companions",)  # modules whose arguments are names of nodes
 
 
 def _launch_of(text):
@@ -96,8 +99,23 @@ def _import(module):
         sys.exit(f"{name}: needs ROS 2, and Python finds no rclpy; source a ROS 2, or use ./with_ros2 of the checkout")
 
 
+def _answer_words(module, words):
+    """Print the help of a node and end, or refuse words that no node takes; rclpy ignores them."""
+    own = words[: words.index("--ros-args")] if "--ros-args" in words else words
+    name = module.rpartition(".")[2]
+    if any(word in ("-h", "--help") for word in own):
+        spec = importlib.util.find_spec(f"hexapod_dynamics.{module}")
+        about = ast.get_docstring(ast.parse(spec.loader.get_source(spec.name)))
+        print(f"usage: ros2 run hexapod_dynamics {name} [--ros-args -p NAME:=VALUE -r __ns:=/NAMESPACE ...]\n")
+        print(f"{about}\n\ndocs/parameters.md lists the parameters; walk.launch.py starts all nodes.")
+        sys.exit(0)
+    if own and module not in TAKE_NAMES:
+        sys.exit(f"{name}: takes no argument {own[0]!r}; ROS arguments stand behind --ros-args, as -p NAME:=VALUE")
+
+
 def _entry(module):
     def main(args=None):
+        _answer_words(module, list(sys.argv[1:] if args is None else args))
         hear_signals()
         compute_in_one_thread()
         _import(module).main(args)

@@ -136,8 +136,11 @@ class TickLoop:
 
         return take
 
-    def unsubscribe(self):
-        """Destroy the subscriptions."""
+    def unsubscribe(self, polled=None):
+        """Destroy one subscription, which `subscribe` has returned, or all."""
+        if polled is not None:
+            self._end(polled)
+            return
         self._at_times.clear()
         for polled in list(self._polled):
             self._end(polled)
@@ -178,7 +181,7 @@ class TickLoop:
         """Take the received messages and call the callbacks."""
         if self._at_times:
             self._attend()
-        for polled, newest in self._polled:
+        for polled, newest in tuple(self._polled):
             kept = None
             for _ in range(MOST):
                 data = polled.take()

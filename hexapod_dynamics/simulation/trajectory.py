@@ -31,6 +31,12 @@ class Log:
     foot_forces: np.ndarray
     ground_force: np.ndarray
 
+    def __repr__(self) -> str:
+        """Tell length and size of the run, not its numbers."""
+        steps, joints = self.joint_positions.shape
+        span = f"{self.time[0]:.3f} to {self.time[-1]:.3f} s" if steps else "empty"
+        return f"Log({span}, {steps} steps, {joints} joints; {', '.join(self.__dataclass_fields__)})"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the log to a .npz file, which `load` reads and `ros2 run hexapod_dynamics plot` draws."""
         np.savez_compressed(path, **{name: getattr(self, name) for name in self.__dataclass_fields__})

@@ -31,6 +31,7 @@ from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_che
 from hexapod_dynamics.tools.commissioning.servo_checks import EMPTY, LOW
 from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
+from hexapod_dynamics.tools.help_text import first_paragraph
 
 # [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
 # a simulated robot are in the same process and take turns with the checks.
@@ -48,7 +49,7 @@ WELCOME = """Before you begin:
 
 def parser():
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="check_robot", description=__doc__.splitlines()[0])
+    top = argparse.ArgumentParser(prog="check_robot", description=first_paragraph(__doc__))
     top.add_argument("--only", help=f"checks to run, separated by commas, of: {', '.join(CHECKS)}")
     top.add_argument("--joints", help="joints to move, separated by commas; default: all")
     top.add_argument("--report", help="write a report (Markdown) to this file")

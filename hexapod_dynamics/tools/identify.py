@@ -17,11 +17,12 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError, RecordingWarning
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.help_text import first_paragraph
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser(prog="identify", description=__doc__.split("\n")[0])
+    options = argparse.ArgumentParser(prog="identify", description=first_paragraph(__doc__))
     options.add_argument("bag", nargs="*", type=Path, help="rosbag2 folders")
     options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
     options.add_argument("--weight", type=float, metavar="KG", help="the robot's mass on a scale, with its battery")

@@ -15,6 +15,7 @@ from hexapod_dynamics.parameters import catalogue
 from hexapod_dynamics.parameters.spec import Derived
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.ros2_control import CONTROLLERS_HEAD, controllers_yaml
+from hexapod_dynamics.tools.help_text import first_paragraph
 
 COMMAND = "python -m hexapod_dynamics.tools.parameter_files"
 WIDTH = 120
@@ -130,7 +131,7 @@ def files():
 
 def main(args=None):
     """Write the files into the repository, the present folder."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=COMMAND, description=first_paragraph(__doc__))
     parser.parse_args(args)
     for name, text in files().items():
         if not Path(name).parent.is_dir():

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from hexapod_dynamics.errors import HexapodError, RecordingWarning
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools.help_text import first_paragraph
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser(prog="score", description=__doc__.split("\n")[0])
+    options = argparse.ArgumentParser(prog="score", description=first_paragraph(__doc__))
     options.add_argument("recording", type=Path, help="rosbag2 folder, sysid_*.csv or *.npz")
     options.add_argument("--robot", type=Path, help=f"robot file; default: {ROBOT_FILE} in the bag, else the JetHexa's")
     options.add_argument("--missing", nargs="*", default=[], metavar="PART", help="parts that it walks without, as RM")

@@ -16,6 +16,7 @@ from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.help_text import first_paragraph
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -222,7 +223,7 @@ def yes_or_no(question):
 
 def parser():
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="servo_tool", description=__doc__.splitlines()[0])
+    top = argparse.ArgumentParser(prog="servo_tool", description=first_paragraph(__doc__))
     top.add_argument(
         "--port",
         help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",

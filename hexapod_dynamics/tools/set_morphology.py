@@ -14,6 +14,7 @@ from hexapod_dynamics.ros.node_functions import LATCHED
 from hexapod_dynamics.ros.participant import take_place
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.exceptions import InvalidNamespaceException
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
@@ -78,6 +79,7 @@ def _arguments(words):
         default="set_morphology",
         help="whom to tell (default: set_morphology; simulator/set_damage breaks the simulated robot)",
     )
+    parser.add_argument("--namespace", default="", help="namespace of the robot, as given to the launch")
     parser.add_argument("--timeout", type=float, default=5.0, help="how long to wait for the service [s]")
     given = parser.parse_args(words)
     if not (given.restore or any(getattr(given, name) for name in _options())):
@@ -92,7 +94,13 @@ def main(args=None):
     given = _arguments(words)
     take_place()
     rclpy.init(args=args)
-    node = rclpy.create_node("set_morphology_call", start_parameter_services=False)
+    try:
+        node = rclpy.create_node(
+            "set_morphology_call", namespace=given.namespace or None, start_parameter_services=False
+        )
+    except InvalidNamespaceException as error:
+        rclpy.try_shutdown()
+        sys.exit(f"--namespace {given.namespace}: {str(error).splitlines()[0]}")
     try:
         sys.exit(_call(node, given))
     except MorphologyError as error:

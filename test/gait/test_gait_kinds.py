@@ -10,7 +10,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.adaptive_settings import LIVE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, KINDS, GaitKind, make
-from hexapod_dynamics.nodes import gait_choice
+from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Robot
 
@@ -31,8 +31,10 @@ def crawl(monkeypatch):
 
 def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
     robot = Robot.jethexa()
-    gait = make("tripod", VALUES).bind(robot)
-    other = gait_choice.change(gait, "tripod", "crawl", VALUES, VALUES | {"step_length": 0.02})
+    control = GaitControl(robot, GaitControlSettings(kind="tripod", values=VALUES))
+    gait = control.gait
+    control.change({"gait": "crawl", "step_length": 0.02})
+    other = control.gait
     assert isinstance(other, Crawl) and other.step_length == 0.02
     np.testing.assert_allclose(other.position, gait.position, atol=1e-9)
 

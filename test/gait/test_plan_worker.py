@@ -13,7 +13,7 @@ from hexapod_dynamics.gait import AdaptiveGait, adaptive
 from hexapod_dynamics.gait import plan_choice as choices
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
-from hexapod_dynamics.nodes import gait_choice
+from hexapod_dynamics.gait_kinds import make
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -86,7 +86,7 @@ def test_the_plan_comes_with_the_next_ticks(gait):
 def test_the_thread_that_ticks_opens_nothing_and_works_nothing_out(monkeypatch):
     """Loss of a leg, a plan that is made in a process, the next loss: with a gait as the node makes it."""
     values = {parameter.name: parameter.default for parameter in SETTINGS}
-    gait = gait_choice.make("auto", values)
+    gait = make("auto", values)
     gait._plans = PlanLibrary(QUADRUPED)
     threads = set()
 

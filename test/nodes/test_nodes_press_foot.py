@@ -85,17 +85,17 @@ def detector(probe):
     """The node damage_detector in this process; asks: legs that are to be pressed, told: legs that were."""
     node = DamageDetectorNode()
     node.asks, node.told = [], []
-    node.detector.press = lambda time: node.asks.pop() if node.asks else None
-    node.detector.pressed = lambda time, leg: node.told.append(leg)
+    node.detection.detector.press = lambda time: node.asks.pop() if node.asks else None
+    node.detection.detector.pressed = lambda time, leg: node.told.append(leg)
     yield node
     node.destroy_node()
 
 
 def test_the_detector_asks_for_it_unless_it_only_reports(probe, detector):
     heard = probe.hear(String, "press_foot")
-    wait_until(lambda: detector._presses.get_subscription_count(), 10, "somebody listens")
+    wait_until(lambda: detector._probes.get_subscription_count(), 10, "somebody listens")
     for mode, leg in (("report", "LF"), ("declare", "RM")):
-        detector.mode, detector.asks = mode, [leg]
+        detector.detection.mode, detector.asks = mode, [leg]
         detector._update()
     wait_until(lambda: heard, 10, "press_foot is published")
     assert [message.data for _, message in heard] == ["RM"]

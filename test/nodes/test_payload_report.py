@@ -12,7 +12,8 @@ from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import SWAYS
 from hexapod_dynamics.nodes.gait import GaitNode
-from hexapod_dynamics.nodes.payload import FRESH, PayloadReport
+from hexapod_dynamics.nodes.payload import PayloadReport
+from hexapod_dynamics.onboard.payload import FRESH, PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
 from rclpy.clock import Clock
@@ -45,12 +46,17 @@ class FakeNode:
 def report():
     observer = Observer(ROBOT)
     observer.rotation[:] = np.eye(3)
-    made = PayloadReport(FakeNode(), observer, 0.017, 0.02)
-    return made
+    return PayloadReport(FakeNode(), PayloadWeighing(observer, 0.017, 0.02))
+
+
+@pytest.fixture
+def weighing(report):
+    return report._weighing
 
 
 def estimate(report, payload):
-    report.estimator.estimate = lambda: payload
+    report._weighing.estimator.estimate = lambda: payload
+    report._weighing._adopt()
     report.publish()
     return report._node.sent["payload"], report._node.sent["payload_wrench"].wrench
 
@@ -61,9 +67,13 @@ def test_the_load_is_published_and_carried_by_model_and_gait(report):
     assert status.message == "carries 0.40 +- 0.05 kg" and status.level == LEVELS["ok"]
     assert float(values["x [mm]"]) == pytest.approx(40.0) and values["cannot tell"] == ""
     assert wrench.force.z == pytest.approx(-0.35 * ROBOT.gravity)
-    assert report._observer.load.mass == 0.35 and report._observer.load.moments[:2] == (0.014, -0.007)
+    assert report._weighing._observer.load.mass == 0.35 and report._weighing._observer.load.moments[:2] == (
+        0.014,
+        -0.007,
+    )
     gait = AdaptiveGait().bind(ROBOT)
-    GaitNode._on_payload(SimpleNamespace(gait=gait, robot=ROBOT), SimpleNamespace(wrench=wrench))
+    control = SimpleNamespace(set_payload=gait.carry)
+    GaitNode._on_payload(SimpleNamespace(control=control, robot=ROBOT), SimpleNamespace(wrench=wrench))
     weight = gait.load.weight
     assert gait.load.wanted == pytest.approx([-0.014 / (weight + 0.35), 0.007 / (weight + 0.35)])
 
@@ -80,13 +90,13 @@ def test_the_service_refuses_to_tare_before_anything_is_known(report):
     assert answer.success is False and "needed" in answer.message
 
 
-def test_a_load_that_was_stored_is_carried_after_a_restart(report):
-    report.restore(["not", "a", "load"])
-    assert report.stored() is None
-    report.restore([0.4, 0.016, 0.0])
-    assert report.estimator.estimate().expected == (0.4, 0.016, 0.0)
-    report.publish()
-    assert report.stored() == [0.4, 0.016, 0.0] and report._observer.load.mass == 0.4
+def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
+    weighing.restore(["not", "a", "load"])
+    assert weighing.stored() is None
+    weighing.restore([0.4, 0.016, 0.0])
+    assert weighing.estimator.estimate().expected == (0.4, 0.016, 0.0)
+    weighing._adopt()
+    assert weighing.stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
 
 
 class History:
@@ -101,46 +111,45 @@ class History:
         return self.period
 
 
-def windows(report, history, seconds, begin):
-    """Let time pass: a command and a reading of each joint every 20 ms, a look every 60 ms; return the end [s]."""
-    report._observer.commands.history = history
+def windows(weighing, history, seconds, begin, cycles):
+    """Let time pass: a command and a reading of each joint every 20 ms, an update every 60 ms; return the end [s]."""
+    weighing._observer.commands.history = history
     joints = np.tile([0.0, 0.5, 1.0], 6)
     for tick in range(round(seconds / 0.02)):
         time = begin + 0.02 * tick
-        report.estimator.command(time, joints)
-        report.estimator.measure_up(np.array([0.0, 0.0, 1.0]))
+        weighing.estimator.command(time, joints)
+        weighing.estimator.measure_up(np.array([0.0, 0.0, 1.0]))
         for joint in range(ROBOT.joint_count):
-            report.estimator.measure_joint(time, joint, joints[joint])
-        if tick % 3 == 0:
-            report.look()
+            weighing.estimator.measure_joint(time, joint, joints[joint])
+        if tick % 3 == 0 and weighing.update(time):
+            cycles.append(time)
     return begin + seconds
 
 
-def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(report):
+def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(weighing):
     history, cycles = History(1.3), []
-    report.publish = lambda: cycles.append(1)
-    end = windows(report, history, 20.0, 0.0)
+    end = windows(weighing, history, 20.0, 0.0, cycles)
     assert 13 <= len(cycles) <= 15
     assert history.asked <= 2 * (len(cycles) + 1) + 1  # of five time windows in a cycle
     history.period = None  # it stands
     before = len(cycles)
-    windows(report, history, 5.0, end)
+    windows(weighing, history, 5.0, end, cycles)
     assert len(cycles) == before
 
 
-def test_the_gait_tells_the_period_while_the_body_sways(report, monkeypatch):
+def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
     """A sway for weighing hides the period of the steps in the commands."""
-    history, cycles = History(None), []
-    report.publish = lambda: cycles.append(1)
-    now = [100.0]
+    history, cycles, now = History(None), [], [0.0]
     monkeypatch.setattr("hexapod_dynamics.nodes.payload.time.monotonic", lambda: now[0])
-    report.hear_gait(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
-    end = windows(report, history, 20.0, 0.0)
+    for begin in range(20):  # gait_state comes once a second
+        now[0] = float(begin)
+        report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
+        windows(weighing, history, 1.0, now[0], cycles)
     assert 13 <= len(cycles) <= 15
-    now[0] += FRESH  # the gait is silent
-    end = windows(report, history, 5.0, end)
-    now[0] -= FRESH
-    report.hear_gait(SimpleNamespace(values=[]))  # it no longer sways
-    before = len(cycles)
-    windows(report, history, 5.0, end)
-    assert before == len(cycles) <= 16
+    end = windows(weighing, history, FRESH + 5.0, 20.0, cycles)  # the gait is silent
+    assert max(cycles) <= 20.0 + FRESH
+    before, now[0] = len(cycles), end
+    report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
+    report.on_gait_state(SimpleNamespace(values=[]))  # it no longer sways
+    windows(weighing, history, 5.0, end, cycles)
+    assert before == len(cycles)

@@ -94,7 +94,7 @@ def test_what_a_node_reports_when_the_launch_ends_is_not_shown_and_what_lasts_is
 
     probe.node.create_timer(0.05, tell)
     try:
-        wait_until(lambda: "servos: no servo answers" in status.output, 60, lambda: status.output)
+        wait_until(lambda: "not well: servos | computer" in status.output, 60, lambda: status.output)
         took = 1.0
         while took > 0.5:  # again where this computer was too slow
             broken.clear()

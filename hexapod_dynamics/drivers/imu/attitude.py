@@ -335,7 +335,8 @@ class CalibratedImu:
     """Subtracts offsets from samples and estimates the attitude; the reader thread calls `take`, others the rest.
 
     rate [1/s]; rotation (3, 3) body <- chip; time_constant [s] of the inclination; level: the body stands level at
-    `calibrate`, so that the offset of the accelerometer is found too; memory: file that stores the offsets; warn(text).
+    `calibrate`, so that the offset of the accelerometer is found too; memory: file that
+    stores the offsets, or None; warn(text).
     """
 
     def __init__(
@@ -344,7 +345,7 @@ class CalibratedImu:
         rotation: npt.ArrayLike,
         time_constant: float,
         level: bool,
-        memory: Path,
+        memory: Path | None,
         warn: Callable[[str], object],
     ) -> None:
         self.calibrated, self.refusal = False, ""
@@ -433,6 +434,8 @@ class CalibratedImu:
             found.accel = self.offsets.accel
         self.offsets, self.calibrated, self._rested, self.refusal = found, True, True, ""
         self._filter = self._new_filter()
+        if self._memory is None:
+            return
         try:
             self._memory.parent.mkdir(parents=True, exist_ok=True)
             draft = self._memory.with_suffix(".new")
@@ -446,6 +449,8 @@ class CalibratedImu:
 
     def _remember(self) -> None:
         """Load the offsets of a process that ended recently: this process may start while the robot walks."""
+        if self._memory is None:
+            return
         try:
             kept = json.loads(self._memory.read_text(encoding="utf-8"))
             if 0.0 <= time.time() - kept["time"] < KEPT_FOR:

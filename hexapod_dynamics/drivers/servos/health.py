@@ -25,7 +25,7 @@ _SLOT, _SLOTS = 0.4, 2  # [s] length of a slot, and the number of slots over whi
 _DEAD = 0.5  # [s] without an answer of any servo
 _ASKED = 6  # requests in a row without an answer of any servo
 _SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
-_BACK = 2  # consecutive answers of a servo that is known to be off the robot
+BACK = 2  # consecutive answers of a servo that is known to be off the robot
 _FEW = (3, 0.02)  # errors in this time, and share of the answers, up to which errors are not reported
 _LATE = 0.2  # share of late answers above which the line is slow: a busy machine delays only single answers
 _SLOW = 0.3  # late wakes of the bus thread per lost answer above which the machine is the likely cause
@@ -153,7 +153,7 @@ def figures(state: ChainState, names: Any, t: float) -> dict:
             name for name, open_ in zip(names, state.unconfirmed_there, strict=True) if open_
         ),
         "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
-        "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= _BACK),
+        "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= BACK),
         "torque off": " ".join(
             name for name, off in zip(names, state.known & (state.loaded == 0.0) & state.torque, strict=True) if off
         ),

@@ -1,0 +1,72 @@
+"""The topic `cmd_vel`: geometry_msgs/Twist, or TwistStamped as Nav2 and teleop of Jazzy publish it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geometry_msgs.msg import Twist, TwistStamped
+from hexapod_dynamics.control.command_check import stamp_refusal
+from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.ros.publisher_check import type_name
+from hexapod_dynamics.ros.tick_loop import TickLoop
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+TOPIC = "cmd_vel"
+KINDS = Twist, TwistStamped
+ATTEND = 0.5  # [s] between two checks of the publishers' types
+DEPTH = 10
+
+
+class VelocityInput:
+    """Calls on_twist((vx, vy, wz)) for each command; oldest [s]: a stamped command older than this is refused.
+
+    The subscription follows its publishers: a participant of DDS has one type for a topic, and reliable where all
+    publishers are, so that the first command is not lost. While there are publishers of both types, the type stays as
+    it is, and `ros.publisher_check` names the others.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        loop: TickLoop,
+        faults: Faults,
+        on_twist: Callable[[tuple[float, float, float]], None],
+        oldest: float,
+    ) -> None:
+        self._node, self._loop, self._faults, self._on_twist, self._oldest = node, loop, faults, on_twist, oldest
+        self._kind: type = Twist
+        self._reliability = ReliabilityPolicy.RELIABLE
+        self._subscription = self._subscribe()
+        loop.every(ATTEND, self._attend)
+
+    def _subscribe(self) -> object:
+        return self._loop.subscribe(
+            self._kind, TOPIC, self._take, QoSProfile(depth=DEPTH, reliability=self._reliability)
+        )
+
+    def _attend(self) -> None:
+        """Subscribe anew if the publishers' type or reliability is another one."""
+        if not self._node.count_publishers(TOPIC):
+            return
+        infos = self._node.get_publishers_info_by_topic(TOPIC)
+        types = {info.topic_type for info in infos}
+        kind = next((kind for kind in KINDS if types == {type_name(kind)}), self._kind)
+        best_effort = any(info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for info in infos)
+        reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
+        if (kind, reliability) != (self._kind, self._reliability):
+            self._loop.unsubscribe(self._subscription)
+            self._kind, self._reliability = kind, reliability
+            self._subscription = self._subscribe()
+            self._node.get_logger().info(f"{TOPIC} is published as {type_name(kind)}, {reliability.name.lower()}")
+
+    def _take(self, message: Twist | TwistStamped) -> None:
+        twist = message
+        if self._kind is TwistStamped:
+            refusal = stamp_refusal(age_of(message.header.stamp), self._oldest)
+            if refusal:
+                self._faults.add(TOPIC, f"{TOPIC} is refused: {refusal}")
+                return
+            twist = message.twist
+        self._on_twist((twist.linear.x, twist.linear.y, twist.angular.z))

@@ -1,0 +1,194 @@
+"""What the node `damage_detector` does: from commands and measurements to decisions, and to requests to the gait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hexapod_dynamics.detection.decisions import Decision, Finding
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.robot import Morphology, Robot
+
+DECLARE, REPORT = "declare", "report"
+# If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
+STALLED = 0.4
+# Diagnostics tell a new declaration for this long [s].
+NEW = 10.0
+# A decision that is only reported is told again if it comes back after this time [s].
+TOLD = 10.0
+
+
+class Outcome(NamedTuple):
+    """What an update asks for.
+
+    declare: decisions to be executed. report: decisions that are told only, each once. probe: leg whose foot the gait
+    is to press down. trial: joint (`RF.femur`) that it is to command beside its lock.
+    """
+
+    declare: list[Decision]
+    report: list[Decision]
+    probe: str | None
+    trial: str | None
+
+
+class DamageDetection:
+    """Feeds a DamageDetector; times are seconds on one clock.
+
+    Args:
+        robot: the Robot.
+        mode: declare, or report: decisions are not executed.
+        settings: of the detector.
+        executor: in which it computes; None: in the caller's thread.
+        detector: instead of a DamageDetector with these settings.
+        faults: where faults of the inputs are counted.
+
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        mode: str = DECLARE,
+        settings: DetectorSettings | None = None,
+        executor: Executor | None = None,
+        *,
+        detector: Any = None,
+        faults: Faults | None = None,
+    ) -> None:
+        self.robot, self.mode, self.faults = robot, mode, faults or Faults()
+        self.detector = detector if detector is not None else DamageDetector(robot, settings, executor)
+        n = robot.joint_count
+        self._angles, self._torques = np.full(n, np.nan), np.zeros(n)
+        self._updated: float | None = None  # time of the last update
+        self._told: dict[tuple[Any, ...], float] = {}  # decisions that were reported, and the times
+        self._pressed: str | None = None  # the leg whose foot the gait presses down
+        # the robot lies after a fall, or is getting up: feet without load are no evidence then
+        self._off_its_feet = self._thrown_back = self._braces = False
+
+    # ---- in ----------------------------------------------------------------------------------------------------------
+
+    def set_torques(self, torques: np.ndarray) -> None:
+        """Note the feed-forward torques (n,) [N m] that the servos have; NaN: none."""
+        self._torques = np.nan_to_num(torques)
+
+    def command(self, t: float, positions: np.ndarray) -> None:
+        """Process a command (n,) [rad] of the time t [s], NaN: no command."""
+        self.detector.command(t, positions, self._torques)
+
+    def joints(self, t: float, angles: np.ndarray) -> None:
+        """Process measured joints (n,) [rad], NaN: not read, that were read at the time t [s]."""
+        read = np.isfinite(angles)
+        self._angles[read] = angles[read]
+        self.detector.measure_joints(t, angles)
+
+    def imu(self, t: float, reading: ImuReading) -> None:
+        """Process a sample of the IMU."""
+        if reading.rotation is not None:
+            self.detector.measure_attitude(t, reading.rotation)
+
+    def bus(self, t: float, silent: np.ndarray, torque_off: np.ndarray, back: np.ndarray) -> None:
+        """Process a report of the servo bus, (n,) bool each; back: servos that answer although declared missing."""
+        self.detector.bus(t, silent, torque_off, back)
+
+    def gait(self, t: float, values: Mapping[str, Any]) -> None:
+        """Process the values of `gait_state`, by the keys of gait.interface."""
+        self._off_its_feet = bool(values.get(OFF_ITS_FEET))
+        self._thrown_back = bool(values.get(THROWN_BACK))
+        self._braces = bool(values.get(BRACES))
+        leg = values.get(PRESSED_FOOT)
+        if leg is not None and leg != self._pressed:
+            self.detector.pressed(t, leg)
+        self._pressed = leg
+
+    def set_following(self, following: bool) -> None:
+        """Note whether the servos execute commands."""
+        self.detector.follow(following)
+
+    def set_morphology(self, values: Mapping[str, Any]) -> None:
+        """Adopt the declared damage, the whole set of named values; HexapodError if it is impossible."""
+        angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
+        self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
+
+    # ---- out ---------------------------------------------------------------------------------------------------------
+
+    def update(self, t: float) -> Outcome:
+        """Process all data up to the time t [s]."""
+        detector = self.detector
+        if self._updated is not None and t - self._updated > STALLED:
+            detector.disturb(t)
+        if self._off_its_feet:
+            detector.off_its_feet(t)
+        if self._thrown_back:
+            detector.thrown_back(t)
+        if self._braces:
+            detector.braces(t)
+        self._updated = t
+        try:
+            decisions = detector.update(t)
+        except HexapodError as error:
+            self.faults.add("model", str(error), t)
+            detector.restart()
+            return Outcome([], [], None, None)
+        only = [one for one in decisions if one.action == "suspect" or self.mode == REPORT]
+        new = [one for one in only if one.key not in self._told]  # it is repeated while its evidence lasts
+        self._told = {key: at for key, at in self._told.items() if t - at < TOLD} | {one.key: t for one in only}
+        if self.mode == REPORT:
+            return Outcome([], new, None, None)
+        declare = [one for one in decisions if one.action != "suspect"]
+        return Outcome(declare, new, detector.press(t), detector.tries(t))
+
+    def findings(self) -> list[Finding]:
+        """Return the current Findings, declared ones first."""
+        return self.detector.findings()
+
+    def state(self, t: float) -> tuple[str, str, dict[str, Any]]:
+        """Return level (ok, warn), message and values for diagnostics."""
+        detector, findings = self.detector, self.findings()
+        values = {
+            "detect": self.mode,
+            "declared by this node": ", ".join(detector.decisions.own) or "nothing",
+            "suspicion": detector.suspicion,
+            "below the threshold of a warning": ", ".join(
+                f"{one.name} (p = {one.probability:.2f})"
+                for one in findings
+                if not (one.declared or one.lasting or one.decided)
+            )
+            or "nothing",
+            "banks simulated": detector.banks,
+            "left out, because they diverged": ", ".join(
+                f"{name} ({count} times)" for name, count in detector.diverged.items()
+            )
+            or "none",
+            "last bank [s]": detector.bank_time,
+            "probes asked for": detector.probes,
+            "cannot tell whether it has lost its foot": ": ".join(detector.cannot_tell(t) or ("none",)),
+            "identified lag of the servos [ms]": 1e3 * detector.servos.lag,
+            "identified dead zone of the servos [deg]": float(np.degrees(detector.servos.zone)),
+            "servos identified": "yes" if detector.servos.identified else "not yet: the robot has to walk, intact",
+        } | self.faults.counts()
+        return *self._assess(t, findings), values
+
+    def _assess(self, t: float, findings: list[Finding]) -> tuple[str, str]:
+        missing, faults = self.detector.cannot_know(t), self.faults.recent(t)
+        found = [one.name for one in findings if one.decided and not one.declared]
+        reported = (
+            [f"found, not declared (detect:=report): {', '.join(found)}"] if found and self.mode == REPORT else []
+        )
+        warnings = [*reported, *missing, *faults]
+        if not self.detector.following and warnings == missing:
+            return "ok", "; ".join(missing)  # the robot was stopped: this node does what it can
+        if warnings:
+            return "warn", "; ".join(warnings)
+        lasting = [one.name for one in findings if one.lasting]
+        if lasting:
+            return "warn", f"suspects: {', '.join(lasting)}"
+        new = [one.name for one in findings if one.declared and t - one.since < NEW]
+        if new:
+            return "ok", f"declared: {', '.join(new)}"
+        return "ok", ", ".join(one.name for one in findings if one.declared) or "nothing found"

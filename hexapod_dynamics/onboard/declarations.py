@@ -1,0 +1,62 @@
+"""What the node `damage_manager` does: holds the declared damage, and refuses what is impossible."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.robot import Morphology, Robot
+
+# Largest number of changes within WINDOW [s]: after each change every node plans again, and the change is stored.
+# Further changes are refused.
+MOST_CHANGES, WINDOW = 20, 1.0
+# Joint angles older than this [s] are not used for the angle of a newly locked joint.
+OLDEST = 2.0
+
+
+class Declarations:
+    """Holds one Morphology; times are seconds on one clock."""
+
+    def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
+        self.robot, self.morphology = robot, morphology or Morphology.whole(robot)
+        self._angles: dict[str, float] = {}
+        self._measured = -OLDEST
+        self._changed: deque[float] = deque(maxlen=MOST_CHANGES)  # times of the last changes
+
+    def measure(self, t: float, angles: Mapping[str, float]) -> None:
+        """Note the present joint angles [rad] by name: the angles of joints that are declared locked."""
+        self._angles, self._measured = dict(angles), t
+
+    def check(self, t: float, values: Mapping[str, Any]) -> Morphology:
+        """Return the morphology after a request {name: value} at the time t [s]; nothing changes yet.
+
+        Raises MorphologyError if the request is impossible, or comes too soon after many others. Each value must
+        hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is refused.
+        """
+        self.check_rate(t)
+        if not values:
+            raise MorphologyError("the request is empty; give for example legs.RM = false")
+        new = self.morphology.updated(values, self._angles if t - self._measured < OLDEST else {})
+        after = new.parameters()
+        for name, value in values.items():
+            if after[name] != value:
+                raise MorphologyError(
+                    f"{name}: {value!r} contradicts the rest of the request, which makes it {after[name]!r}"
+                )
+        return new
+
+    def check_rate(self, t: float) -> None:
+        """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""
+        if len(self._changed) == MOST_CHANGES and t - self._changed[0] < WINDOW:
+            raise MorphologyError(
+                f"{MOST_CHANGES} changes within {WINDOW:g} s are the most that are accepted; nothing has changed: "
+                f"call again after {WINDOW:g} s"
+            )
+
+    def change(self, t: float, values: Mapping[str, Any]) -> Morphology:
+        """Execute a request; raises MorphologyError as `check`, then nothing has changed. Return the new morphology."""
+        self.morphology = self.check(t, values)
+        self._changed.append(t)
+        return self.morphology

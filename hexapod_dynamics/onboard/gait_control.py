@@ -1,0 +1,332 @@
+"""What the node `gait` does: from commanded twists to joint commands, with falls, pushes and getting up.
+
+The robot walks with the default twist only until the first command. Then, and after a crash and respawn, it walks only
+as commanded. After a fall no joint is commanded until the IMU measures an upright robot and a new command lets it
+walk (control.walk_permit).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hexapod_dynamics.control.walk_permit import WalkPermit
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.fall_detector import FallDetector
+from hexapod_dynamics.gait.adaptive_settings import LIVE
+from hexapod_dynamics.gait.brace import Brace
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
+from hexapod_dynamics.gait.joint_trial import JointTrial
+from hexapod_dynamics.gait_kinds import ADAPTIVE, make
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.getting_up import GettingUp
+from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import roll_pitch_yaw
+
+# Without a usable sample of the IMU for longer than this [s] a fall would not be noticed.
+BLIND = 0.5
+# Time [s] after the start of all inputs until the default twist is followed.
+PAUSE = 1.0
+NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
+NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
+FALLEN = (
+    "the robot has fallen: legs stopped; call `get_up` or put it upright, then command it again (cmd_vel zero, then a "
+    "speed)"
+)
+
+State = tuple[str, str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class GaitControlSettings:
+    """kind, values: of the gait, as `gait_kinds.make` takes them. period [s]: between two joint commands. velocity
+    [m/s]: forward, until the first command. timeout [s]: an older command stops the walk. braces: a pushed robot
+    lies down. get_up: asked or automatic. get_up_speed [rad/s].
+    """
+
+    kind: str = "auto"
+    values: Mapping[str, Any] | None = None
+    period: float = 0.02
+    velocity: float = 0.0
+    timeout: float = 1.0
+    braces: bool = True
+    get_up: str = "asked"
+    get_up_speed: float = 2.0
+
+
+class JointCommand(NamedTuple):
+    """A command of some joints (indices): positions [rad] and velocities [rad/s]."""
+
+    joints: list[int]
+    positions: list[float]
+    velocities: list[float]
+
+
+class GaitControl:
+    """Commands the joints; times are seconds on one clock, measurements are of base_link.
+
+    Args:
+        robot: the Robot.
+        settings: GaitControlSettings.
+        gait: the Gait, not bound; by default of `settings`.
+        permit: WalkPermit from before a restart.
+        tell: tell(level, text) for the log; level: info, warn, error.
+        announce: announce(on): the robot is about to get up (buzzer).
+        keep: keep(state) stores the walk permit for a restart.
+        faults: where faults of the inputs are counted.
+
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        settings: GaitControlSettings,
+        *,
+        gait: Gait | None = None,
+        permit: WalkPermit | None = None,
+        tell: Callable[[str, str], None] = lambda level, text: None,
+        announce: Callable[[bool], None] = lambda on: None,
+        keep: Callable[[dict[str, Any]], None] = lambda state: None,
+        faults: Faults | None = None,
+    ) -> None:
+        self.robot, self.settings, self.faults = robot, settings, faults or Faults()
+        self._kind, self._values = settings.kind, dict(settings.values or {})
+        self.gait = (gait or make(self._kind, self._values)).bind(robot)
+        n = robot.joint_count
+        self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
+        self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
+        self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
+        self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, tell, announce)
+        self.brace, self.trial = Brace(robot), JointTrial(robot)
+        self._tell, self._keep, self._kept = tell, keep, self.permit.state
+        self._imu_time: float | None = None  # of the last usable sample
+        self._commanded: float | None = None  # time of the last command
+        self._begun: float | None = None  # time of the first step
+        self._ready: float | None = None  # time since which all inputs are there
+        self._ticks, self._now = 0, -math.inf
+        self._moving, self._still = list(range(n)), np.zeros(n)
+
+    # ---- in ----------------------------------------------------------------------------------------------------------
+
+    def command(self, t: float, twist: tuple[float, float, float]) -> None:
+        """Walk with a twist (vx, vy, wz) [m/s, m/s, rad/s] of the body; a fault if it is not finite."""
+        try:
+            self.gait.command(*twist)
+        except HexapodError as error:
+            self.faults.add("cmd_vel", f"cmd_vel: {error}", t)
+            return
+        self._commanded = t
+        self.permit.command(t, np.asarray(twist))
+        self._store()
+
+    def imu(self, t: float, reading: ImuReading) -> None:
+        """Process a sample of the IMU of the time t [s]."""
+        rotation, force, rate = reading.rotation, reading.force, reading.rate
+        last = self._imu_time
+        if rotation is not None:
+            self.gait.sense(*roll_pitch_yaw(rotation))
+        if rotation is not None or force is not None:
+            self._imu_time = t
+        if force is not None:
+            self.gait.sense_force(*force)
+            if self.settings.braces and last is not None and rate is not None:
+                walking = self.permit.may_walk and self.gait.doing == WALKING
+                self.brace.sense(min(t - last, BLIND), force, rate, walking)
+        self.get_up.sense(t, rotation, rate, force)
+        before = self.permit.fallen
+        self.permit.see(self.falls.update(t, rotation, force, self.gait.level), self.falls.upright)
+        if self.permit.fallen != before:
+            if self.permit.fallen:
+                self.gait.command(0.0, 0.0, 0.0)
+                self._tell("error", FALLEN)
+                self.get_up.fell(t, self.gait)
+            self._store()
+
+    @property
+    def awaits_joints(self) -> bool:
+        """Whether measured joints are needed now."""
+        return self.gait.awaits_joints or self.get_up.active
+
+    def joints(self, t: float, angles: np.ndarray) -> None:
+        """Process measured joints (n,) [rad], NaN if unknown."""
+        self._angles[:] = angles
+        self.gait.measure_joints(self._angles)
+        self.get_up.measure_joints(t, self._angles)
+
+    def set_morphology(self, t: float, morphology: Morphology) -> None:
+        """Walk with the legs that a Morphology has."""
+        self.gait.set_morphology(morphology)
+        self.get_up.set_morphology(t, morphology, self.gait, self.permit.waiting)
+        self.brace.set_morphology(morphology)
+        self.trial.set_morphology(morphology)
+        self._moving = morphology.moving_mask.nonzero()[0].tolist()
+
+    def set_following(self, following: bool) -> None:
+        """Note whether the servos execute commands."""
+        self.get_up.set_following(following)
+
+    def set_payload(self, mass: float, mx: float, my: float) -> None:
+        """Set what the body carries: mass [kg] and its first moment about base_link [kg m]."""
+        self._checked("payload", lambda: self.gait.carry(mass, mx, my))
+
+    def set_body_pose(self, pose: tuple[float, ...]) -> None:
+        """Set the offset (x, y, z, roll, pitch, yaw) [m, rad] of the body over its feet."""
+        self._checked("body_pose", lambda: self.gait.lean(pose))
+
+    def probe_foot(self, leg: str) -> None:
+        """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""
+
+        def press() -> None:
+            if self.permit.may_walk and self.gait.walking and self.gait.press(leg):
+                self._tell("info", f"stops and presses the foot of {leg} down, then walks on")
+
+        self._checked("press_foot", press)
+
+    def try_joint(self, t: float, joint: str) -> None:
+        """Command a locked joint (`RF.femur`) beside its lock if the robot walks; else no joint moves."""
+        if self.permit.may_walk and self.gait.walking:
+            self._checked("try_joint", lambda: self.trial.begin(t, joint))
+
+    def _checked(self, about: str, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except HexapodError as error:
+            self.faults.add(about, f"{about}: {error}", self._now)
+
+    def change(self, given: Mapping[str, Any]) -> None:
+        """Change the kind of gait (`gait`) or its settings while it walks; HexapodError if that is impossible; then
+        nothing changes.
+        """
+        values = {**self._values, **{name: value for name, value in given.items() if name in self._values}}
+        kind = given.get("gait", self._kind)
+        if kind == self._kind and values == self._values:
+            return
+        if kind in ADAPTIVE and self._kind in ADAPTIVE:
+            self._change_live(kind, values)
+        else:
+            if self.gait.walking:
+                raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
+            other = make(kind, values).bind(self.robot, self.gait.morphology)
+            other.reset(joints=self.gait.position)
+            self.gait.close()
+            self.gait = other
+        self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
+        self._kind, self._values = kind, values
+
+    def _change_live(self, kind: str, values: Mapping[str, Any]) -> None:
+        fixed = [name for name in values if name not in LIVE and values[name] != self._values[name]]
+        if fixed:
+            raise HexapodError(f"{fixed[0]}: set at start; while gait is {self._kind} you can set {', '.join(LIVE)}")
+        changed = {name: values[name] for name in LIVE if name in values and values[name] != self._values[name]}
+        if changed:
+            self.gait.adjust(**changed)
+        if kind != self._kind:
+            self.gait.set_pattern(kind)
+
+    def ask_to_get_up(self, t: float) -> str:
+        """Begin to get up; return what follows, HexapodError tells why not."""
+        self.get_up.begin(t, self.gait, self.permit.waiting)
+        return f"moves after {self.get_up.announce_time:.0f} s at rest"
+
+    # ---- out ---------------------------------------------------------------------------------------------------------
+
+    def step(self, t: float, ready: bool = True) -> JointCommand | None:
+        """Return the command for the next period; None: no command, the servos hold the pose.
+
+        ready: all inputs are there; a second later the default twist is followed.
+        """
+        self._now, period = t, self.settings.period
+        if self._begun is None:
+            self._begun, self._ticks = t, -1
+        due = round((t - self._begun) / period) - self._ticks
+        if due <= 0:  # called early: the times of commands stay on their grid
+            return None
+        self._ticks += due
+        self._choose_twist(t, ready)
+        self.gait.adopt_plan()
+        if self.get_up.active:
+            self.brace.stop()
+            commands = self.get_up.step(t, period)
+            if commands is None:
+                return None
+        elif not self.permit.may_walk or not self._moving:
+            self.brace.stop()
+            return None
+        elif self.brace.needed:
+            commands = self.brace.step(period, self.gait.position), self._still
+        else:
+            # After a stall the gait does not catch up, because the legs would jump.
+            commands = self.gait.step(min(due * period, 0.25 * self.gait.period))
+        moving = self._moving
+        positions, velocities = commands[0][moving].tolist(), commands[1][moving].tolist()
+        tried = self.trial.setpoint(t)
+        if tried is None:
+            return JointCommand(moving, positions, velocities)
+        return JointCommand([*moving, self.trial.joint], [*positions, tried], [*velocities, 0.0])
+
+    def _choose_twist(self, t: float, ready: bool) -> None:
+        if not self.permit.by_itself:
+            if self._commanded is None or t - self._commanded > self.settings.timeout:
+                self.gait.command(0.0, 0.0, 0.0)
+        elif self._ready is None:
+            if ready:
+                self._ready = t
+        elif t - self._ready > PAUSE:
+            self.gait.command(self.settings.velocity, 0.0, 0.0)  # the gait scales it, also later, with another plan
+
+    def _store(self) -> None:
+        if self._kept != self.permit.state:
+            self._kept = self.permit.state
+            self._keep(self._kept)
+
+    @property
+    def doing(self) -> str:
+        """The action of the robot in words."""
+        return "bracing" if self.brace.active else self.gait.doing
+
+    def state(self, t: float) -> State:
+        """Return level (ok, warn, error), message and values of `gait_state`: what it does, and why."""
+        vx, vy, wz = self.gait.twist
+        values: dict[str, Any] = {
+            "walking": self.gait.walking and self.permit.may_walk and bool(self._moving),
+            "forward [m/s]": vx,
+            "left [m/s]": vy,
+            "turn [deg/s]": math.degrees(wz),
+            OFF_ITS_FEET: self.permit.fallen or bool(self.get_up.doing),
+            BRACES: self.brace.active,
+            "pushes that it braced against": self.brace.count,
+        }
+        values.update(self.gait.report() | self.faults.counts())
+        if self.permit.waiting or self._imu_time is not None:
+            values["tilt [deg]"] = math.degrees(self.falls.tilt)
+        return *self._assess(t, values), values
+
+    def _assess(self, t: float, values: Mapping[str, Any]) -> tuple[str, str]:
+        doing = self.doing
+        if not self._moving:
+            return "error", "no leg is left to walk with: no joint is commanded"
+        if self.get_up.doing:
+            return "warn" if self.get_up.active else "error", f"get up: {self.get_up.doing}"
+        if self.permit.fallen:
+            return "error", FALLEN
+        if self.permit.waiting:
+            return "warn", f"{'upright after a fall' if self.permit.known else NOT_KNOWN}, {NEW_COMMAND}"
+        faults = self.faults.recent(t)
+        if faults:
+            return "warn", f"{doing}; {'; '.join(faults)}"
+        if self.brace.active:
+            return "warn", f"{doing}: it was pushed, or ran against something"
+        if "why" in values:
+            return "warn", f"{doing}: {values['why']}"
+        if self.gait.walking and (self._imu_time is None or t - self._imu_time > BLIND):
+            return "warn", f"{doing}; no imu/data: a fall would not be noticed"
+        return "ok", doing
+
+    def close(self) -> None:
+        """End the background work of the gait."""
+        self.gait.close()

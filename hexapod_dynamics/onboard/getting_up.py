@@ -1,0 +1,166 @@
+"""Getting up after a fall: who may ask for it, what it needs, and everything that stops it.
+
+The robot moves only after 2 s of rest, which are announced. An emergency stop, and anything else that makes the servos
+ignore commands, stops it in any phase; then no joint moves until the next request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.get_up import GetUp
+from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.get_up_state import ANNOUNCES, GetUpSettings, Phase, Sensed
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.robot import Morphology, Robot
+
+AUTOMATIC = "automatic"
+# Age [s] of measurements above which getting up ends.
+OLDEST_IMU, OLDEST_JOINTS = 0.3, 1.0
+MOVED_ON = "what is left of the robot has changed"
+NOT_EXECUTED = "servos does not execute commands: emergency stop, sit or release"
+
+Vector = Sequence[float]
+
+
+class GettingUp:
+    """Runs a GetUp. active: it commands the joints; doing: what it does, for people; times are seconds on one clock.
+
+    Args:
+        robot: the Robot.
+        period: time between two steps [s].
+        mode: asked, or automatic: once after each fall.
+        speed: largest speed of a joint [rad/s].
+        tell: tell(level, text) for each change of what it does; level: warn or error.
+        announce: announce(on) when the motion is announced (buzzer), and when that ends.
+
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        period: float,
+        mode: str,
+        speed: float,
+        tell: Callable[[str, str], None],
+        announce: Callable[[bool], None],
+    ) -> None:
+        self._automatic, self._tell, self._announce = mode == AUTOMATIC, tell, announce
+        self._get_up = GetUp(robot, find_get_up_library(robot), GetUpSettings(speed=speed), period)
+        self._morphology = Morphology.whole(robot)
+        n = robot.joint_count
+        self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self._imu_time = self._joints_time = -math.inf
+        self.executes = False  # whether the servos execute commands
+        self._told, self._announces = self._get_up.doing, False  # so that the idle state is not told
+        self._last = np.full(n, np.nan)
+
+    @property
+    def active(self) -> bool:
+        """Whether the robot is getting up, or is about to."""
+        return self._get_up.active
+
+    @property
+    def doing(self) -> str:
+        """The action, or the reason for its end, in words; empty after the robot has stood up."""
+        return "" if self._get_up.phase in (Phase.IDLE, Phase.DONE) else self._get_up.doing
+
+    @property
+    def announce_time(self) -> float:
+        """Time at rest before the first motion [s]."""
+        return self._get_up.settings.announce
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    def begin(self, t: float, gait: Gait, fallen: bool) -> None:
+        """Begin at the time t [s]; HexapodError tells why not. gait: gives the stance to end in."""
+        if not fallen:
+            raise HexapodError("the robot has not fallen")
+        if not self.executes:
+            raise HexapodError("servos does not execute commands: it was stopped, or is not there (`stop --resume`)")
+        if t - self._imu_time > OLDEST_IMU:
+            raise HexapodError("imu/data with an orientation is needed, and does not come")
+        self._get_up.begin(gait, self._morphology)
+        self._sensed.joints[:], self._joints_time = np.nan, -math.inf
+        self._report()
+
+    def fell(self, t: float, gait: Gait) -> None:
+        """Note that the robot has fallen: in `automatic` it gets up, once for each fall."""
+        if self._automatic and not self.active:
+            self._try(t, gait, True)
+
+    def _try(self, t: float, gait: Gait, fallen: bool) -> None:
+        try:
+            self.begin(t, gait, fallen)
+        except HexapodError as error:
+            self._tell("error", f"does not get up: {error}")
+
+    def set_morphology(self, t: float, morphology: Morphology, gait: Gait, fallen: bool) -> None:
+        """Adopt a Morphology; a robot that is getting up starts again, with the 2 s of rest."""
+        changed, self._morphology = morphology != self._morphology, morphology
+        if changed and self.active:
+            self._get_up.stop(MOVED_ON)
+            self._try(t, gait, fallen)
+
+    def set_following(self, following: bool) -> None:
+        """Note whether the servos execute commands."""
+        self.executes = following
+        if not following:
+            self._get_up.stop(NOT_EXECUTED)
+            self._report()
+
+    # ---- measurements ------------------------------------------------------------------------------------------------
+
+    def sense(self, t: float, rotation: np.ndarray | None, rate: Vector | None, force: Vector | None) -> None:
+        """Process an attitude (3, 3) world <- base_link, angular velocity (3,) and specific force (3,) in base_link
+        axes, at the time t [s]; a sample in which one of them is None is not used.
+        """
+        if rotation is None or rate is None or force is None:
+            return
+        self._imu_time = t
+        if self.active:
+            self._sensed.up = rotation[2].tolist()
+            self._sensed.rate, self._sensed.force = rate, force
+
+    def measure_joints(self, t: float, angles: np.ndarray) -> None:
+        """Process measured joints (n,) [rad], NaN if unknown, at the time t [s]."""
+        known = np.isfinite(angles)
+        self._sensed.joints[known] = angles[known]
+        self._joints_time = t
+
+    # ---- every tick --------------------------------------------------------------------------------------------------
+
+    def step(self, t: float, dt: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return positions and velocities (n,) to command for the next `dt` [s]; None if there is no command."""
+        reason = self._missing(t)
+        if reason:
+            self._get_up.lack(reason)
+        setpoints = self._get_up.step(dt, self._sensed)
+        self._report()
+        if setpoints is None:
+            self._last[:] = np.nan
+            return None
+        rates = np.nan_to_num((setpoints - self._last) / dt)
+        self._last[:] = setpoints
+        return setpoints, rates
+
+    def _missing(self, t: float) -> str:
+        if t - self._imu_time > OLDEST_IMU:
+            return "no imu/data"
+        if self._get_up.phase is not Phase.ANNOUNCED and t - self._joints_time > OLDEST_JOINTS:
+            return "no joint_states"
+        return ""
+
+    def _report(self) -> None:
+        doing, announces = self._get_up.doing, self._get_up.phase in ANNOUNCES
+        if announces != self._announces:
+            self._announces = announces
+            self._announce(announces)
+        if doing != self._told:
+            self._told = doing
+            ended = self._get_up.phase in (Phase.STOPPED, Phase.FAILED)
+            self._tell("error" if ended else "warn", f"get up: {doing}")

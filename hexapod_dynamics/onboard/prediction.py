@@ -1,0 +1,222 @@
+"""What the node `dynamics` does: from commands and sensors to the present state, torques and the path ahead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.commanded_torques import CommandedTorques
+from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.estimation.pose_uncertainty import Spread
+from hexapod_dynamics.onboard.faults import Faults
+from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.onboard.payload import PayloadWeighing
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import euler_zyx
+
+# An input that is missing for longer than this [s] is named in the diagnostics.
+SILENT = 0.5
+COMMANDS, JOINTS, IMU = "joint_commands", "joint_states", "imu/data"
+
+
+@dataclass(frozen=True)
+class PredictionSettings:
+    """As the parameters of the node `dynamics` of the same names; guard: bounds of the commands to the servos."""
+
+    joint_gain: float = 2.0
+    tilt_gain: float = 2.0
+    yaw_gain: float = 2.0
+    command_period: float = 0.02
+    command_delay: float = 0.018
+    timestep: float = 0.001
+    horizon: float = 0.5
+    horizon_timestep: float = 0.005
+    imu_mounting_error: float = 1.0
+    servo_angle_error: float = 1.0
+    feedforward: bool = True
+    feedforward_rates: bool = False
+    payload: bool = True
+    guard: GuardSettings | None = None
+
+
+class Prediction:
+    """Runs an Observer, with feed-forward torques and the weighing of a load; times are seconds on one clock.
+
+    payload: None if it is not weighed, as where a leg does not have three joints.
+    """
+
+    def __init__(self, robot: Robot, settings: PredictionSettings | None = None, faults: Faults | None = None) -> None:
+        self.robot, self.faults = robot, faults or Faults()
+        self.settings = s = settings or PredictionSettings()
+        self.observer = Observer(
+            robot,
+            gains=Gains(joint=s.joint_gain, tilt=s.tilt_gain, yaw=s.yaw_gain),
+            command_period=s.command_period,
+            guard=s.guard or GuardSettings(),
+            command_delay=s.command_delay,
+            timestep=s.timestep,
+            horizon=s.horizon,
+            horizon_period=0.025,
+            horizon_timestep=s.horizon_timestep,
+            spread=Spread.of_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error)),
+        )
+        self._torques = CommandedTorques(self.observer, s.feedforward_rates) if s.feedforward else None
+        self.payload: PayloadWeighing | None = None
+        if s.payload and all(len(leg.joints) == 3 for leg in robot.legs):
+            self.payload = PayloadWeighing(self.observer, s.command_delay, s.command_period)
+        self._received = dict.fromkeys((COMMANDS, JOINTS, IMU), -math.inf)  # times of the last ones
+
+    def warm_up(self) -> None:
+        """Load everything before the first message is received."""
+        self.observer.warm_up()
+        if self._torques is not None:
+            self._torques.warm_up()
+
+    # ---- in ----------------------------------------------------------------------------------------------------------
+
+    def command(self, t: float, positions: np.ndarray, rates: np.ndarray, now: float | None = None) -> None:
+        """Process a command (n,) [rad] with its rates (n,) [rad/s] of the time t [s], received at `now`."""
+        self._received[COMMANDS] = t if now is None else now
+        self.observer.command(t, positions, rates)
+        if self.payload is not None:
+            self.payload.command(t)
+        if self._torques is not None:
+            self._torques.note_command()
+
+    def joint(self, t: float, joint: int, angle: float, now: float | None = None) -> None:
+        """Process the angle [rad] of a joint that was measured at the time t [s]."""
+        self._received[JOINTS] = t if now is None else now
+        self.observer.measure_joint(t, joint, angle)
+        if self.payload is not None:
+            self.payload.estimator.measure_joint(t, joint, angle)
+
+    def imu(self, t: float, reading: ImuReading, now: float | None = None) -> None:
+        """Process a sample of the IMU of the time t [s]."""
+        if reading.rotation is None:
+            return
+        self._received[IMU] = t if now is None else now
+        self.observer.measure_attitude(t, reading.rotation)
+        if reading.force is not None and reading.rate is not None:
+            self.observer.measure_motion(t, list(reading.force), list(reading.rate))
+        if self.payload is not None:
+            self.payload.estimator.measure_up(reading.rotation[2])
+
+    def set_morphology(self, values: Mapping[str, Any]) -> None:
+        """Predict with the declared damage, the whole set of named values; HexapodError if it is impossible."""
+        self.observer.set_morphology(values)
+        if self.payload is not None:
+            self.payload.estimator.set_morphology(self.observer.morphology)
+
+    def set_following(self, following: bool) -> None:
+        """Note whether the servos execute commands."""
+        self.observer.set_following(following)
+        if self.payload is not None:
+            self.payload.set_following(following)
+
+    def restore(self, stored: Mapping[str, Any]) -> str:
+        """Continue at the position and with the load of `stored`; return why the position is invalid, else ""."""
+        numbers = [stored.get(name) for name in ("x", "y", "yaw")]
+        if self.payload is not None:
+            self.payload.restore(stored.get("payload"))
+        if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+            return f"the stored position is invalid ({stored}): odom starts at zero"
+        self.observer.begin_at(*numbers)
+        return ""
+
+    # ---- out ---------------------------------------------------------------------------------------------------------
+
+    def advance(self, t: float) -> tuple[bool, np.ndarray | None]:
+        """Predict the state at the time t [s]; return whether there is one, and the feed-forward torques (n,) [N m]
+        for the commanded motion, None: there is no command.
+        """
+        try:
+            if not self.observer.advance(t):
+                return False, None
+        except HexapodError as error:
+            self.faults.add("model", str(error), t)
+            self.observer.restart()
+            return False, None
+        try:
+            return True, self._needed_torques(t)
+        except HexapodError as error:  # the prediction continues without them
+            self.faults.add("torques", f"no feed-forward torques: {error}", t)
+            return True, None
+
+    def _needed_torques(self, t: float) -> np.ndarray | None:
+        last = self._received[COMMANDS]
+        if self._torques is None or last == -math.inf:
+            return None
+        if t - last > SILENT:
+            self._torques.hold()
+        return self._torques.compute()
+
+    def look_ahead(self, t: float) -> Any:
+        """Return the path of the next horizon (see Observer.look_ahead); None after an error."""
+        try:
+            return self.observer.look_ahead(t)
+        except HexapodError as error:
+            self.faults.add("model", str(error), t)
+            self.observer.restart()
+            return None
+
+    def stored(self) -> dict[str, Any] | None:
+        """Return position and load, to be stored for a restart; None before the first prediction."""
+        observer = self.observer
+        if not observer.started:
+            return None
+        x, y, _ = observer.position.tolist()
+        stored: dict[str, Any] = {"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])}
+        load = None if self.payload is None else self.payload.stored()
+        return stored if load is None else stored | {"payload": load}
+
+    def state(self, t: float, late: list[str]) -> tuple[str, str, dict[str, Any]]:
+        """Return level (ok, warn, error), message and values for diagnostics; late: texts about late predictions."""
+        values = {"morphology": self.observer.morphology.describe()} | _values(self.observer) | self.faults.counts()
+        if self.payload is not None:
+            values["payload"] = self.payload.assess()[1]
+        missing = [topic for topic, at in self._received.items() if t - at > SILENT]
+        return *self._assess(missing, late, self.faults.recent(t)), values
+
+    def _assess(self, missing: list[str], late: list[str], faults: list[str]) -> tuple[str, str]:
+        observer = self.observer
+        if JOINTS in missing:
+            return "error", "; ".join(["no joint_states: the prediction is paused", *faults])
+        if not observer.started:
+            unknown = observer.morphology.existing_mask & ~np.isfinite(observer.joint_filter.latest)
+            names = ", ".join(np.array(observer.robot.joint_names)[unknown]) or "the attitude"
+            return "error", f"waiting for the first measurement of {names}"
+        attitude = ["no imu/data: the attitude comes from the model alone"] if IMU in missing else []
+        level, inconsistency = observer.confidence
+        reasons = [*([inconsistency] if level != "ok" else []), *attitude, *late, *faults]
+        if reasons:
+            return "warn" if level == "ok" else level, "; ".join(reasons)
+        return "ok", "predicting" if COMMANDS not in missing else "predicting, no commands"
+
+
+def _values(observer: Observer) -> dict[str, Any]:
+    """Return the diagnostic values of an Observer."""
+    offsets = observer.joint_filter.offsets
+    worst = int(np.argmax(np.abs(offsets)))
+    covariance = observer.covariance
+    return {
+        "skipped time [s]": observer.skipped,
+        "restarts of a tumbled model": observer.restarts,
+        "largest set-point offset [rad]": float(offsets[worst]),
+        "of": observer.robot.joint_names[worst],
+        "attitude, IMU less model [rad]": float(np.linalg.norm(observer.attitude_filter.innovation)),
+        "estimated slope [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
+        "learnt dead band of the servos [deg]": float(np.degrees(observer.dead_band.band)),
+        "learnt lag of the servos [ms]": 1e3 * observer.servo_lag.seconds,
+        "stride, true less modelled [%]": 1e2 * observer.way.speed_factor.share,
+        "standard deviation of x, y [m]": float(np.sqrt(np.trace(covariance[:2, :2]))),
+        "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(covariance[5, 5]))),
+        "inconsistent": " ".join(observer.consistency.suspected),
+        "yaw alignments": observer.attitude_filter.alignments,
+        "period of the commands [s]": observer.commands.history.lag or 0.0,
+    }

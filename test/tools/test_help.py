@@ -1,0 +1,43 @@
+"""`--help` of every command ends with a sentence, and starts nothing; words that a node does not take are refused."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation import Simulator
+
+NODES = ("imu", "servos", "gait", "dynamics", "damage_manager", "damage_detector", "simulator", "view", "companions")
+TOOLS = ("servo_tool", "score", "record", "identify", "check_robot")
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_help_of_a_node_tells_what_it_does_and_starts_nothing(node):
+    done = run(f"from hexapod_dynamics.ros import start; start.{node}(['--help'])")
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: ros2 run hexapod_dynamics {node}")
+    assert "docs/parameters.md" in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize("node", ["view", "gait"])
+def test_a_word_that_a_node_does_not_take_is_refused(node):
+    done = run(f"from hexapod_dynamics.ros import start; start.{node}(['--prot', '8081'])")
+    assert done.returncode != 0 and "'--prot'" in done.stderr and "--ros-args" in done.stderr
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_help_of_a_tool_is_whole_sentences(tool):
+    done = run(f"import sys; sys.argv = ['{tool}', '--help']; from hexapod_dynamics.tools.{tool} import main; main()")
+    about = done.stdout.split("\n\n")[1]
+    assert about.rstrip().endswith(".") and "`" not in about, about
+
+
+def test_a_printed_log_is_one_short_line():
+    text = str(Simulator(Robot.jethexa()).run(0.05))
+    assert "50 steps" in text and "18 joints" in text and len(text) < 200
+    assert "\n" not in text and str(np.pi)[:3] not in text
