@@ -99,7 +99,7 @@ def reproduce(output_folder, progress):
     )
     page.text(
         "The paper finds its recursive form slightly ahead of its closed form (MATLAB). Here the recursion wins "
-        "at low orders and for long chains (`benchmark/nth_order.py`); at seven joints and high orders the "
+        "at low orders and for long chains; at seven joints and high orders the "
         "closed form's few large products cost numpy about as much as the recursion's many small ones."
     )
     progress(1.0, "done")
