@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexapod_dynamics.damage.kind import LinkRequest
 from hexapod_dynamics.damage.registry import KINDS
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.errors import MorphologyError
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.morphology import Morphology
 
-
-def apply_values(morphology: Morphology, values: Mapping[str, object], angles: Mapping[str, float]) -> Morphology:
+def apply_values(morphology: M, values: Mapping[str, object], angles: Mapping[str, float]) -> M:
     """Return the morphology with named values changed; see `Morphology.updated`.
 
     The order: each leg from the body outward; for each link first how much of it exists, then the damage of its
@@ -43,7 +41,7 @@ def apply_values(morphology: Morphology, values: Mapping[str, object], angles: M
     return new
 
 
-def _change_link(morphology: Morphology, request: LinkRequest) -> Morphology:
+def _change_link(morphology: M, request: LinkRequest) -> M:
     asked = [kind.values[0].prefix for kind in KINDS.joint_kinds if kind.is_asked(request)]
     if len(asked) > 1:
         one, other = (f"{prefix}.{request.name}: {str(request.values[prefix]).lower()}" for prefix in asked[:2])
@@ -59,7 +57,7 @@ def _change_link(morphology: Morphology, request: LinkRequest) -> Morphology:
     return morphology
 
 
-def _refuse_parts(morphology: Morphology, leg: int, asked: list[tuple[str, int | None, Any]]) -> None:
+def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, Any]]) -> None:
     """Raise MorphologyError if a part of a leg is asked for that the same request takes away."""
     for prefix, link, value in asked:
         if value and link is not None:
@@ -69,9 +67,7 @@ def _refuse_parts(morphology: Morphology, leg: int, asked: list[tuple[str, int |
             )
 
 
-def _check_values(
-    morphology: Morphology, values: Mapping[str, object]
-) -> dict[int, list[tuple[str, int | None, bool | float]]]:
+def _check_values(morphology: M, values: Mapping[str, object]) -> dict[int, list[tuple[str, int | None, bool | float]]]:
     """Return (prefix, link, value) by leg, in the given order, each of a known name and the right type."""
     known, found = KINDS.values, {}  # type: ignore[var-annotated]
     for key, given in values.items():

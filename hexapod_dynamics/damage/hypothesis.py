@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.morphology import Morphology
+from hexapod_dynamics.damage.state import M
 
 
 @dataclass(frozen=True)
@@ -23,6 +21,6 @@ class Hypothesis:
     values: dict = field(hash=False)
     joints: tuple = ()
 
-    def applied(self, morphology: Morphology) -> Morphology:
+    def applied(self, morphology: M) -> M:
         """Return `morphology` with this damage added."""
         return morphology.updated(self.values)

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.damage.values import NamedValue
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from hexapod_dynamics.robot.morphology import Morphology
-
     # Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the
     # present position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
-    RandomChange = Callable[[np.random.Generator, Morphology, int, int, float, tuple[float, float]], Morphology]
+    RandomChange = Callable[[np.random.Generator, Any, int, int, float, tuple[float, float]], Any]
 
 
 class JointEffect(NamedTuple):
@@ -105,7 +104,7 @@ class DamageKind(ABC):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the functions that draw a random damage of this kind, equally likely: for learning and tests."""
 
-    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return the damages of this kind of an existing link (indices) that the damage detector simulates."""
         return []
 
@@ -119,7 +118,7 @@ class LinkKind(DamageKind):
         """Raise MorphologyError if the values contradict each other in any morphology."""
 
     @abstractmethod
-    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def change(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology with the link as the request demands; called before all changes of joints."""
 
     @abstractmethod
@@ -175,7 +174,7 @@ class JointKind(DamageKind):
         own = self.values[0]
         return bool(request.values.get(own.prefix, own.intact) != own.intact)
 
-    def end(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def end(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology without this damage if the request gives the value of an intact joint."""
         own = self.values[0]
         damage = morphology.damage_at(request.leg, request.link)
@@ -183,7 +182,7 @@ class JointKind(DamageKind):
             return morphology
         return morphology.with_working_joint(request.leg, request.link)
 
-    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def begin(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology with this damage if the request asks for it; MorphologyError: impossible."""
         if not self.is_asked(request):
             return morphology

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis
 from hexapod_dynamics.damage.kind import CommandOption, JointEffect, JointKind
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.damage.values import NamedValue, check_truth
 
 if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot.morphology import Morphology
 
 
 _FREE = JointEffect(driven=False)
@@ -44,7 +44,7 @@ class Limp(JointKind):
         """Return the failure of a servo."""
         return (_fail,)
 
-    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return that the servo of an intact joint gives no torque."""
         if morphology.damage_at(leg, link) is not None:
             return []
@@ -57,9 +57,7 @@ class Limp(JointKind):
         return Hypothesis(f"{part} limp", name, self.name, {f"limp.{part}": True}, (joint,))
 
 
-def _fail(
-    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
-) -> Morphology:
+def _fail(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
     return morphology.with_damage(leg, link, LIMP, True)
 
 

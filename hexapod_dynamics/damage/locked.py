@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis
 from hexapod_dynamics.damage.kind import CommandOption, JointEffect, JointKind, LinkRequest
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.damage.values import FARTHEST_LOCK, NamedValue, check_position, check_truth
 from hexapod_dynamics.errors import MorphologyError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot.morphology import Morphology
 
 
 def _is_locked(position: float) -> bool:
@@ -63,7 +63,7 @@ class Locked(JointKind):
         """Return that the joint stands at the position and gives no torque to move it."""
         return JointEffect(value, False)
 
-    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def begin(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology with the joint locked, or its lock moved.
 
         The position is that of `locked_at`, of the present lock, or the measured one, in this order.
@@ -116,9 +116,7 @@ class Locked(JointKind):
         return Hypothesis(f"{part} locked at {angle:.2f} rad", name, self.name, values, (joint,))
 
 
-def _lock(
-    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
-) -> Morphology:
+def _lock(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
     return morphology.with_damage(leg, link, LOCKED, float(position))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis
 from hexapod_dynamics.damage.kind import CommandOption, LinkKind, LinkRequest
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.damage.values import NamedValue, check_truth
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot.morphology import Morphology
 
 
 class Missing(LinkKind):
@@ -45,7 +45,7 @@ class Missing(LinkKind):
         """Return the named value that declares a leg (RM) or a link (LM.femur) missing."""
         return {f"links.{word}" if "." in word else f"legs.{word}": False}
 
-    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def change(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology with the link restored or missing; MorphologyError if the link that would carry it
         is missing.
         """
@@ -66,7 +66,7 @@ class Missing(LinkKind):
         """Return the loss of a whole leg, and of a link."""
         return _lose_leg, _lose_link
 
-    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return the loss of the leg from this link outward."""
         return [self.make_hypothesis(morphology.robot, leg, link)]
 
@@ -78,15 +78,11 @@ class Missing(LinkKind):
         return Hypothesis(f"{part} missing", name, self.name, {f"{prefix}.{part}": False}, joints)
 
 
-def _lose_leg(
-    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
-) -> Morphology:
+def _lose_leg(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
     return morphology.with_remaining(leg, 0, 0.0)
 
 
-def _lose_link(
-    random: np.random.Generator, morphology: Morphology, leg: int, link: int, position: float, share: tuple
-) -> Morphology:
+def _lose_link(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
     return morphology.with_remaining(leg, link, 0.0)
 
 

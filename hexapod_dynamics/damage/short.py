@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.damage.hypothesis import Hypothesis
 from hexapod_dynamics.damage.kind import CommandOption, LinkKind, LinkRequest
+from hexapod_dynamics.damage.state import M
 from hexapod_dynamics.damage.values import NamedValue, check_fraction
 from hexapod_dynamics.errors import MorphologyError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot.morphology import Morphology
 
 # Remaining fractions of a broken last link that are simulated: near its joint, in the middle, without its foot.
 STUMPS = (0.05, 0.5, 0.85)
@@ -62,7 +62,7 @@ class Short(LinkKind):
                 f"remaining.{request.name}: {fraction!r} given, but links.{request.name} is false: the link is missing"
             )
 
-    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
+    def change(self, morphology: M, request: LinkRequest) -> M:
         """Return the morphology with the link as long as the request declares; it may be longer than before."""
         fraction = request.values.get("remaining")
         if fraction is None:
@@ -84,7 +84,7 @@ class Short(LinkKind):
         """Return the change that breaks a link; a link that is shorter already keeps its length."""
         return (_break,)
 
-    def hypotheses(self, morphology: Morphology, leg: int, link: int) -> list[Hypothesis]:
+    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return the hypotheses of broken last links that are shorter than the link is now."""
         robot, left = morphology.robot, morphology.remaining_at(leg, link)
         if link < len(robot.legs[leg].links) - 1:
@@ -101,12 +101,12 @@ class Short(LinkKind):
 
 def _break(
     random: np.random.Generator,
-    morphology: Morphology,
+    morphology: M,
     leg: int,
     link: int,
     position: float,
     share: tuple[float, float],
-) -> Morphology:
+) -> M:
     return morphology.broken(morphology.part_name(leg, link), float(random.uniform(*share)))
 
 

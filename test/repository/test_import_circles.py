@@ -99,3 +99,9 @@ def test_a_circle_hidden_in_a_function_is_found():
 def test_imports_for_annotations_alone_are_apart():
     source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\nelse:\n    import p.b"
     assert targets("p.c", source, False, {"p", "p.a", "p.b", "p.c"}) == {"p.b"}
+
+
+def test_damage_does_not_know_robot_even_for_annotations():
+    files = list((ROOT / "hexapod_dynamics" / "damage").glob("*.py"))
+    assert [path.name for path in files if "hexapod_dynamics.robot import" in path.read_text(encoding="utf-8")] == []
+    assert [path.name for path in files if "import Morphology" in path.read_text(encoding="utf-8")] == []
