@@ -39,7 +39,6 @@ class Calls:
         self.robot = Robot.jethexa()
         self.whole = whole = Morphology.whole(self.robot)
         self.model = m = WholeBodyModel(self.robot)
-        m.prepare()
         R, p, q = rotation(rng), rng.normal(size=3), rng.normal(size=18) * 0.5
         nu, nudot, tau = rng.normal(size=24), rng.normal(size=24), rng.normal(size=18)
         peer = PinocchioRobot(whole, aligned=True)

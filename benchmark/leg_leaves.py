@@ -140,7 +140,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
-    MODEL.prepare()
     reference = ours()
     off = np.abs(pinocchio_rebuilt()[:6] - reference[:6]).max() / np.abs(reference[:6]).max()
     lines = [

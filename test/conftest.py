@@ -59,7 +59,7 @@ LONG = (
         )
     ),
     "dynamics/chain/test_trajectory_optimisation.py",
-    "dynamics/model/test_derivatives_extended.py",
+    "dynamics/test_derivatives_extended.py",
     "dynamics/test_c_export.py",
     "dynamics/test_native_library.py",
     "estimation/test_dead_band.py",

@@ -3,15 +3,20 @@
 
 One module. Each subject has a file of its own, which is included here: what it declares is known to those after it.
 """
-cimport cython
 cimport numpy as cnp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from posix.stdlib cimport posix_memalign
+
+from collections.abc import Mapping
+
 import numpy as np
+
+from hexapod_dynamics.errors import DynamicsError
 
 cnp.import_array()
 
 include "arrays.pxi"
 include "model.pxi"
+include "model_calls.pxi"
 include "simulation.pxi"

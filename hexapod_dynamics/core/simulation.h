@@ -4,6 +4,7 @@
  * velocity. M + h D is an arrow like M. Contact: f_n = max(0, -K d - B v_n), Coulomb's cone regularised; see the docs. */
 #ifndef HD_SIMULATION_H
 #define HD_SIMULATION_H
+#include <math.h>
 #include "model.h"
 #include "world.h"
 
@@ -15,7 +16,7 @@ typedef struct { double x, y, z; } xyz;
 struct hd_contact {
     int64_t leg, link, place, first, joints; /* leg -1: a corner of the body; joints: up to its link */
     double *lane;                            /* of its leg */
-    xyz jacobian[HD_JOINTS], point, normal, velocity, sliding; /* sliding: direction, zero where it sticks */
+    xyz jacobian[HD_MOST_JOINTS], point, normal, velocity, sliding; /* sliding: direction, zero where it sticks */
     double distance, force, grip, glide;     /* normal force at the end; friction by the velocity, and besides */
     int pushes;
 };
@@ -92,11 +93,11 @@ static int64_t find_contacts(const struct hd_model *m, const struct hd_world *w,
     const xyz up = {w->rotation[6], w->rotation[7], w->rotation[8]};
     int64_t count = 0;
     for (int64_t leg = 0; leg < m->robot->legs; leg++) {
-        struct hd_leg *b = m->legs + leg / HD_LANES;
+        struct hd_scratch *b = m->scratch + leg / HD_LANES;
         const int64_t lane = leg % HD_LANES;
         for (int64_t j = 0; j <= m->last[leg]; j++) {
             struct hd_contact *c = contacts + count;
-            const xyz p = read3((const double *)&b->point[j] + lane);
+            const xyz p = read3((const double *)&b->end[j] + lane);
             if (dot3(up, p) >= -height || !touch(w, c, p))
                 continue;
             c->leg = leg, c->link = j, c->first = m->robot->first[leg], c->joints = j + 1, c->place = c->first + j;
@@ -216,7 +217,9 @@ static void add_contact(struct hd_contact *c, const struct hd_law *law, double h
     const double along = -c->grip + (c->pushes ? law->damping + h * law->stiffness : 0.0);
     const double push = (c->pushes ? -law->stiffness * c->distance : 0.0) - along * dot3(n, v), glide = c->glide - c->grip * dot3(s, v);
     const xyz f = plus3(plus3(plus3((xyz){0.0, 0.0, 0.0}, push, n), -c->grip, v), -glide, s), moment = cross3(p, f);
-    F[0][0] += f.x, F[1][0] += f.y, F[2][0] += f.z, F[3][0] += moment.x, F[4][0] += moment.y, F[5][0] += moment.z;
+    const double wrench[6] = {f.x, f.y, f.z, moment.x, moment.y, moment.z};
+    for (int i = 0; i < 6; i++)
+        lane_of(F + i, 0) += wrench[i];
     const double g = h * c->grip, a = h * along;
     const xyz D[3] = {{g + a * n.x * n.x - g * s.x * s.x, a * n.x * n.y - g * s.x * s.y, a * n.x * n.z - g * s.x * s.z},
                       {a * n.x * n.y - g * s.x * s.y, g + a * n.y * n.y - g * s.y * s.y, a * n.y * n.z - g * s.y * s.z},
@@ -226,14 +229,14 @@ static void add_contact(struct hd_contact *c, const struct hd_law *law, double h
     const double lower[21] = {D[0].x, D[0].y, D[1].y, D[0].z, D[1].z, D[2].z, X[0].x, X[1].x, X[2].x, Z[0].x, X[0].y, X[1].y, X[2].y,
                               Z[0].y, Z[1].y, X[0].z, X[1].z, X[2].z, Z[0].z, Z[1].z, Z[2].z};
     for (int i = 0; i < 21; i++)
-        H[i][0] += lower[i];
+        lane_of(H + i, 0) += lower[i];
     for (int64_t k = 0; k < c->joints; k++) {
         const xyz J = c->jacobian[k], y = {dot3(D[0], J), dot3(D[1], J), dot3(D[2], J)}, m = cross3(p, y);
         const double column[6] = {y.x, y.y, y.z, m.x, m.y, m.z};
-        double *arm = c->lane + AT(A) + 6 * HD_LANES * k, *block = c->lane + AT(block) + HD_JOINTS * HD_LANES * k;
+        double *arm = c->lane + HD_AT(arm) + 6 * HD_LANES * k, *block = c->lane + HD_AT(block) + HD_MOST_JOINTS * HD_LANES * k;
         for (int i = 0; i < 6; i++)
             arm[i * HD_LANES] += column[i];
-        c->lane[AT(force) + HD_LANES * k] += dot3(J, f);
+        c->lane[HD_AT(force) + HD_LANES * k] += dot3(J, f);
         for (int64_t l = 0; l <= k; l++)
             block[l * HD_LANES] += dot3(c->jacobian[l], y);
     }
@@ -296,8 +299,7 @@ static void add_servos(struct hd_model *m, struct hd_world *w, double h)
     for (int64_t i = 0; i < m->moving; i++) {
         const int64_t joint = m->free[i].joint;
         const struct hd_servo *s = w->servos + joint;
-        HD_MOVING(m, i, b, lane, k);
-        (void)begin_;
+        const int64_t k = m->free[i].k;
         const double rate = w->nu[6 + joint], q = w->q[joint], on = s->loaded * s->driven;
         double torque, stiff = 0.0;
         if (s->holds != 0.0) {
@@ -314,9 +316,9 @@ static void add_servos(struct hd_model *m, struct hd_world *w, double h)
             torque += K * ((s->stopped > 0.0 ? s->upper : s->lower) - q - h * rate) - B * rate;
             stiff += B + h * K;
         }
-        double *own = (double *)b + lane;
-        own[AT(block) + (HD_JOINTS + 1) * HD_LANES * k] += h * stiff;
-        own[AT(force) + HD_LANES * k] += torque;
+        double *own = (double *)m->scratch + m->free[i].scratch;
+        own[HD_AT(block) + (HD_MOST_JOINTS + 1) * HD_LANES * k] += h * stiff;
+        own[HD_AT(force) + HD_LANES * k] += torque;
     }
 }
 static int settle_servos(struct hd_model *m, struct hd_world *w, double h)
@@ -379,7 +381,8 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
         if (correction)
             for (int64_t i = 0; i < size; i++)
                 w->nu[i] -= h * w->acceleration[i];
-        hd_terms(m, w->rotation, w->q, w->nu, H, F);
+        hd_clear_row(m, HD_TAU);
+        hd_begin_all(m, w->rotation, w->q, w->nu, H, F);
         if (!correction) {
             count = find_contacts(m, w, contacts);
             move_contacts(contacts, count, w->nu);
@@ -392,7 +395,7 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
         for (int64_t i = 0; i < count; i++)
             add_contact(contacts + i, w->law, h, H, F);
         add_servos(m, w, h);
-        hd_solve(m, H, F, w->acceleration);
+        hd_end_all(m, w->rotation, w->nu, H, F, w->acceleration);
         for (int64_t i = 0; i < size; i++)
             w->nu[i] += h * w->acceleration[i];
         move_contacts(contacts, count, w->nu);

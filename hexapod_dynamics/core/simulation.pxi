@@ -54,6 +54,5 @@ cdef class World:
         w.contact_count = <int64_t *>cnp.PyArray_DATA(world.contact_count)
 
 def take_steps(Model model, World world, double h, int64_t steps, morphology):
-    cdef hd_model *m = model.choose(morphology)
-    with nogil:
-        m.run.steps(m, &world.w, h, steps)
+    cdef Selection known = model.choose(morphology)
+    known.m.run.steps(&known.m, &world.w, h, steps)

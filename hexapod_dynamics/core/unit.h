@@ -1,4 +1,8 @@
 /* The core for one width of lanes; unit_2.c, unit_4.c and unit_8.c include it with their processor's target. */
+#include "batch.h"
+#include "derivatives.h"
+#include "held_feet.h"
+#include "points.h"
 #include "simulation.h"
 
 #define HD_JOIN(a, b) a##b
@@ -6,15 +10,29 @@
 
 const struct hd_functions HD_TABLE_OF(HD_LANES) = {
     .lanes = HD_LANES,
-    .size = hd_size,
+    .leg_bytes = hd_leg_bytes,
+    .scratch_bytes = hd_scratch_bytes,
     .set = hd_set,
     .forward = hd_forward,
     .inverse = hd_inverse,
-    .mass = hd_mass,
+    .forward_all = hd_forward_all,
+    .inverse_all = hd_inverse_all,
+    .mass = hd_mass_matrix,
     .coriolis = hd_coriolis,
-    .jacobian = hd_jacobian,
-    .derivatives = hd_derivatives,
-    .batch_size = hd_batch_size,
+    .tip_jacobian = hd_tip_jacobian,
+    .tip_force_rows = hd_tip_force_rows,
+    .inverse_derivatives = hd_inverse_derivatives,
+    .forward_derivatives = hd_forward_derivatives,
+    .hold = hd_hold,
+    .link_poses = hd_link_poses,
+    .point_jacobian = hd_point_jacobian,
+    .point_bias = hd_point_bias,
+    .center = hd_center,
+    .potential_energy = hd_potential_energy,
+    .kinetic_energy = hd_kinetic_energy,
+    .centroidal_momentum = hd_centroidal_momentum,
+    .batch_bytes = hd_batch_bytes,
+    .batch_begin = hd_batch_begin,
     .batch = hd_batch,
     .steps = hd_steps,
 };

@@ -2,6 +2,8 @@
 #ifndef HD_VEC_H
 #define HD_VEC_H
 #include "lanes.h"
+/* Before loops of six: unrolled also where -O2 would not. */
+#define HD_SIX _Pragma("GCC unroll 6")
 #define HD_INLINE static inline __attribute__((always_inline))
 typedef hd_lanes real;
 typedef struct { real x, y, z; } vec3;
@@ -57,5 +59,31 @@ HD_INLINE inertia inertia_rate(inertia b, spatial t)
     return (inertia){splat(0.0), add(cross(w, h), scale(b.m, v)),
                   2.0 * (a.x - v.x * h.x) + vh, 2.0 * (c.y - v.y * h.y) + vh, 2.0 * (d.z - v.z * h.z) + vh,
                   a.y + c.x - v.x * h.y - v.y * h.x, a.z + d.x - v.x * h.z - v.z * h.x, c.z + d.y - v.y * h.z - v.z * h.y};
+}
+
+#ifdef __clang__
+#define HD_SHUFFLED(a, ...) __builtin_shufflevector(a, a, __VA_ARGS__)
+#else
+#define HD_SHUFFLED(a, ...) __builtin_shuffle(a, (hd_whole_lanes){__VA_ARGS__})
+#endif
+/* The sum of all lanes in each lane. */
+HD_INLINE real total(real a)
+{
+#if HD_LANES == 8
+    a += HD_SHUFFLED(a, 4, 5, 6, 7, 0, 1, 2, 3);
+    a += HD_SHUFFLED(a, 2, 3, 0, 1, 6, 7, 4, 5);
+    a += HD_SHUFFLED(a, 1, 0, 3, 2, 5, 4, 7, 6);
+#elif HD_LANES == 4
+    a += HD_SHUFFLED(a, 2, 3, 0, 1);
+    a += HD_SHUFFLED(a, 1, 0, 3, 2);
+#elif HD_LANES == 2
+    a += HD_SHUFFLED(a, 1, 0);
+#endif
+    return a;
+}
+HD_INLINE void total_each(real *a, int count)
+{
+    for (int i = 0; i < count; i++)
+        a[i] = total(a[i]);
 }
 #endif

@@ -3,7 +3,7 @@
 #define HD_WORLD_H
 #include "robot.h"
 
-enum { HD_CORNERS = 8, HD_PLACES = HD_ALL + HD_CORNERS };
+enum { HD_CORNERS = 8, HD_PLACES = HD_MOST + HD_CORNERS };
 struct hd_law { double stiffness, damping, viscous, coulomb, stiction; }; /* coulomb negative: the viscous law */
 struct hd_slid { double slides, force; };
 struct hd_plane { double slope_x, slope_y, rough, seed, cell, highest, level, edge; };

@@ -1,4 +1,4 @@
-"""Dynamics: the modular whole-body model, its kernels, and serial and branched chains.
+"""Dynamics: the modular whole-body model, and serial and branched chains.
 
 Importing this package imports nothing else: `WholeBodyModel` is imported on first use.
 """
@@ -9,13 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.dynamics.model.whole_body import WholeBodyModel
+    from hexapod_dynamics.dynamics.whole_body import WholeBodyModel
 
 __all__ = ["WholeBodyModel"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the model on first use, because what the nodes run needs the kernels only."""
+    """Import the model on first use, because what the nodes run needs the core only."""
     if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.model.whole_body"), name)
+        return getattr(importlib.import_module(f"{__name__}.whole_body"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.model.regressors import body_of_parameters, parameters_of_body
+from hexapod_dynamics.dynamics.regressors import body_of_parameters, parameters_of_body
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot

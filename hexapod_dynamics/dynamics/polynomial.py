@@ -31,7 +31,13 @@ class Polynomial:
         """Return a constant."""
         return cls({(): float(value)})
 
-    def __add__(self, other: Polynomial) -> Polynomial:
+    @classmethod
+    def of(cls, value: Polynomial | float) -> Polynomial:
+        """Return a number as a polynomial; a polynomial itself."""
+        return value if isinstance(value, Polynomial) else cls.constant(value)
+
+    def __add__(self, other: Polynomial | float) -> Polynomial:
+        other = self.of(other)
         terms = dict(self.terms)
         for monomial, value in other.terms.items():
             terms[monomial] = terms.get(monomial, 0.0) + value
@@ -40,16 +46,19 @@ class Polynomial:
     def __neg__(self) -> Polynomial:
         return Polynomial({monomial: -value for monomial, value in self.terms.items()})
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + -other
+    def __sub__(self, other: Polynomial | float) -> Polynomial:
+        return self + -self.of(other)
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: Polynomial | float) -> Polynomial:
+        other = self.of(other)
         terms: dict[Monomial, float] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():
                 for monomial, value in _product(a, b).items():
                     terms[monomial] = terms.get(monomial, 0.0) + value * x * y
         return Polynomial(terms)
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Return the value with numbers, or with symbols of CasADi or sympy, in place of the atoms."""

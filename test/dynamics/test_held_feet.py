@@ -10,7 +10,7 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.model.held_tips import TOLERANCE
+from hexapod_dynamics.dynamics.held_tips import TOLERANCE
 from hexapod_dynamics.errors import HeldTipsWarning
 from hexapod_dynamics.robot import Morphology, Robot
 

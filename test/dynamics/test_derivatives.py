@@ -1,6 +1,5 @@
-"""Derivatives of inverse and forward dynamics, against Pinocchio and against differences in extended precision."""
+"""Derivatives of inverse and forward dynamics, against Pinocchio and against differences."""
 
-import mpmath as mp
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -8,8 +7,6 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.differentiation import differentiate
-from hexapod_dynamics.dynamics.tracing import Trace
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -27,8 +24,7 @@ def symmetric(upper):
     return np.triu(upper) + np.triu(upper, 1).T
 
 
-# Seed 5 has legs of six joints, whose code compiles for 10 s.
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, pytest.param(5, marks=pytest.mark.slow), 6, 7])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_derivatives_are_pinocchios(seed):
     """Seeds 0, 1: the JetHexa, whole and damaged; then robots of every family, damaged."""
     rng = np.random.default_rng(seed)
@@ -50,31 +46,6 @@ def test_derivatives_are_pinocchios(seed):
     assert_close(by_q, peer.data.ddq_dq)
     assert_close(by_nu, peer.data.ddq_dv)
     assert_close(by_tau, symmetric(peer.data.Minv)[:, 6:] * driven)
-
-
-def test_a_program_is_differentiated_as_differences_in_extended_precision_say():
-    trace = Trace()
-    x, y = trace.read("lane", 0), trace.read("lane", 1)
-    sine, cosine = (x * y).sincos()
-    outputs = [sine * y - x, cosine / (x + 2.0 * y), -(sine - cosine) * sine, trace.constant(2.0)]
-
-    def value(node, numbers):
-        arguments = [value(argument, numbers) for argument in node.arguments]
-        if node.operation == "constant":
-            return mp.mpf(node.value)
-        if node.operation == "read":
-            return numbers[node.value[1]]
-        if node.operation in ("sin", "cos", "neg"):
-            return {"sin": mp.sin, "cos": mp.cos, "neg": lambda a: -a}[node.operation](*arguments)
-        a, b = arguments
-        return {"add": a + b, "sub": a - b, "mul": a * b, "div": a / b}[node.operation]
-
-    with mp.workdps(60):
-        at, h = [mp.mpf("0.7"), mp.mpf("-1.3")], mp.mpf(10) ** -20
-        for index, variable in enumerate((x, y)):
-            for output, by in zip(outputs, differentiate(trace, outputs, variable), strict=True):
-                there, back = ([v + s * h * (i == index) for i, v in enumerate(at)] for s in (1, -1))
-                assert abs(value(by, at) - (value(output, there) - value(output, back)) / (2 * h)) < mp.mpf(10) ** -35
 
 
 def test_forward_derivatives_predict_small_changes():

@@ -8,12 +8,33 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.robot import Morphology, Robot
 
-# Largest position [rad or m] of a joint, HD_FARTHEST_POSITION of hd_rotation.h. The reduction of angles by multiples of
+# Largest position [rad or m] of a joint, HD_FARTHEST_POSITION of core/checks.h. The reduction of angles by multiples of
 # pi/2 (Cody and Waite) is exact up to here, with and without fused products; from 1e15 on its error is as large as the
 # sine.
 FARTHEST_POSITION = 1e6
-ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of native/include/hd_rotation.h
+ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of core/checks.h
+
+
+def checked_robot(robot: Any) -> Robot:
+    """Return a robot; DynamicsError for anything else."""
+    if not isinstance(robot, Robot):
+        raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
+    return robot
+
+
+def check_robot(robot: Robot, morphology: Any, name: str = "morphology") -> None:
+    """Raise DynamicsError unless `morphology` is one of this robot; name: of the argument."""
+    if not isinstance(morphology, Morphology):
+        raise DynamicsError(
+            f"{name}: {morphology!r} given, a Morphology needed (of the whole robot: Morphology.whole(robot))"
+        )
+    if morphology.robot is not robot and morphology.robot != robot:
+        raise DynamicsError(
+            f"morphology of robot {morphology.robot.name!r} given to the model of {robot.name!r}; "
+            "make it from the model's own robot"
+        )
 
 
 def is_rotation(rotation: np.ndarray) -> bool:
@@ -49,4 +70,21 @@ def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", igno
         array[ignored] = 0.0
     if not np.all(np.isfinite(array)):
         raise DynamicsError(f"{name}: {array.tolist()} has a value that is not finite")
+    return array
+
+
+def as_input(name: str, value: Any, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
+    """Return an input of the model (R, q, nu, nudot, tau, p or point) as an array, or a DynamicsError that names it.
+
+    lead: shape of leading axes. Entries of q of joints that do not move are set to zero.
+    """
+    joints, n = len(morphology.moving_mask), int(morphology.moving_mask.sum())
+    shapes = {"R": (3, 3), "q": (joints,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,), "p": (3,), "point": (3,)}
+    what = f"; n = {n} joints exist and move" if name in ("nu", "nudot", "tau") else ""
+    ignored = (..., ~morphology.moving_mask) if name == "q" else None
+    array = as_array(name, value, lead + shapes[name], what, ignored)
+    if name == "q":
+        check_positions(array, morphology.robot.joint_names)
+    if name == "R" and not all(is_rotation(each) for each in array.reshape(-1, 3, 3)):
+        raise DynamicsError(f"R: {array.tolist()} is not a rotation matrix")
     return array

@@ -6,7 +6,7 @@ import pytest
 from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.model.polynomial import Polynomial
+from hexapod_dynamics.dynamics.polynomial import Polynomial
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose

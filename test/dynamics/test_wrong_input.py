@@ -55,7 +55,6 @@ CALLS = {
     "regressor_links": {},
     "regressor_parameters": {},
 }
-WITHOUT_INPUT = {"prepare"}
 SHOWN = {"rotation": "R", "position": "p"}  # names in messages, as in the equations
 
 
@@ -78,7 +77,7 @@ def arrays(name):
 
 def test_the_table_has_every_public_call():
     public = {name for name, _ in inspect.getmembers(WholeBodyModel, callable) if not name.startswith("_")}
-    assert public == set(CALLS) | WITHOUT_INPUT
+    assert public == set(CALLS)
     for name, given in CALLS.items():
         parameters = list(inspect.signature(getattr(MODEL, name)).parameters)
         assert parameters[: len(given)] == list(given) and "morphology" in parameters[len(given) :]

@@ -20,15 +20,15 @@ about the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hexapod_dynamics.dynamics.model.checks import as_array, check_positions, is_rotation
-from hexapod_dynamics.dynamics.model.model_core import ModelCore
-from hexapod_dynamics.dynamics.model.selection import Selection
+from hexapod_dynamics.dynamics.checks import as_input
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -81,8 +81,11 @@ class BaseParameters:
     rows: str
 
 
-class Regressors(ModelCore):
+class Regressors:
     """Calls that WholeBodyModel inherits."""
+
+    robot: Robot
+    _select: Callable[[Morphology | None], Any]
 
     def regressor_links(self, morphology: Morphology | None = None) -> tuple[str, ...]:
         """Names of the links, ten columns for each: base_link, then the existing links."""
@@ -180,26 +183,12 @@ class Regressors(ModelCore):
         """Return the arguments by name as arrays with a leading axis, and whether they had one; DynamicsError if
         one is wrong.
         """
-        known = self._select(morphology)
-        n = self.robot.joint_count
-        shapes = {"R": (3, 3), "p": (3,), "q": (n,), "nu": (known.size,), "nudot": (known.size,)}
-        batch = all(np.ndim(value) == 1 + len(shapes[name]) for name, value in given.items())
+        known = self._select(morphology).morphology
+        dimensions = {"R": 2, "p": 1, "q": 1, "nu": 1, "nudot": 1}
+        batch = all(np.ndim(value) == 1 + dimensions[name] for name, value in given.items())
         lead = np.shape(given["q"])[:1] if batch else ()
-        arrays = []
-        for name, value in given.items():
-            array = self._checked_array(name, value, lead + shapes[name], known)
-            arrays.append(array if batch else array[None])
-        return arrays, batch
-
-    def _checked_array(self, name: str, value: ArrayLike, shape: tuple[int, ...], known: Selection) -> Array:
-        what = f"; n = {known.n} joints exist and move" if name in ("nu", "nudot") else ""
-        ignored = (..., known.morphology.table[1] == 0) if name == "q" else None
-        array = as_array(name, value, shape, what, ignored)
-        if name == "q":
-            check_positions(array, self.robot.joint_names)
-        if name == "R" and not all(is_rotation(each) for each in array.reshape(-1, 3, 3)):
-            raise DynamicsError("R: not a rotation matrix")
-        return array
+        arrays = [as_input(name, value, known, lead) for name, value in given.items()]
+        return [array if batch else array[None] for array in arrays], batch
 
 
 def _independent_columns(W: Array) -> tuple[NDArray[np.intp], Array]:

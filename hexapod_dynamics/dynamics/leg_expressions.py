@@ -1,6 +1,6 @@
 """The dynamics of one leg as readable formulas: WholeBodyModel.symbolic.
 
-The program of the leg (leg_program.py) is run on polynomials in its parameters and the sines and cosines of its joints,
+The recursion of formulas.py is run on polynomials in its parameters and the sines and cosines of its joints,
 in the leg's mount frame: the paper leaves the attachment symbolic (Farghdani & Chhabra 2025, section V). With g
 the pose of the mount in base_link, M_00 in base_link is Ad_g^-T M_00 Ad_g^-1, M_0i is Ad_g^-T M_0i, and J^k is
 Ad_g J^k.
@@ -17,10 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.leg_program import LegProgram, LegType, link_parameters
-from hexapod_dynamics.dynamics.model.polynomial import Polynomial
-from hexapod_dynamics.dynamics.rigid_body import spatial_lower
-from hexapod_dynamics.dynamics.workspace import LINK_SIZE, Rows
+from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers
+from hexapod_dynamics.dynamics.polynomial import Polynomial
 from hexapod_dynamics.robot import Leg, Morphology
 
 NAMES = ("px", "py", "pz", "ex", "ey", "ez", "m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "a")
@@ -70,63 +68,44 @@ class LegExpressions:
 def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
     """Return the formulas of a leg in a morphology."""
     links = morphology.links(leg.name)
-    n = len(links)
-    left = Leg(leg.name, np.eye(3), np.zeros(3), leg.joints[:n], links, leg.tripod_group, leg.module)
-    program = _AtMount(LegType.of(left), Rows.of(n))
-    composite, arms, block = program.arrow()
-    screws, _ = program.geometry()
-    values: dict[int, Polynomial] = {}
-
-    def formula(node: Any) -> Polynomial:
-        return _formula(program.trace.lift(node), values, program.rows)
-
-    lower = [formula(node) for node in spatial_lower(composite, program.trace.zero)]
-    M_00 = np.array([[lower[max(r, c) * (max(r, c) + 1) // 2 + min(r, c)] for c in range(6)] for r in range(6)])
-    M_0i = np.array([[formula(arm[r]) for arm in arms] for r in range(6)])
-    M_ii = np.array([[formula(block[max(k, l), min(k, l)]) for l in range(n)] for k in range(n)])
-    J = np.array([[formula(screw[r]) for screw in screws] for r in range(6)])
+    n, values = len(links), dict[str, float]()
+    joints = leg_numbers(leg, links)
+    for k, joint in enumerate(joints):
+        numbers = [*joint["offset"], *joint["end"], joint["mass"], *joint["h"], *joint["inertia"], joint["rotor"]]
+        names = [f"{name}{k + 1}" for name in NAMES]
+        values |= {name: number for name, number in zip(names, numbers, strict=True) if number}
+        symbols = [Polynomial.atom(name) if number else 0.0 for name, number in zip(names, numbers, strict=True)]
+        joint |= {"offset": symbols[:3], "end": symbols[3:6], "mass": symbols[6], "h": symbols[7:10]}
+        joint |= {"inertia": symbols[10:16], "rotor": symbols[16]}
+    mount = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, 0.0]
+    q = [Polynomial.atom(f"q{k + 1}") for k in range(n)]
+    chain = Chain(
+        joints,
+        mount,
+        q,
+        [True] * n,
+        lambda x: Polynomial.atom(f"s{_index(x)}"),
+        lambda x: Polynomial.atom(f"c{_index(x)}"),
+    )
+    composite, arms, block, _, _, screws = arrow(chain, [0.0] * 6, [0.0] * 6)
+    M_00 = _array(inertia_matrix(composite), (6, 6))
+    M_0i = _array([[arm[r] for arm in arms] for r in range(6)], (6, n))
+    M_ii = _array([[block[max(k, l)][min(k, l)] for l in range(n)] for k in range(n)], (n, n))
+    J = _array([[screw[r] for screw in screws] for r in range(6)], (6, n))
     # An upward acceleration of the body: M times (g, 0).
     gravity = np.concatenate([M_00[:, :3], M_0i[:3].T])
-    rows = link_parameters(left)
-    numbers = {f"{NAMES[i]}{k + 1}": float(rows[k, i]) for k in range(n) for i in range(LINK_SIZE) if rows[k, i]}
-    names = tuple(joint.name for joint in left.joints)
-    return LegExpressions(leg.name, names, M_00, M_0i, M_ii, J, gravity, numbers)
+    return LegExpressions(leg.name, tuple(joint.name for joint in leg.joints[:n]), M_00, M_0i, M_ii, J, gravity, values)
 
 
-class _AtMount(LegProgram):
-    """A leg's program in its mount frame, with all joints moving."""
-
-    def __init__(self, leg_type: LegType, rows: Rows) -> None:
-        super().__init__(leg_type, rows)
-        zero, one = self.trace.zero, self.trace.one
-        self.mount_rotation = ((one, zero, zero), (zero, one, zero), (zero, zero, one))
-        self.mount_position = (zero, zero, zero)
-        self.mask = [one] * self.n
+def _index(atom: Polynomial) -> str:
+    """Return the number of the joint whose position an atom is."""
+    return str(atom)[1:]
 
 
-def _formula(node: Any, known: dict[int, Polynomial], rows: Rows) -> Polynomial:
-    """Return a node of the trace as a polynomial; `known` holds the polynomials of nodes that were processed."""
-    if node.index not in known:
-        if node.operation == "constant":
-            value = Polynomial.constant(node.value)
-        elif node.operation == "read":
-            value = Polynomial.atom(_name(node.value[1], rows))
-        elif node.operation in ("sin", "cos"):
-            value = Polynomial.atom(node.operation[0] + _name(node.arguments[0].value[1], rows)[1:])
-        else:
-            parts = [_formula(argument, known, rows) for argument in node.arguments]
-            if node.operation == "neg":
-                value = -parts[0]
-            else:
-                a, b = parts
-                value = {"add": a.__add__, "sub": a.__sub__, "mul": a.__mul__}[node.operation](b)
-        known[node.index] = value
-    return known[node.index]
-
-
-def _name(row: int, rows: Rows) -> str:
-    """Return the name of a number in a leg's memory: a parameter of a link, or a joint's position."""
-    if rows.q <= row < rows.rate:
-        return f"q{row - rows.q + 1}"
-    k, place = divmod(row - rows.links, LINK_SIZE)
-    return f"{NAMES[place]}{k + 1}"
+def _array(rows: list[list[Any]], shape: tuple[int, int]) -> np.ndarray:
+    """Return entries as an array of Polynomial."""
+    out = np.empty(shape, object)
+    for r, row in enumerate(rows):
+        for c, entry in enumerate(row):
+            out[r, c] = entry if isinstance(entry, Polynomial) else Polynomial.constant(entry)
+    return out

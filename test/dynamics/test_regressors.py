@@ -7,7 +7,7 @@ from support.pinocchio_robot import PinocchioRobot, fixed_joint
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.model.regressors import PARAMETERS, body_of_parameters, parameters_of_body
+from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -1,0 +1,187 @@
+/* The arrow-shaped mass matrix, factored leg by leg for many right-hand sides; hd_solve solves for one.
+ *
+ * With the head H, the arms A_i and the blocks B_i of M: Y_i = B_i^-1 A_i^T and S = H - sum A_i Y_i. Then
+ * x = M^-1 (h, t) is x_0 = S^-1 (h - sum Y_i^T t_i), x_i = B_i^-1 t_i - Y_i x_0. Rows are those of the joints that move.
+ */
+#ifndef HD_ARROW_H
+#define HD_ARROW_H
+#include "model.h"
+
+enum { HD_COLUMNS = 6 + HD_MOST_JOINTS }; /* numbers of a joint's row: of Y 6; of L of B = L D L^T, 1 / D on its diagonal */
+struct hd_arrow {
+    double legs[HD_MOST][HD_COLUMNS];
+    double inverse[6][6];     /* S^-1 */
+    real H[21], F[6];         /* before the legs were eliminated */
+    spatial V, A;
+};
+
+/* Moving joints of the leg whose first moving one is `start`. */
+static int64_t hd_leg_size(const struct hd_model *m, int64_t start)
+{
+    int64_t end = start + 1;
+    while (end < m->moving && m->free[end].start == start)
+        end++;
+    return end - start;
+}
+
+/* Replace columns first to last of `count` rows of x by B^-1 times them. */
+static inline void hd_substitute_leg(const double (*legs)[HD_COLUMNS], int64_t count, double *x, int64_t columns,
+                                     int64_t first, int64_t last)
+{
+    for (int64_t a = 0; a < count; a++)
+        for (int64_t b = 0; b < a; b++) {
+            const double factor = legs[a][6 + b];
+            for (int64_t c = first; c < last; c++)
+                x[a * columns + c] -= factor * x[b * columns + c];
+        }
+    for (int64_t a = count - 1; a >= 0; a--) {
+        const double pivot = legs[a][6 + a];
+        for (int64_t c = first; c < last; c++)
+            x[a * columns + c] *= pivot;
+        for (int64_t b = a + 1; b < count; b++) {
+            const double factor = legs[b][6 + a];
+            for (int64_t c = first; c < last; c++)
+                x[a * columns + c] -= factor * x[b * columns + c];
+        }
+    }
+}
+
+/* Write Y and the factors of B for each moving joint; the legs' terms stand in the scratch memory. */
+static void hd_factor_legs(const struct hd_model *m, double (*legs)[HD_COLUMNS])
+{
+    int64_t count;
+    for (int64_t start = 0; start < m->moving; start += count) {
+        const double *lane = (const double *)m->scratch + m->free[start].scratch;
+        double(*own)[HD_COLUMNS] = legs + start;
+        count = hd_leg_size(m, start);
+        for (int64_t a = 0; a < count; a++) {
+            const int64_t k = m->free[start + a].k;
+            double *row = own[a], pivot;
+            hd_read(lane, HD_AT(arm) + 6 * HD_LANES * k, HD_LANES, 6, row);
+            for (int64_t b = 0; b <= a; b++)
+                row[6 + b] = lane[HD_AT(block) + (HD_MOST_JOINTS * k + m->free[start + b].k) * HD_LANES];
+            for (int64_t b = 0; b < a; b++) /* row a of L D */
+                for (int64_t c = 0; c < b; c++)
+                    row[6 + b] -= row[6 + c] * own[b][6 + c];
+            pivot = row[6 + a];
+            for (int64_t b = 0; b < a; b++) { /* then of L */
+                const double factor = row[6 + b] * own[b][6 + b];
+                pivot -= row[6 + b] * factor;
+                row[6 + b] = factor;
+            }
+            row[6 + a] = 1.0 / pivot;
+        }
+        hd_substitute_leg((const double(*)[HD_COLUMNS])own, count, own[0], HD_COLUMNS, 0, 6);
+    }
+}
+
+/* Write S^-1 of a head by its lower triangle, in the first lane. */
+static void hd_invert_head(const real *H, double (*out)[6])
+{
+    for (int r = 0; r < 6; r++)
+        for (int c = 0; c <= r; c++)
+            out[r][c] = out[c][r] = lane_of(H + r * (r + 1) / 2 + c, 0);
+    for (int p = 0; p < 6; p++) {
+        const double pivot = 1.0 / out[p][p];
+        out[p][p] = 1.0;
+        for (int c = 0; c < 6; c++)
+            out[p][c] *= pivot;
+        for (int r = 0; r < 6; r++) {
+            if (r == p)
+                continue;
+            const double factor = out[r][p];
+            out[r][p] = 0.0;
+            for (int c = 0; c < 6; c++)
+                out[r][c] -= factor * out[p][c];
+        }
+    }
+}
+
+/* Factor the mass matrix of the state that is set; nudot (6 + n): the accelerations. */
+static void hd_factor_arrow(struct hd_model *m, spatial V, spatial A, struct hd_arrow *arrow, double *nudot)
+{
+    real H[21], F[6];
+    hd_terms(m, V, A, H, F);
+    hd_factor_legs(m, arrow->legs);
+    arrow->V = V, arrow->A = A;
+    memcpy(arrow->H, H, sizeof H);
+    memcpy(arrow->F, F, sizeof F);
+    hd_eliminate(m, H, F);
+    hd_sum(m, V, A, 0, H, F);
+    hd_invert_head(H, arrow->inverse);
+    hd_solve(m, H, F, nudot);
+    hd_get_row(m, HD_ACC, nudot + 6, 0);
+}
+
+/* Write sign S^-1 head (6, columns) to the first six rows of x and to head. */
+static inline void hd_times_inverse(const double (*inverse)[6], double *restrict head, double *restrict x, int64_t columns,
+                                    double sign)
+{
+    for (int r = 0; r < 6; r++) {
+        const double a = sign * inverse[r][0], b = sign * inverse[r][1], c = sign * inverse[r][2];
+        const double d = sign * inverse[r][3], e = sign * inverse[r][4], f = sign * inverse[r][5];
+        for (int64_t k = 0; k < columns; k++)
+            x[r * columns + k] = a * head[k] + b * head[columns + k] + c * head[2 * columns + k] +
+                                 d * head[3 * columns + k] + e * head[4 * columns + k] + f * head[5 * columns + k];
+    }
+    memcpy(head, x, (size_t)(6 * columns) * sizeof(double));
+}
+
+/* Row of Y (6) times x_0 (6, columns): subtract it from sign times the row x (columns). */
+static inline void hd_subtract_arm(const double *Y, const double *restrict head, double *restrict x, int64_t columns, double sign)
+{
+    const double a = Y[0], b = Y[1], c = Y[2], d = Y[3], e = Y[4], f = Y[5];
+    for (int64_t k = 0; k < columns; k++)
+        x[k] = sign * x[k] - (a * head[k] + b * head[columns + k] + c * head[2 * columns + k] +
+                              d * head[3 * columns + k] + e * head[4 * columns + k] + f * head[5 * columns + k]);
+}
+
+/* Replace x (6 + n, 6 + n), an arrow itself, by -M^-1 x; head (6, 6 + n) is room for intermediate results.
+ *
+ * Columns of a leg's joints have entries in the head's rows and that leg's rows only. */
+static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
+{
+    const int64_t n = m->moving, size = 6 + n;
+    int64_t count;
+    memcpy(head, x, (size_t)(6 * size) * sizeof(double));
+    for (int64_t start = 0; start < n; start += count) {
+        count = hd_leg_size(m, start);
+        for (int64_t a = start; a < start + count; a++) {
+            const double *row = x + (6 + a) * size;
+            for (int r = 0; r < 6; r++) {
+                const double factor = arrow->legs[a][r];
+                for (int c = 0; c < 6; c++)
+                    head[r * size + c] -= factor * row[c];
+                for (int64_t c = 6 + start; c < 6 + start + count; c++)
+                    head[r * size + c] -= factor * row[c];
+            }
+        }
+        double *own = x + (6 + start) * size;
+        hd_substitute_leg(arrow->legs + start, count, own, size, 0, 6);
+        hd_substitute_leg(arrow->legs + start, count, own, size, 6 + start, 6 + start + count);
+    }
+    hd_times_inverse(arrow->inverse, head, x, size, -1.0);
+    for (int64_t a = 0; a < n; a++)
+        hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * size, size, -1.0);
+}
+
+/* Write M^-1's columns of the joints to x (6 + n, n); those of limp joints are zero; head (6, n): as above. */
+static void hd_write_inverse(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
+{
+    const int64_t n = m->moving;
+    int64_t count;
+    memset(x, 0, (size_t)((6 + n) * n) * sizeof(double));
+    for (int64_t i = 0; i < n; i++) {
+        x[(6 + i) * n + i] = m->free[i].driven;
+        for (int r = 0; r < 6; r++)
+            head[r * n + i] = -arrow->legs[i][r] * m->free[i].driven;
+    }
+    hd_times_inverse(arrow->inverse, head, x, n, 1.0);
+    for (int64_t start = 0; start < n; start += count) {
+        count = hd_leg_size(m, start);
+        hd_substitute_leg(arrow->legs + start, count, x + (6 + start) * n, n, start, start + count);
+    }
+    for (int64_t a = 0; a < n; a++)
+        hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * n, n, 1.0);
+}
+#endif

@@ -1,0 +1,258 @@
+/* The recursions along a leg. model.h includes this once for each shape of leg.
+ *
+ * HD_KERNEL(name) gives a function its name, HD_SHAPE(b) is a struct hd_shape: a constant one lets the compiler fold what
+ * is zero, with HD_UNROLL before the loops over joints. b: a leg (or more, in its lanes); x: its scratch memory.
+ */
+
+/* Arrow (31), (32) and right-hand side of a leg under the body's twist V and acceleration A (gravity included); returns
+ * the composite inertia, and the wrench that the motion needs. */
+HD_INLINE struct hd_share HD_KERNEL(arrow)(struct hd_leg *b, struct hd_scratch *x, spatial V, spatial A, const int ends)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    struct hd_place at = mount_of(b, s);
+    spatial J[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
+    inertia I[HD_MOST_JOINTS];
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        J[k] = pass_joint(b, s, k, &at);
+        I[k] = transform_inertia(link_inertia(b, s, k), at.R, at.p);
+        const spatial own = scale_spatial(b->rate[k], J[k]);
+        A = add_spatial(A, cross_motion(V, own));
+        V = add_spatial(V, own);
+        f[k] = add_spatial(momentum(I[k], A), cross_force(V, momentum(I[k], V)));
+        if (ends)
+            x->end[k] = add(at.p, rotate(at.R, three(b, s, k, HD_END)));
+    }
+    inertia C = I[s->n - 1];
+    spatial F = f[s->n - 1];
+    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
+        const real mask = b->link[k].mask;
+        const spatial column = scale_spatial(mask, momentum(C, J[k]));
+        x->force[k] = mask * (b->tau[k] - dot_spatial(J[k], F));
+        x->block[k][k] = dot_spatial(J[k], column) + mask * number(b, s, k, HD_ROTOR) + (1.0 - mask);
+        HD_UNROLL for (int l = 0; l < k; l++)
+            x->block[k][l] = b->link[l].mask * dot_spatial(J[l], column);
+        x->arm[k] = column;
+        if (ends)
+            x->J[k] = J[k];
+        if (k) {
+            C = add_inertia(C, I[k - 1]);
+            F = add_spatial(F, f[k - 1]);
+        }
+    }
+    return (struct hd_share){C, F};
+}
+static void HD_KERNEL(terms)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A, struct hd_share *t)
+{
+    *t = HD_KERNEL(arrow)(b, x, *V, *A, 0);
+}
+/* The same, with screws and ends of the links. */
+static void HD_KERNEL(terms_and_ends)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A,
+                                      struct hd_share *t)
+{
+    *t = HD_KERNEL(arrow)(b, x, *V, *A, 1);
+}
+
+/* Joint torques for given accelerations, by recursion; *F: the wrench on the body. */
+static void HD_KERNEL(inverse)(struct hd_leg *b, struct hd_scratch *x, const spatial *V_, const spatial *A_, spatial *F_)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    struct hd_place at = mount_of(b, s);
+    spatial V = *V_, A = *A_, J[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
+    (void)x;
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        J[k] = pass_joint(b, s, k, &at);
+        const spatial own = scale_spatial(b->rate[k], J[k]);
+        A = add_spatial(A, add_spatial(cross_motion(V, own), scale_spatial(b->qdd[k], J[k])));
+        V = add_spatial(V, own);
+        /* in link axes, where the inertia need not be turned */
+        const inertia I = link_inertia(b, s, k);
+        const spatial v = {rotate_back(at.R, add(V.v, cross(V.w, at.p))), rotate_back(at.R, V.w)};
+        const spatial a = {rotate_back(at.R, add(A.v, cross(A.w, at.p))), rotate_back(at.R, A.w)};
+        const spatial g = add_spatial(momentum(I, a), cross_force(v, momentum(I, v)));
+        const vec3 force = rotate(at.R, g.v);
+        f[k] = (spatial){force, add(rotate(at.R, g.w), cross(at.p, force))};
+    }
+    spatial F = f[s->n - 1];
+    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
+        b->out[k] = dot_spatial(J[k], F) + number(b, s, k, HD_ROTOR) * b->qdd[k];
+        if (k)
+            F = add_spatial(F, f[k - 1]);
+    }
+    *F_ = F;
+}
+
+/* Factor M_ii = L D L^T; subtract what the leg takes off the head H (lower triangle) and its right-hand side F. */
+static void HD_KERNEL(eliminate)(struct hd_leg *b, struct hd_scratch *x, real *H, real *F)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    real L[HD_MOST_JOINTS][HD_MOST_JOINTS], D[HD_MOST_JOINTS], y[HD_MOST_JOINTS][6], r[HD_MOST_JOINTS];
+    HD_UNROLL for (int a = 0; a < s->n; a++) {
+        real scaled[HD_MOST_JOINTS], pivot = x->block[a][a];
+        const spatial A = x->arm[a];
+        y[a][0] = A.v.x, y[a][1] = A.v.y, y[a][2] = A.v.z, y[a][3] = A.w.x, y[a][4] = A.w.y, y[a][5] = A.w.z;
+        r[a] = x->force[a];
+        HD_UNROLL for (int c = 0; c < a; c++) {
+            real value = x->block[a][c];
+            HD_UNROLL for (int k = 0; k < c; k++)
+                value -= scaled[k] * L[c][k];
+            scaled[c] = value;
+            L[a][c] = b->factor[a][c] = value * D[c];
+            pivot -= value * L[a][c];
+            HD_SIX for (int i = 0; i < 6; i++)
+                y[a][i] -= L[a][c] * y[c][i];
+            r[a] -= L[a][c] * r[c];
+        }
+        D[a] = 1.0 / pivot;
+        real T[6];
+        HD_SIX for (int i = 0; i < 6; i++) {
+            T[i] = y[a][i] * D[a];
+            F[i] -= T[i] * r[a];
+            HD_SIX for (int c = 0; c <= i; c++)
+                H[i * (i + 1) / 2 + c] -= T[i] * y[a][c];
+        }
+        b->scaled[a] = (spatial){{T[0], T[1], T[2]}, {T[3], T[4], T[5]}};
+        b->reduced[a] = r[a] * D[a];
+    }
+}
+
+/* The joints' accelerations from the body's. */
+static void HD_KERNEL(substitute)(struct hd_leg *b, const spatial *a)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    real acc[HD_MOST_JOINTS];
+    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
+        acc[k] = b->reduced[k] - dot_spatial(b->scaled[k], *a);
+        HD_UNROLL for (int o = k + 1; o < s->n; o++)
+            acc[k] -= b->factor[o][k] * acc[o];
+        b->acc[k] = acc[k];
+    }
+}
+
+/* Screws, and where the links begin and end and how they are turned; base: place of base_link, 0: its own axes. */
+static void HD_KERNEL(frames)(struct hd_leg *b, struct hd_scratch *x, const struct hd_place *base)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    struct hd_place at = mount_of(b, s);
+    if (base) {
+        const mat3 R = base->R;
+        at.R = (mat3){rotate(R, at.R.x), rotate(R, at.R.y), rotate(R, at.R.z)};
+        at.p = add(base->p, rotate(R, at.p));
+    }
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        x->J[k] = pass_joint(b, s, k, &at);
+        x->origin[k] = at.p, x->frame[k] = at.R;
+        x->end[k] = add(at.p, rotate(at.R, three(b, s, k, HD_END)));
+    }
+}
+
+/* Sum of the links' mass times centre of mass. */
+static void HD_KERNEL(center)(struct hd_leg *b, struct hd_scratch *x, vec3 *h)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    struct hd_place at = mount_of(b, s);
+    const real zero = splat(0.0);
+    vec3 sum = {zero, zero, zero};
+    (void)x;
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        pass_joint(b, s, k, &at);
+        sum = add(sum, add(rotate(at.R, three(b, s, k, HD_H)), scale(number(b, s, k, HD_MASS), at.p)));
+    }
+    *h = sum;
+}
+
+/* Where the recursions of the rates start: screws, inertias and motion of the links; v[k], a[k]: before joint k. */
+HD_INLINE void HD_KERNEL(motion)(const struct hd_leg *b, const struct hd_shape *s, spatial *J, inertia *I, spatial *v, spatial *a)
+{
+    struct hd_place at = mount_of(b, s);
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        J[k] = pass_joint(b, s, k, &at);
+        I[k] = transform_inertia(link_inertia(b, s, k), at.R, at.p);
+        const spatial own = scale_spatial(b->rate[k], J[k]);
+        a[k + 1] = add_spatial(a[k], add_spatial(cross_motion(v[k], own), scale_spatial(b->qdd[k], J[k])));
+        v[k + 1] = add_spatial(v[k], own);
+    }
+}
+
+/* The leg's share of the Coriolis matrix, (44) to (51) (Echeandia & Wensing 2021). */
+static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, struct hd_rates *sums)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    const spatial base = *V;
+    const real zero = splat(0.0);
+    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1] = {{{zero}, {zero}}};
+    inertia I[HD_MOST_JOINTS];
+    struct hd_rates t = {{zero}, {zero}, {zero}, {{zero}}, {{zero}}};
+    v[0] = base;
+    HD_KERNEL(motion)(b, s, J, I, v, a);
+    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
+        const spatial relative = sub_spatial(v[k + 1], base);
+        t.C = add_inertia(t.C, I[k]);
+        t.P = add_spatial(t.P, momentum(I[k], v[k + 1]));
+        t.E = add_inertia(t.E, inertia_rate(I[k], relative));
+        const spatial A = momentum(t.C, J[k]);
+        const spatial dA = add_spatial(momentum(t.E, J[k]), momentum(t.C, cross_motion(relative, J[k]))); /* its rate */
+        const spatial dP = add_spatial(cross_force(J[k], t.P), momentum(t.C, cross_motion(v[k + 1], J[k]))); /* of P by q_k */
+        x->upper[k] = scale_spatial(splat(0.5), add_spatial(dA, dP));
+        x->lower[k] = scale_spatial(splat(0.5), sub_spatial(dA, dP));
+        HD_UNROLL for (int l = 0; l <= k; l++) { /* l is the inner one */
+            const real rate = dot_spatial(J[l], dA) + dot_spatial(cross_motion(sub_spatial(v[l + 1], base), J[l]), A);
+            const real by_k = dot_spatial(J[l], dP), by_l = dot_spatial(A, cross_motion(v[l + 1], J[l])); /* of p_l, and of p_k */
+            x->square[l][k] = 0.5 * (rate + by_k - by_l);
+            if (l < k)
+                x->square[k][l] = 0.5 * (rate + by_l - by_k);
+        }
+    }
+    *sums = t;
+}
+
+/* First derivatives of inverse dynamics (Singh, Russell & Wensing 2022), and the leg's arrow.
+ *
+ * With 2B x = D x + x x* P, psi = v x J and psi2 = a x J + v x psi (v, a before the joint), the wrench's derivatives are
+ * 2B psi + C psi2 + J x* F by q_k (upper), 2B J + C (psi + v_k x J) by its rate (lower); by_twist: of torque k by V;
+ * square, by_rate: of torques by positions and rates. */
+static void HD_KERNEL(derivatives)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A_, struct hd_rates *sums)
+{
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    const real zero = splat(0.0);
+    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
+    inertia I[HD_MOST_JOINTS];
+    struct hd_rates t = {{zero}, {zero}, {zero}, {{zero}}, {{zero}}};
+    v[0] = *V, a[0] = *A_;
+    HD_KERNEL(motion)(b, s, J, I, v, a);
+    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
+        const spatial p = momentum(I[k], v[k + 1]);
+        t.C = add_inertia(t.C, I[k]);
+        t.P = add_spatial(t.P, p);
+        t.D = add_inertia(t.D, inertia_rate(I[k], v[k + 1]));
+        t.F = add_spatial(t.F, add_spatial(momentum(I[k], a[k + 1]), cross_force(v[k + 1], p)));
+        const spatial psi = cross_motion(v[k], J[k]);
+        const spatial psi2 = add_spatial(cross_motion(a[k], J[k]), cross_motion(v[k], psi));
+        const spatial both = add_spatial(cross_motion(v[k + 1], J[k]), psi), arm = momentum(t.C, J[k]);
+        const spatial by_rate = add_spatial(add_spatial(momentum(t.D, J[k]), cross_force(J[k], t.P)), momentum(t.C, both));
+        const spatial by_q = add_spatial(add_spatial(add_spatial(momentum(t.D, psi), cross_force(psi, t.P)), momentum(t.C, psi2)),
+                                         cross_force(J[k], t.F));
+        const spatial row = sub_spatial(momentum(t.D, J[k]), cross_force(J[k], t.P)); /* J^T 2B */
+        x->upper[k] = by_q, x->lower[k] = by_rate, x->arm[k] = arm;
+        x->by_twist[k] = sub_spatial(row, cross_force(*V, arm)); /* J^T (2B + C [V x]) */
+        HD_UNROLL for (int l = 0; l <= k; l++) { /* l is the inner one */
+            const spatial in = cross_motion(v[l], J[l]), in2 = add_spatial(cross_motion(a[l], J[l]), cross_motion(v[l], in));
+            x->square[k][l] = dot_spatial(row, in) + dot_spatial(arm, in2);
+            x->by_rate[k][l] = dot_spatial(row, J[l]) + dot_spatial(arm, add_spatial(in, cross_motion(v[l + 1], J[l])));
+            x->block[k][l] = dot_spatial(J[l], arm);
+            if (l < k) {
+                x->square[l][k] = dot_spatial(J[l], by_q);
+                x->by_rate[l][k] = dot_spatial(J[l], by_rate);
+            }
+        }
+        x->block[k][k] += number(b, s, k, HD_ROTOR);
+    }
+    *sums = t;
+}
+
+static const struct hd_kernels HD_KERNEL(kernels) = {
+    HD_KERNEL(terms),  HD_KERNEL(terms_and_ends), HD_KERNEL(eliminate), HD_KERNEL(substitute),  HD_KERNEL(inverse),
+    HD_KERNEL(frames), HD_KERNEL(center),         HD_KERNEL(coriolis),  HD_KERNEL(derivatives),
+};
+#undef HD_KERNEL
+#undef HD_SHAPE
+#undef HD_UNROLL

@@ -1,0 +1,114 @@
+/* The memory of a model: legs in lanes, of any morphology. */
+#ifndef HD_MORPHOLOGY_H
+#define HD_MORPHOLOGY_H
+#include <string.h>
+#include "kernels.h"
+
+static int64_t hd_blocks(const struct hd_robot *r) { return (r->legs + HD_LANES - 1) / HD_LANES; }
+static int64_t hd_leg_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_leg); }
+static int64_t hd_scratch_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_scratch); }
+
+/* Numbers of a link of which the fraction r of its length remains: a rod with thickness, see robot/description. */
+static void hd_cut_link(double r, const struct hd_joint *j, double out[HD_NUMBERS])
+{
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+    const double mass = r * j->mass, cubed = r * r * r, tube = 0.5 * (r - cubed) * j->along;
+    const double c[3] = {r * j->com[0], r * j->com[1], r * j->com[2]};
+    const double square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+    memcpy(out + HD_OFFSET, j->offset, sizeof j->offset);
+    for (int i = 0; i < 3; i++) {
+        out[HD_END + i] = r * j->end[i];
+        out[HD_H + i] = r == 1.0 ? j->h[i] : mass * c[i];
+    }
+    out[HD_MASS] = mass;
+    for (int i = 0; i < 6; i++)
+        out[HD_INERTIA + i] = r == 1.0 ? j->inertia[i]
+                                       : cubed * j->central[i] + tube * j->direction[row[i]] * j->direction[column[i]] -
+                                             mass * c[row[i]] * c[column[i]] + (i < 3 ? tube + mass * square : 0.0);
+    out[HD_ROTOR] = r == 0.0 ? 0.0 : j->rotor;
+}
+
+/* Which axis of the mount frame a joint has. */
+static int hd_axis_of(const double *axis)
+{
+    for (int i = 0; i < 3; i++)
+        if (axis[i] == 1.0 || axis[i] == -1.0)
+            return HD_X + i;
+    return HD_OBLIQUE;
+}
+
+/* Write a leg to a lane; rows: remaining, moves, locked of all joints, one behind the other. */
+static void hd_set_leg(struct hd_leg *b, const struct hd_robot *r, int64_t leg, int64_t lane, const double *rows)
+{
+    const int64_t first = r->first[leg], n = r->first[leg + 1] - first;
+    for (int i = 0; i < 12; i++)
+        lane_of(b->mount + i, lane) = r->mount[leg][i];
+    if (n > b->n)
+        b->n = n;
+    for (int64_t k = 0; k < n; k++) {
+        const struct hd_joint *j = &r->joint[first + k];
+        struct hd_link *link = &b->link[k];
+        double number[HD_NUMBERS];
+        const int axis = hd_axis_of(j->axis);
+        hd_cut_link(rows[first + k], j, number);
+        for (int i = 0; i < HD_NUMBERS; i++)
+            lane_of(link->number + i, lane) = number[i];
+        for (int i = 0; i < 3; i++)
+            lane_of(link->axis + i, lane) = j->axis[i];
+        lane_of(&link->turn, lane) = j->turn;
+        lane_of(&link->slide, lane) = j->slide;
+        lane_of(&link->mask, lane) = rows[r->joints + first + k];
+        lane_of(b->q + k, lane) = rows[2 * r->joints + first + k];
+        b->axis[k] = b->axis[k] < 0 || b->axis[k] == axis ? axis : HD_OBLIQUE;
+    }
+}
+
+/* Where all axes of a joint are along the mount frame's, `turn` and `slide` carry their sign. */
+static void hd_sign_axes(struct hd_leg *b)
+{
+    for (int64_t k = 0; k < b->n; k++)
+        for (int lane = 0; lane < HD_LANES && b->axis[k] != HD_OBLIQUE; lane++) {
+            const double sign = lane_of(b->link[k].axis + b->axis[k], lane);
+            lane_of(&b->link[k].turn, lane) *= sign;
+            lane_of(&b->link[k].slide, lane) *= sign;
+        }
+}
+
+/* Make the model of a morphology; table: rows remaining (0 to 1), moves, locked position, driven of all joints. */
+static void hd_set(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
+{
+    const int64_t joints = r->joints;
+    m->robot = r, m->legs = legs, m->scratch = scratch, m->moving = 0, m->blocks = hd_blocks(r);
+    m->gravity = r->gravity, m->mass = r->mass, m->links_mass = 0.0;
+    memcpy(m->h, r->h, sizeof m->h);
+    memcpy(m->inertia, r->inertia, sizeof m->inertia);
+    memset(m->external, 0, sizeof m->external);
+    memset(legs, 0, (size_t)hd_leg_bytes(r));
+    for (int64_t i = 0; i < m->blocks; i++)
+        for (int k = 0; k < HD_MOST_JOINTS; k++)
+            m->legs[i].axis[k] = -1;
+    for (int64_t leg = 0; leg < r->legs; leg++) {
+        const int64_t block = leg / HD_LANES, lane = leg % HD_LANES, start = m->moving;
+        hd_set_leg(m->legs + block, r, leg, lane, table);
+        m->last[leg] = -1;
+        for (int64_t j = r->first[leg]; j < r->first[leg + 1]; j++) {
+            const int64_t k = j - r->first[leg];
+            m->last[leg] = table[j] > 0.0 ? k : m->last[leg];
+            m->links_mass += table[j] * r->joint[j].mass;
+            m->moves[j] = table[joints + j], m->locked[j] = table[2 * joints + j];
+            if (m->moves[j] != 0.0)
+                m->free[m->moving++] = (struct hd_free){
+                    j, &lane_of(m->legs[block].q + k, lane) - (const double *)m->legs, table[3 * joints + j],
+                    &lane_of(m->scratch + block, lane) - (const double *)m->scratch, k, start};
+        }
+    }
+    m->shape = HD_ZYY;
+    for (int64_t i = 0; i < m->blocks; i++) {
+        hd_sign_axes(m->legs + i);
+        if (!hd_fits_zyy(m->legs + i))
+            m->shape = HD_ANY;
+    }
+    for (int64_t i = 0; i < m->blocks && m->shape == HD_ZYY; i++)
+        m->legs[i].n = hd_zyy.n;
+}
+#endif

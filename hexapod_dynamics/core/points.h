@@ -1,0 +1,252 @@
+/* Links and points: Jacobians, poses; mass, momentum and energy. */
+#ifndef HD_POINTS_H
+#define HD_POINTS_H
+#include "model.h"
+
+/* Compute where the links are, in base_link axes; return whether the positions are good. */
+static int hd_set_frames(struct hd_model *m, const double *q, int64_t leg)
+{
+    if (m->last[leg] < 0 || !hd_set_q(m, q))
+        return 0;
+    hd_kernels_of[m->shape]->frames(m->legs + leg / HD_LANES, m->scratch + leg / HD_LANES, 0);
+    return 1;
+}
+
+/* Axes of a link in base_link, axis by axis. */
+static void hd_link_axes(const struct hd_model *m, int64_t leg, int64_t k, double *out)
+{
+    const double *axes = m->robot->joint[m->robot->first[leg] + k].axes;
+    double F[9]; /* column by column */
+    hd_read(&m->scratch[leg / HD_LANES].frame[k], leg % HD_LANES, HD_LANES, 9, F);
+    for (int i = 0; i < 3; i++)
+        for (int r = 0; r < 3; r++)
+            out[3 * i + r] = F[r] * axes[i] + F[3 + r] * axes[3 + i] + F[6 + r] * axes[6 + i];
+}
+
+/* Place (3) in base_link of a point in a link's axes. */
+static void hd_place_point(const struct hd_model *m, int64_t leg, int64_t k, const double *point, double *out)
+{
+    double axes[9], origin[3];
+    hd_read(&m->scratch[leg / HD_LANES].origin[k], leg % HD_LANES, HD_LANES, 3, origin);
+    hd_link_axes(m, leg, k, axes);
+    for (int r = 0; r < 3; r++)
+        out[r] = origin[r] + axes[r] * point[0] + axes[3 + r] * point[1] + axes[6 + r] * point[2];
+}
+
+/* The first moving joint of a leg, among those that move. */
+static int64_t hd_first_moving(const struct hd_model *m, int64_t leg)
+{
+    int64_t i = 0;
+    while (i < m->moving && m->free[i].joint < m->robot->first[leg])
+        i++;
+    return i;
+}
+static int hd_is_of_leg(const struct hd_model *m, int64_t i, int64_t leg, int64_t last)
+{
+    return i < m->moving && m->free[i].joint < m->robot->first[leg + 1] && m->free[i].k <= last;
+}
+static void hd_read_screw(const struct hd_model *m, int64_t i, double *screw)
+{
+    hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
+}
+
+/* Velocity (3) of the point x of base_link at unit rate of a joint: v + w x x of its screw. */
+static inline void hd_point_velocity(const double *screw, const double *x, double *out)
+{
+    hd_cross(screw + 3, x, out);
+    for (int i = 0; i < 3; i++)
+        out[i] += screw[i];
+}
+
+/* Jacobian (3, 6 + n) of the velocity, in base_link axes, of a link's point (3), which is given in its axes. */
+static int hd_point_jacobian(struct hd_model *m, const double *q, int64_t leg, int64_t k, const double *point, double *J)
+{
+    const int64_t size = 6 + m->moving;
+    double x[3], screw[6], velocity[3];
+    if (m->last[leg] < k || !hd_set_frames(m, q, leg))
+        return 0;
+    hd_place_point(m, leg, k, point, x);
+    memset(J, 0, (size_t)(3 * size) * sizeof(double));
+    for (int c = 0; c < 3; c++) { /* (1, -[x]) */
+        const int i = (c + 1) % 3, j = (c + 2) % 3;
+        J[c * size + c] = 1.0;
+        J[i * size + 3 + j] = x[c], J[j * size + 3 + i] = -x[c];
+    }
+    for (int64_t i = hd_first_moving(m, leg); hd_is_of_leg(m, i, leg, k); i++) {
+        hd_read_screw(m, i, screw);
+        hd_point_velocity(screw, x, velocity);
+        for (int r = 0; r < 3; r++)
+            J[r * size + 6 + i] = velocity[r];
+    }
+    return hd_are_finite(x, 3);
+}
+
+/* Jdot nu (3) of the point x of base_link on a leg's link k, and its velocity (3) as base_link sees it; needs the screws.
+ *
+ * With the joints further in moving at the twist (b, c), joint's screw (v, w), point x, velocity u:
+ * d/dt (v + w x x) = c x v + b x w + (c x w) x x + w x u, and c is made up joint by joint; the body turns with w_0. */
+static void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *nu, double *bias, double *velocity)
+{
+    const int64_t first = hd_first_moving(m, leg);
+    double b[3] = {0.0}, c[3] = {0.0}, screw[6], part[3];
+    memset(velocity, 0, 3 * sizeof(double));
+    for (int64_t i = first; hd_is_of_leg(m, i, leg, k); i++) {
+        hd_read_screw(m, i, screw);
+        hd_point_velocity(screw, x, part);
+        for (int r = 0; r < 3; r++)
+            velocity[r] += part[r] * nu[6 + i];
+    }
+    hd_cross(nu + 3, velocity, bias);
+    for (int64_t i = first; hd_is_of_leg(m, i, leg, k); i++) {
+        const double rate = nu[6 + i], *w = screw + 3;
+        double cv[3], bw[3], cw[3], cwx[3], wu[3];
+        hd_read_screw(m, i, screw);
+        hd_cross(c, screw, cv);
+        hd_cross(b, w, bw);
+        hd_cross(c, w, cw); /* rate of the axis */
+        hd_cross(cw, x, cwx);
+        hd_cross(w, velocity, wu);
+        for (int r = 0; r < 3; r++) {
+            bias[r] += rate * (cv[r] + bw[r] + cwx[r] + wu[r]);
+            b[r] += rate * screw[r];
+            c[r] += rate * w[r];
+        }
+    }
+}
+
+/* Jdot nu (3) of a link's point, in base_link axes. */
+static int hd_point_bias(struct hd_model *m, const double *q, const double *nu, int64_t leg, int64_t k, const double *point, double *out)
+{
+    double x[3], velocity[3];
+    if (m->last[leg] < k || !hd_set_frames(m, q, leg))
+        return 0;
+    hd_place_point(m, leg, k, point, x);
+    hd_bias_at(m, leg, k, x, nu, out, velocity);
+    return hd_are_finite(out, 3) && hd_are_finite(nu, 6 + m->moving);
+}
+
+/* Jacobian (6, 6 + n) of a leg's tip, V_tip = J nu (11), in the axes of its last link. */
+static int hd_tip_jacobian(struct hd_model *m, const double *q, int64_t leg, double *out)
+{
+    const int64_t size = 6 + m->moving, last = m->last[leg];
+    double axes[9], turned[9], tip[3], screw[6];
+    if (!hd_set_frames(m, q, leg))
+        return 0;
+    hd_link_axes(m, leg, last, axes);
+    hd_read(&m->scratch[leg / HD_LANES].end[last], leg % HD_LANES, HD_LANES, 3, tip);
+    memset(out, 0, (size_t)(6 * size) * sizeof(double));
+    for (int i = 0; i < 3; i++) { /* axis . (v + w x p) = axis . v + (p x axis) . w */
+        hd_cross(tip, axes + 3 * i, turned + 3 * i);
+        for (int r = 0; r < 3; r++) {
+            out[i * size + r] = out[(3 + i) * size + 3 + r] = axes[3 * i + r];
+            out[i * size + 3 + r] = turned[3 * i + r];
+        }
+    }
+    for (int64_t i = hd_first_moving(m, leg); hd_is_of_leg(m, i, leg, last); i++) {
+        hd_read_screw(m, i, screw);
+        for (int r = 0; r < 3; r++) {
+            out[r * size + 6 + i] = hd_dot(axes + 3 * r, screw, 3) + hd_dot(turned + 3 * r, screw + 3, 3);
+            out[(3 + r) * size + 6 + i] = hd_dot(axes + 3 * r, screw + 3, 3);
+        }
+    }
+    return 1;
+}
+
+/* Rotation (3, 3) and start (3) in the world of each existing link, one behind the other: 12 numbers each. */
+static int hd_link_poses(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+{
+    if (!hd_is_rotation(R) || !hd_are_finite(p, 3) || !hd_set_q(m, q))
+        return 0;
+    const struct hd_place base = {{{splat(R[0]), splat(R[3]), splat(R[6])},
+                                   {splat(R[1]), splat(R[4]), splat(R[7])},
+                                   {splat(R[2]), splat(R[5]), splat(R[8])}},
+                                  {splat(p[0]), splat(p[1]), splat(p[2])}};
+    for (int64_t i = 0; i < m->blocks; i++)
+        hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, &base);
+    for (int64_t leg = 0; leg < m->robot->legs; leg++)
+        for (int64_t k = 0; k <= m->last[leg]; k++, out += 12) {
+            double axes[9];
+            hd_link_axes(m, leg, k, axes);
+            for (int r = 0; r < 3; r++)
+                for (int i = 0; i < 3; i++)
+                    out[3 * r + i] = axes[3 * i + r];
+            hd_read(&m->scratch[leg / HD_LANES].origin[k], leg % HD_LANES, HD_LANES, 3, out + 9);
+        }
+    return 1;
+}
+
+/* ---- mass, momentum and energy ---------------------------------------------------------------------------------------- */
+
+/* Mass of all, and mass times centre of mass (3) in base_link; the joints' positions are set. */
+static double hd_mass_moment(struct hd_model *m, double *moment)
+{
+    memcpy(moment, m->h, sizeof m->h);
+    for (int64_t i = 0; i < m->blocks; i++) {
+        vec3 h;
+        hd_kernels_of[m->shape]->center(m->legs + i, m->scratch + i, &h);
+        moment[0] += hd_sum_lanes(h.x), moment[1] += hd_sum_lanes(h.y), moment[2] += hd_sum_lanes(h.z);
+    }
+    return m->mass + m->links_mass;
+}
+
+/* Centre of mass (3) in the world. */
+static int hd_center(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+{
+    double h[3], turned[3];
+    if (!hd_is_rotation(R) || !hd_set_q(m, q))
+        return 0;
+    const double mass = hd_mass_moment(m, h);
+    hd_turn(R, h, turned);
+    for (int r = 0; r < 3; r++)
+        out[r] = p[r] + turned[r] / mass;
+    return hd_are_finite(out, 3);
+}
+
+/* Energy [J] of gravity, zero for a centre of mass at height 0. */
+static int hd_potential_energy(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+{
+    double h[3];
+    if (!hd_is_rotation(R) || !hd_are_finite(p, 3) || !hd_set_q(m, q))
+        return 0;
+    const double mass = hd_mass_moment(m, h);
+    *out = m->gravity * (mass * p[2] + hd_dot(R + 6, h, 3));
+    return hd_are_finite(out, 1);
+}
+
+/* Momentum M nu (6 + n): inverse dynamics at rest without gravity. */
+static int hd_momentum(struct hd_model *m, const double *q, const double *nu, double *out)
+{
+    const real zero = splat(0.0);
+    if (!hd_set_q(m, q))
+        return 0;
+    hd_clear_row(m, HD_RATE);
+    hd_set_row(m, HD_QDD, nu + 6, 0);
+    hd_inverse_with(m, (spatial){{zero, zero, zero}, {zero, zero, zero}}, splat_spatial(nu), 0, out);
+    return 1;
+}
+
+/* Momentum (6), linear, then angular about the centre of mass, world axes. */
+static int hd_centroidal_momentum(struct hd_model *m, const double *R, const double *q, const double *nu, double *out)
+{
+    double P[6 + HD_MOST], h[3], hp[3];
+    if (!hd_is_rotation(R) || !hd_momentum(m, q, nu, P))
+        return 0;
+    const double mass = hd_mass_moment(m, h);
+    hd_cross(h, P, hp);
+    for (int i = 0; i < 3; i++)
+        P[3 + i] -= hp[i] / mass;
+    hd_turn(R, P, out);
+    hd_turn(R, P + 3, out + 3);
+    return hd_are_finite(out, 6) && hd_are_finite(nu, 6 + m->moving);
+}
+
+/* 1/2 nu^T M nu [J]. */
+static int hd_kinetic_energy(struct hd_model *m, const double *q, const double *nu, double *out)
+{
+    double P[6 + HD_MOST];
+    if (!hd_momentum(m, q, nu, P))
+        return 0;
+    *out = 0.5 * hd_dot(P, nu, (int)(6 + m->moving));
+    return hd_are_finite(out, 1);
+}
+#endif

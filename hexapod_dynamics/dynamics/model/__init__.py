@@ -1,1 +1,0 @@
-"""WholeBodyModel and its parts: what scripts call."""
