@@ -52,9 +52,8 @@ class ServoBusDevice(SerialDevice):
         heard = self.faults.noisy(data)
         if self.faults.echo:
             self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
-        first, offset = self.host_busy - len(heard) * self.byte_time, self._parser.fed
         for frame in self._parser.feed(heard):
-            when = end = first + max(0, frame.end - offset) * self.byte_time
+            when = end = self.host_busy - frame.behind * self.byte_time
             if frame.command in lx.READS:
                 # The servo answers when the last byte is out: one waking instead of two for each read.
                 when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 
 HEADER = b"\xaa\x55"
@@ -209,65 +210,33 @@ def parse_remote(data: bytes) -> Remote | None:
     return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), bool(lost or fail_safe))
 
 
-class FrameParser:
-    """Finds frames in a stream of bytes; if bytes after a header are no frame, the search continues behind that
-    header.
-    """
+_FUNCTIONS = frozenset(int(function) for function in Function)
 
-    def __init__(self) -> None:
-        self.damaged = 0  # frames with a wrong CRC
-        self.skipped = 0  # bytes that belong to no frame
-        self._held = bytearray()
 
-    @property
-    def incomplete(self) -> bool:
-        """Whether the beginning of a frame has come."""
-        return len(self._held) > 0
+class FrameParser(FrameFinder):
+    """Finds frames of the board."""
+
+    header, shortest, step = HEADER, 4, 2
+
+    def size(self, held: bytearray) -> int:
+        """Size of the frame that begins with these bytes; 0 if they are no frame."""
+        return held[3] + OVERHEAD if held[2] in _FUNCTIONS and held[3] <= LONGEST_DATA else 0
+
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the CRC is right."""
+        return crc8(frame[2:-1]) == frame[-1]
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the frames that are complete with these bytes."""
-        held = self._held
-        frames: list[Frame] = []
-        held += chunk
-        while True:
-            begin = held.find(HEADER)
-            if begin < 0:
-                keep = 1 if held[-1:] == HEADER[:1] else 0
-                self._skip(len(held) - keep)
-                return frames
-            self._skip(begin)
-            if len(held) < 4:
-                return frames
-            size = held[3] + OVERHEAD
-            if held[2] not in _FUNCTIONS or held[3] > LONGEST_DATA:
-                self._skip(2)
-            elif len(held) < size:
-                return frames
-            elif crc8(held[2 : size - 1]) != held[size - 1]:
-                self.damaged += 1
-                self._skip(2)  # a frame may begin within the bytes that looked like a frame
-            else:
-                frames.append(Frame(held[2], bytes(held[4 : size - 1]), len(held) - size))
-                del held[:size]
+        return [Frame(frame[2], frame[4:-1], behind) for frame, behind in self.find(chunk)]
 
     def give_up(self) -> list[Frame]:
         """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
-        if not self._held:
+        if not self.incomplete:
             return []
         self.damaged += 1
         self._skip(min(2, len(self._held)))
         return self.feed(b"")
-
-    def reset(self) -> None:
-        """Discard what was received."""
-        self._held.clear()
-
-    def _skip(self, count: int) -> None:
-        self.skipped += count
-        del self._held[:count]
-
-
-_FUNCTIONS = frozenset(int(function) for function in Function)
 
 
 # Masks of the vendor's SDK, in joy_node's order: A, B, X, Y, L1, R1, select, start, (guide), L3, R3.

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -130,34 +129,8 @@ _EDGE = 0.05  # [s] at each end of a gap, in which the rate is assumed to be tha
 _MEAN = 0.5  # [s] time constant of the mean rate, which is assumed between
 
 
-class AttitudeFilter(Protocol):
-    """Estimates the attitude world <- chip from samples at a constant rate; yaw is zero at the start."""
-
-    @property
-    def name(self) -> str:
-        """Name for the diagnostics."""
-
-    @property
-    def quaternion(self) -> tuple[float, float, float, float]:
-        """(w, x, y, z) world <- chip."""
-
-    @property
-    def bias(self) -> np.ndarray:
-        """Gyro bias (3,) [rad/s]."""
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the chip is at rest now."""
-
-    def predict(self, gyro: npt.NDArray[np.float64]) -> None:
-        """Turn by an angular velocity (3,) [rad/s] for one period."""
-
-    def update(self, gyro: npt.NDArray[np.float64], accel: npt.NDArray[np.float64]) -> None:
-        """Take angular velocity (3,) [rad/s] and specific force (3,) [m/s^2]."""
-
-
 class VqfFilter:
-    """VQF of the package vqf; raises ImportError without it."""
+    """VQF of the package vqf, with the calls of a ComplementaryFilter; raises ImportError without it."""
 
     name = "VQF"
 
@@ -182,6 +155,9 @@ class VqfFilter:
     def at_rest(self) -> bool:
         """Whether the chip is at rest now."""
         return self._filter.getRestDetected()
+
+
+AttitudeFilter = VqfFilter | ComplementaryFilter
 
 
 def best_filter(period: float, time_constant: float, bias_limit: float) -> AttitudeFilter:

@@ -10,12 +10,11 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+from hexapod_dynamics.drivers.servos.packets import Protocol1, Protocol2
 from hexapod_dynamics.drivers.servos.registers import (
     RPM,
     TURN,
     Modes,
-    Protocol1,
-    Protocol2,
     Register,
     RegisterServos,
     ServoModel,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hexapod_dynamics.drivers.servos.packets import Protocol1
 from hexapod_dynamics.drivers.servos.registers import (
     TURN,
     Modes,
-    Protocol1,
     Register,
     RegisterServos,
     ServoModel,

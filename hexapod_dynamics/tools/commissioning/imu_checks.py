@@ -9,18 +9,58 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, UnexpectedAnswer
+from hexapod_dynamics.drivers.board.imu import sample_of
+from hexapod_dynamics.drivers.board.port import BoardListener, BoardPort
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
-from hexapod_dynamics.tools.commissioning.board_sensor import BoardSensor
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.tools.commissioning.owner import Attitude, Owner
+
+_PATIENCE = 0.5  # [s] for the next sample
+
+
+class BoardSensor(BoardListener):
+    """Gives the samples of an open board, each once; OSError if none arrives within half a second."""
+
+    def __init__(self, board: BoardPort) -> None:
+        self.identity: int | None = None
+        self.warning = ""
+        self._board = board
+        self._new = threading.Condition()
+        self._sample: Sample | None = None
+        board.listener = self
+
+    def on_imu(self, values: tuple[float, ...], stamp: float) -> None:
+        """Keep the newest sample."""
+        with self._new:
+            self._sample = sample_of(values)
+            self._new.notify()
+
+    def start(self) -> None:
+        """Wait until a sample and the rate of the samples are known."""
+        self.read()
+        end = time.monotonic() + 3.0
+        while not self._board.health.imu_rate > 0.0 and time.monotonic() < end:
+            self.read()
+        self.identity = 0
+        self.warning = f"samples of the STM32 board at {self._board.health.imu_rate:.0f} Hz"
+
+    def read(self) -> Sample:
+        """Wait for the next sample and return it."""
+        with self._new:
+            self._sample = None
+            if not self._new.wait_for(lambda: self._sample is not None, _PATIENCE) or self._sample is None:
+                raise OSError(f"the STM32 board has sent no IMU sample for {_PATIENCE} s")
+            return self._sample
+
 
 SAMPLES, PERIOD = 50, 0.01  # a mean value, [s] between two samples
 REST = 0.6  # [m/s^2] largest standard deviation of a robot that is held still by hand

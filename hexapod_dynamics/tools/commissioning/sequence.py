@@ -11,9 +11,8 @@ from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.commissioning.board_sensor import BoardSensor
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
-from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_chip
+from hexapod_dynamics.tools.commissioning.imu_checks import BoardSensor, check_axes, check_chip
 from hexapod_dynamics.tools.commissioning.joint_checks import JointChecks
 from hexapod_dynamics.tools.commissioning.owner import Owner
 from hexapod_dynamics.tools.commissioning.port import END_IT, check_file, check_port, users_of

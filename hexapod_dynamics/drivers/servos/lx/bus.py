@@ -185,5 +185,5 @@ class ServoBus(SerialLink):
         parser = lx.FrameParser()
         parser.feed(received)
         parser.reset()
-        self.fault = Fault.GARBAGE if parser.skipped_bytes else Fault.TIMEOUT
+        self.fault = Fault.GARBAGE if parser.skipped else Fault.TIMEOUT
         return None

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
@@ -108,12 +109,12 @@ READS = frozenset(REPLY)
 
 
 class Frame(NamedTuple):
-    """One frame as found on the wire; `end` counts the stream's bytes up to and including its checksum."""
+    """One frame as found on the wire; `behind`: number of bytes received behind it in the same chunk."""
 
     servo_id: int
     command: int
     payload: bytes
-    end: int = 0
+    behind: int = 0
 
 
 def checksum(body: bytes) -> int:
@@ -196,54 +197,22 @@ def has_damaged_reply(received: bytes, servo_id: int, command: int) -> bool:
     return start >= 0 and end < len(received) and checksum(received[start + 2 : end]) != received[end]
 
 
-class FrameParser:
-    """Find frames in a stream of bytes that may contain other bytes before, between and inside the frames.
+class FrameParser(FrameFinder):
+    """Finds LX frames."""
 
-    After a bad checksum the search continues one byte further, so that a frame behind a false header is found.
-    """
+    header, shortest = HEADER, 6
 
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._consumed = 0
-        self.skipped_bytes = 0
+    def size(self, held: bytearray) -> int:
+        """Size of the frame that begins with these bytes; 0 if they are no frame."""
+        return held[3] + 3 if MIN_LENGTH <= held[3] <= MAX_LENGTH else 0
 
-    @property
-    def fed(self) -> int:
-        """How many bytes of the stream have been taken so far (`Frame.end` counts the same bytes)."""
-        return self._consumed + len(self._buffer)
-
-    def reset(self) -> None:
-        """Forget a partial frame (after a pause on the line)."""
-        self.skipped_bytes += len(self._buffer)
-        self._consumed += len(self._buffer)
-        self._buffer.clear()
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the checksum is right."""
+        return checksum(frame[2:-1]) == frame[-1]
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take the next bytes of the stream; returns the frames that are complete now, in order."""
-        buffer = self._buffer
-        buffer += data
-        frames = []
-        at, skipped, size = 0, 0, len(buffer)
-        while size - at >= 6:
-            if buffer[at] != 0x55 or buffer[at + 1] != 0x55 or not MIN_LENGTH <= buffer[at + 3] <= MAX_LENGTH:
-                at, skipped = at + 1, skipped + 1
-                continue
-            total = buffer[at + 3] + 3
-            if size - at < total:
-                break
-            if checksum(bytes(buffer[at + 2 : at + total - 1])) != buffer[at + total - 1]:
-                at, skipped = at + 1, skipped + 1
-                continue
-            frames.append(
-                Frame(
-                    buffer[at + 2], buffer[at + 4], bytes(buffer[at + 5 : at + total - 1]), self._consumed + at + total
-                )
-            )
-            at += total
-        self.skipped_bytes += skipped
-        self._consumed += at
-        del buffer[:at]
-        return frames
+        """Take the next bytes of the stream; return the frames that are complete now, in order."""
+        return [Frame(frame[2], frame[4], frame[5:-1], behind) for frame, behind in self.find(data)]
 
 
 MAX_MOVE_TIME = 30.0  # [s]

@@ -136,11 +136,12 @@ def test_every_frame_between_garbage_is_found_however_it_is_cut(pieces, cuts):
     parser, found, at = lx.FrameParser(), [], 0
     while at < len(stream):
         size = cuts[at % len(cuts)]
-        found += parser.feed(stream[at : at + size])
-        at += size
-    assert [lx.build(f.servo_id, f.command, f.payload) for f in found] == expected
-    for frame in found:
-        assert stream[frame.end - 6 : frame.end] == lx.build(frame.servo_id, frame.command)
+        chunk = stream[at : at + size]
+        at += len(chunk)
+        found += [(frame, at - frame.behind) for frame in parser.feed(chunk)]
+    assert [lx.build(f.servo_id, f.command, f.payload) for f, _ in found] == expected
+    for frame, end in found:
+        assert stream[end - 6 : end] == lx.build(frame.servo_id, frame.command)
 
 
 def test_a_late_answer_with_the_next_one_begun_behind_it_is_not_damaged():

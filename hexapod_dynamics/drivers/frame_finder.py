@@ -1,0 +1,71 @@
+"""Finds frames in a stream of bytes that may contain other bytes before, between and inside the frames."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+
+class FrameFinder(ABC):
+    """A subclass defines what a frame is; where the bytes behind a header are no frame, the search continues `step`
+    bytes further, so that a frame behind a false header is found.
+
+    header: the first bytes of each frame. shortest: number of bytes from which the size of a frame follows. damaged:
+    number of frames with a wrong checksum. skipped: number of bytes that belong to no frame.
+    """
+
+    header: bytes
+    shortest: int
+    step = 1
+
+    def __init__(self) -> None:
+        self.damaged = self.skipped = 0
+        self._held = bytearray()
+
+    @abstractmethod
+    def size(self, held: bytearray) -> int:
+        """Size of the frame that begins with these bytes; 0 if they are no frame."""
+
+    @abstractmethod
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the checksum of a complete frame is right."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the beginning of a frame has come."""
+        return len(self._held) > 0
+
+    def reset(self) -> None:
+        """Discard the beginning of a frame, after a pause on the line."""
+        self._skip(len(self._held))
+
+    def find(self, chunk: bytes) -> list[tuple[bytes, int]]:
+        """Take the next bytes; return the frames that are complete with them, each with the number of bytes that have
+        come behind it.
+        """
+        held = self._held
+        held += chunk
+        found: list[tuple[bytes, int]] = []
+        while True:
+            begin = held.find(self.header)
+            if begin < 0:
+                partial = range(min(len(self.header) - 1, len(held)), 0, -1)
+                self._skip(len(held) - next((k for k in partial if held.endswith(self.header[:k])), 0))
+                return found
+            self._skip(begin)
+            if len(held) < self.shortest:
+                return found
+            size = self.size(held)
+            if not size:
+                self._skip(self.step)
+            elif len(held) < size:
+                return found
+            elif not self.is_intact(frame := bytes(held[:size])):
+                self.damaged += 1
+                self._skip(self.step)
+            else:
+                found.append((frame, len(held) - size))
+                del held[:size]
+
+    def _skip(self, count: int) -> None:
+        self.skipped += count
+        del self._held[:count]

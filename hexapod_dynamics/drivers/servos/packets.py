@@ -1,0 +1,168 @@
+"""Packets of servos with registers: Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
+
+Protocol 1: FF FF, id, length, instruction or error, parameters, ~sum. Protocol 2: FF FF FD 00, id, length (2),
+instruction, (error,) parameters, CRC-16; within the parameters, FF FF FD is followed by one more FD. Sources:
+ROBOTIS e-manual, dynamixel-sdk and ftservo-python-sdk.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.errors import DeviceError
+
+BROADCAST_ID = 254
+
+
+class Instruction(IntEnum):
+    """The instruction in a packet."""
+
+    READ = 0x02
+    WRITE = 0x03
+    STATUS = 0x55
+    SYNC_READ = 0x82
+    SYNC_WRITE = 0x83
+    BULK_READ = 0x92
+
+
+class Status(NamedTuple):
+    """An answer: id of the servo, its error byte, its data."""
+
+    servo_id: int
+    error: int
+    data: bytes
+
+
+class Packets(FrameFinder):
+    """How packets are built and found.
+
+    overhead: number of bytes of an answer besides its data. longest: most data bytes of a packet that this
+    computer sends. width: bytes of an address and of a size.
+    """
+
+    overhead: int
+    longest: int
+    width: int
+
+    @abstractmethod
+    def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
+        """Return a packet of this computer."""
+
+    def read(self, servo_id: int, address: int, size: int) -> bytes:
+        """Return the packet that reads registers."""
+        return self.build(servo_id, Instruction.READ, self._numbers(address, size))
+
+    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
+        """Return the packet that writes registers of one servo."""
+        return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
+
+    def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
+        """Return the packet that writes the same registers of several servos: parts (id, data), data of one size."""
+        sizes = {len(data) for _, data in parts}
+        if len(sizes) != 1:
+            raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
+        listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts)
+        return self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
+
+    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
+        """Return the packet that reads the same registers of several servos; they answer in this order."""
+        return self.build(BROADCAST_ID, Instruction.SYNC_READ, self._numbers(address, size) + bytes(ids))
+
+    def _numbers(self, *values: int) -> bytes:
+        return b"".join(value.to_bytes(self.width, "little") for value in values)
+
+    @abstractmethod
+    def answer(self, frame: bytes) -> Status | None:
+        """The answer in a packet; None for a packet of this computer (an echo)."""
+
+    def feed(self, chunk: bytes) -> list[Status]:
+        """Return the answers that are complete with these bytes."""
+        return [status for frame, _ in self.find(chunk) if (status := self.answer(frame)) is not None]
+
+
+class Protocol1(Packets):
+    """Dynamixel protocol 1, and Feetech; bulk: several servos are read by BULK_READ (MX) instead of SYNC_READ."""
+
+    header, shortest = b"\xff\xff", 4
+    overhead, longest, width = 6, 244, 1
+
+    def __init__(self, bulk: bool = False) -> None:
+        super().__init__()
+        self._bulk = bulk
+
+    def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
+        """Return FF FF, id, length, instruction, parameters, ~sum."""
+        body = bytes((servo_id, len(parameters) + 2, instruction)) + parameters
+        return b"\xff\xff" + body + bytes((~sum(body) & 0xFF,))
+
+    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
+        """Return the packet that reads the same registers of several servos."""
+        if self._bulk:
+            listed = b"".join(bytes((size, servo_id, address)) for servo_id in ids)
+            return self.build(BROADCAST_ID, Instruction.BULK_READ, b"\x00" + listed)
+        return super().sync_read(address, size, ids)
+
+    def size(self, held: bytearray) -> int:
+        """Size of the packet that begins with these bytes; 0 if they are none."""
+        return 4 + held[3] if held[2] <= BROADCAST_ID and held[3] >= 2 else 0
+
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the sum is right."""
+        return ~sum(frame[2:-1]) & 0xFF == frame[-1]
+
+    def answer(self, frame: bytes) -> Status:
+        """The answer in a packet; one of this computer looks alike."""
+        return Status(frame[2], frame[4], frame[5:-1])
+
+
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for value in range(256):
+        register = value << 8
+        for _ in range(8):
+            register = (register << 1) ^ (0x8005 if register & 0x8000 else 0)
+        table.append(register & 0xFFFF)
+    return tuple(table)
+
+
+_CRC = _crc_table()
+
+
+def crc16(data: bytes | bytearray) -> int:
+    """CRC-16 of protocol 2: polynomial 0x8005, start 0, not reflected."""
+    check = 0
+    for byte in data:
+        check = (check << 8 & 0xFFFF) ^ _CRC[check >> 8 ^ byte]
+    return check
+
+
+class Protocol2(Packets):
+    """Dynamixel protocol 2."""
+
+    header, shortest = b"\xff\xff\xfd\x00", 8
+    overhead, longest, width = 11, 1024, 2
+
+    def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
+        """Return FF FF FD 00, id, length, instruction, stuffed parameters, CRC-16."""
+        inner = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        head = b"\xff\xff\xfd\x00" + bytes((servo_id,)) + (len(inner) + 2).to_bytes(2, "little")
+        return head + inner + crc16(head + inner).to_bytes(2, "little")
+
+    def size(self, held: bytearray) -> int:
+        """Size of the packet that begins with these bytes; 0 if they are none."""
+        length = held[5] | held[6] << 8
+        return 7 + length if 3 <= length <= self.longest else 0
+
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the CRC is right."""
+        return crc16(frame[:-2]) == frame[-2] | frame[-1] << 8
+
+    def answer(self, frame: bytes) -> Status | None:
+        """The answer in a packet; None for one of this computer."""
+        if frame[7] != Instruction.STATUS or len(frame) < 11:
+            return None
+        return Status(frame[4], frame[8], frame[9:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
