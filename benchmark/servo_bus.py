@@ -39,7 +39,7 @@ class DirectFrames(PoseFrames):
 
     def __init__(self, ids, shifted):
         super().__init__(ids)
-        self._begins = [begin[:2] + bytes((lx.Command.MOVE_TIME_WRITE,)) for begin in self._begins]
+        self.command = lx.Command.MOVE_TIME_WRITE
         self._start, self._shifted = b"", shifted
 
     def build(self, counts, duration, chosen):

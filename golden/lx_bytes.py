@@ -62,7 +62,10 @@ class Line:
 
     def take(self) -> str:
         """Return what was written since the last call."""
-        time.sleep(0.03)
+        before = -1
+        while before != len(self.written):  # on a busy computer the thread of the line is late
+            before = len(self.written)
+            time.sleep(0.25)
         with self.lock:
             taken, self.written[:] = self.written.hex(), b""
         return taken

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum, IntFlag
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
@@ -122,14 +120,9 @@ def checksum(body: bytes) -> int:
     return ~sum(body) & 0xFF
 
 
-def encode(bodies: np.ndarray) -> np.ndarray:
-    """Frames (k, 3 + m) uint8 of k bodies (k, m) uint8: id, length, command and parameters; the one encoder."""
-    k, m = bodies.shape
-    frames = np.empty((k, m + 3), np.uint8)
-    frames[:, :2] = 0x55
-    frames[:, 2:-1] = bodies
-    frames[:, -1] = ~bodies.sum(axis=1, dtype=np.uint8)
-    return frames
+def _frame(servo_id: int, command: int, payload: bytes) -> bytes:
+    body = bytes((servo_id, 3 + len(payload), command)) + payload
+    return HEADER + body + bytes((checksum(body),))
 
 
 def build(servo_id: int, command: int, payload: bytes = b"") -> bytes:
@@ -145,17 +138,12 @@ def build(servo_id: int, command: int, payload: bytes = b"") -> bytes:
     expected = REQUEST[command].size if command in REQUEST else 0
     if len(payload) != expected:
         raise DeviceError(f"{command.name} takes {expected} parameter bytes, {len(payload)} were given")
-    return _encode_one(servo_id, command, payload)
-
-
-def _encode_one(servo_id: int, command: int, payload: bytes) -> bytes:
-    body = bytes((servo_id, 3 + len(payload), command)) + payload
-    return encode(np.frombuffer(body, np.uint8)[None]).tobytes()
+    return _frame(servo_id, command, payload)
 
 
 def reply(servo_id: int, command: int, payload: bytes) -> bytes:
     """Build the frame with which a servo answers a READ (used by simulated servos and tests)."""
-    return _encode_one(servo_id, command, payload)
+    return _frame(servo_id, command, payload)
 
 
 def reply_size(command: int) -> int:
@@ -361,19 +349,17 @@ def encode_reply(servo_id: int, command: int, *values: int) -> bytes:
 class PoseFrames:
     """Builds one latched move per chosen servo and the common start."""
 
+    command = Command.MOVE_TIME_WAIT_WRITE
+
     def __init__(self, ids: Sequence[int]) -> None:
-        # A first move of each servo as `protocol` writes it: header, id, length and command stay, the rest changes.
-        moves = [move_time_wait(servo_id, 0.0, 0.0) for servo_id in ids]
-        self._header, self._begins = HEADER, [move[2:5] for move in moves]
-        self._start = move_start()
+        self._ids, self._start = ids, move_start()
 
     def build(self, counts: Sequence[int], durations: Sequence[float], chosen: Sequence[bool]) -> bytes:
         """Frames for counts (n,) in 0..1000 over `durations` (n,) [s] for the servos that are `chosen` (n,)."""
-        frames: list[bytes] = []
-        for begin, count, duration, wanted in zip(self._begins, counts, durations, chosen, strict=True):
-            if wanted:
-                milliseconds = int(min(duration * 1000.0 + 0.5, 30000.0))
-                body = begin + bytes((count & 0xFF, count >> 8, milliseconds & 0xFF, milliseconds >> 8))
-                frames += (self._header, body, bytes((checksum(body),)))
-        frames.append(self._start)
-        return b"".join(frames)
+        pack = REQUEST[self.command].pack
+        frames = [
+            _frame(servo_id, self.command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
+            for servo_id, count, duration, wanted in zip(self._ids, counts, durations, chosen, strict=True)
+            if wanted
+        ]
+        return b"".join((*frames, self._start))

@@ -467,7 +467,7 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
 def test_reading_goes_on_when_the_system_clock_is_set_back_while_the_thread_waits(rig, chain):
     """Below Python 3.11 a wait in progress then lasts until it is notified: ROS 2 Humble's Python is 3.10."""
     settled(chain)
-    condition = chain._wishes.condition
+    condition = chain._pending_commands.condition
     wait = condition.wait
     condition.wait = lambda timeout=None: wait()
     time.sleep(0.1)
