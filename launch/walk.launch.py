@@ -1,6 +1,7 @@
 """Start all nodes, on the simulated or on the real robot, and print one status line a second."""
 
 import atexit
+import json
 import os
 import sys
 import tempfile
@@ -135,6 +136,12 @@ ARGUMENTS = (
         choices=["built_in", "imu_complementary_filter"],
         description="attitude filter from imu/data_raw to imu/data: built into the node imu, or the ROS package of "
         "that name, if it is installed",
+    ),
+    DeclareLaunchArgument(
+        "processes",
+        default_value="separate",
+        choices=["separate", "one"],
+        description="one: all nodes in one process, for boards with little memory; what is weaker then: docs/safety.md",
     ),
     DeclareLaunchArgument(
         "odom_topic",
@@ -374,30 +381,28 @@ def nodes(context):
     if get_up == "auto":
         get_up = "automatic" if simulated else "asked"
     gait = {"session": session, "velocity": given["velocity"], "gait": given["gait"], "get_up": get_up}
-    started += [
-        *(
-            [node("imu", {"publish_data": built_in} | devices["imu"], **RESPAWNED)]
-            if imu in ("auto", "topic_raw")
-            else []
-        ),
-        node("servos", {"session": session} | devices["servos"], **RESPAWNED),
-        node(
-            "dynamics",
-            {
-                "session": session,
-                "feedforward": given["feedforward"] != "off",
-                "feedforward_rates": given["feedforward"] == "rates",
-                "odom_topic": given["odom_topic"],
-            },
-            **RESPAWNED,
-        ),
-        node("gait", gait, **asked, **RESPAWNED),
-    ]
+    moving = {
+        **({"imu": {"publish_data": built_in} | devices["imu"]} if imu in ("auto", "topic_raw") else {}),
+        "servos": {"session": session} | devices["servos"],
+        "dynamics": {
+            "session": session,
+            "feedforward": given["feedforward"] != "off",
+            "feedforward_rates": given["feedforward"] == "rates",
+            "odom_topic": given["odom_topic"],
+        },
+        "gait": gait,
+    }
+    together = given["processes"] == "one"
+    if not together:
+        started += [
+            node(name, values, **(asked if name == "gait" else {}), **RESPAWNED) for name, values in moving.items()
+        ]
     detect = given["detect"]
     if detect == "auto":
         detect = "declare" if simulated else "report"
     # Nodes that move no joint share a process: an empty one takes 30 MiB.
     beside = [
+        *(moving if together else ()),
         "damage_manager",
         "robot_description",
         *(["damage_detector"] if detect != "off" else []),
@@ -418,6 +423,7 @@ def nodes(context):
                 *("--log-level", given["log_level"]),
                 *("-p", f"damage_detector:detect:={detect}"),
                 *("-p", f"robot_description:ros2_control:={given['ros2_control']}"),
+                *(node_arguments(moving, asked) if together else ()),
             ],
             **ending(),
             **RESPAWNED,
@@ -465,6 +471,17 @@ def nodes(context):
     if given["rviz"] == "true":
         started.append(rviz(os.path.join(config, "hexapod.rviz"), given["namespace"]))
     return started
+
+
+def node_arguments(nodes, asked):
+    """Return ROS arguments for {node: {name: value}} of nodes in one process: parameters, the gait's remapping."""
+    words = []
+    for node, values in nodes.items():
+        for name, value in values.items():
+            words += ["-p", f"{node}:{name}:={json.dumps(value)}"]
+    for topic, other in asked.get("remappings", ()):
+        words += ["-r", f"gait:{topic}:={other}"]
+    return words
 
 
 def rviz(config, namespace):

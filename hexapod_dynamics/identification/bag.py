@@ -228,13 +228,19 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     return commands
 
 
+def _ages(rows: Rows, message: Any) -> Any:
+    """Return how long before its stamp each joint of a message was read [s]: `effort` of servos/measurements."""
+    timed = rows[MEASUREMENTS] and len(message.effort) == len(message.name)
+    return message.effort if timed else np.zeros(len(message.name))
+
+
 def _recording(rows: Rows, robot: Robot) -> Recording:
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands = _commands(rows, robot)
     readings = [
-        (time, index[name], angle)
+        (time - age, index[name], angle)
         for time, message in rows[MEASUREMENTS] or rows[JOINTS]
-        for name, angle in zip(message.name, message.position, strict=False)
+        for name, angle, age in zip(message.name, message.position, _ages(rows, message), strict=False)
         if name in index and np.isfinite(angle)
     ]
     readings.sort()

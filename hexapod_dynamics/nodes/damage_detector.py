@@ -101,8 +101,12 @@ class DamageDetectorNode(GuardedNode):
             self.detection.command(self._time_of(message.header.stamp), self._command)
 
     def _on_measurements(self, message: JointState) -> None:
-        if self._joints.scatter("servos/measurements", message.name, message.position, self._angles):
-            self.detection.joints(self._time_of(message.header.stamp), self._angles)
+        at, angles = self._time_of(message.header.stamp), self._angles
+        positions, ages = message.position.tolist(), message.effort.tolist()
+        for joint, angle, age in self._joints.measurements("servos/measurements", message.name, positions, ages):
+            angles[:] = np.nan
+            angles[joint] = angle
+            self.detection.joints(at - age, angles)
 
     def _on_imu(self, message: Imu) -> None:
         self.detection.imu(self._time_of(message.header.stamp), read_imu(self._imu, message, time.monotonic()))

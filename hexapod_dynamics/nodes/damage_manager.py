@@ -1,10 +1,14 @@
-"""Holds the declared damage: parameters, the service `set_morphology`, the topic `morphology`."""
+"""Holds the declared damage (onboard.declarations): parameters, service `set_morphology`, topic `morphology`."""
+
+from __future__ import annotations
 
 import time
-from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
+from hexapod_dynamics.nodes.morphology_messages import values_of, whole_set
+from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.damage_manager import parameters_of
@@ -20,29 +24,22 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-# Joint angles older than this [s] are not used for the angle of a newly locked joint.
-OLDEST = 2.0
-# Largest number of changes within WINDOW [s]: after each change every node plans again, and the change is stored.
-# Further changes are refused.
-MOST_CHANGES, WINDOW = 20, 1.0
 # Depth of the queues of requests and answers; a request that does not fit gets no answer. On a loaded computer ROS 2
 # Humble lost up to a third of 300 requests a second with a depth of 200; with this depth no loss was observed.
 SERVICE = QoSProfile(depth=2000)
+REMEDY = "declare the damage again with set_morphology"
 
 
 class DamageManager(GuardedNode):
     """Holds one Morphology in three forms that always agree: its parameters, the latched topic, the diagnostics."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("damage_manager")
-        self.robot = load_robot(self)
+        robot = self.robot = load_robot(self)
         self._session_state = SessionState(self)
-        self._morphology = Morphology.whole(self.robot)
-        self._measured, self._measured_at = {}, 0.0  # the last joint_states: {joint: angle}, monotonic time [s]
-        self._faults = Faults()
-        self._joints = JointInput(self.robot, self._faults)
+        self._declarations, self._faults = Declarations(robot), Faults()
+        self._joints = JointInput(robot, self._faults)
         self._unknown = ""  # reason why the damage declared before a restart is not known
-        self._changed_at = deque(maxlen=MOST_CHANGES)  # monotonic times [s] of the last changes
         self._following = False  # whether `_follow` is setting parameters
         self._publisher = self.create_publisher(ParameterEvent, "morphology", LATCHED)
         # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
@@ -54,59 +51,57 @@ class DamageManager(GuardedNode):
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
         self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE)
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
+        self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         self._publish()
 
-    def forget(self):
+    def forget(self) -> None:
         """Delete the stored state, because this node will not be started again."""
         self._session_state.forget()
 
-    def _on_joints(self, message):
+    @property
+    def _morphology(self) -> Morphology:
+        return self._declarations.morphology
+
+    def _on_joints(self, message: JointState) -> None:
         names, positions = message.name, message.position.tolist()
         if self._joints.as_many("joint_states", names, positions):
             readings = self._joints.readings("joint_states", names, positions, others=True)
-            self._measured = {self.robot.joint_names[joint]: angle for joint, angle in readings}
-            self._measured_at = time.monotonic()
+            angles = {self.robot.joint_names[joint]: angle for joint, angle in readings}
+            self._declarations.measure(time.monotonic(), angles)
 
-    @property
-    def _angles(self):
-        """Present joint angles [rad] by name, from a recent joint_states, else empty."""
-        self.loop.poll()
-        return self._measured if time.monotonic() - self._measured_at < OLDEST else {}
-
-    def _declare(self):
+    def _declare(self) -> None:
         given = {}
         for parameter in parameters_of(self._morphology):
             start = declare(self, parameter)
             if start != parameter.default:
                 given[parameter.name] = start
         if given:
-            self._morphology = changed(self._morphology, given, self._angles)
+            self._declarations.change(time.monotonic(), given)
 
-    def _restore(self):
+    def _restore(self) -> None:
         stored = self._session_state
-        values, remedy = stored.load(), "declare the damage again with set_morphology"
+        values = stored.load()
         if values is not None:
             try:
-                self._morphology = Morphology.from_parameters(self.robot, values)
+                self._declarations.morphology = Morphology.from_parameters(self.robot, values)
                 self.get_logger().warning(
                     f"respawned after a crash with the morphology of before: {self._morphology.describe()}"
                 )
                 stored.post(self._morphology.parameters())
                 return
             except MorphologyError as error:
-                self.get_logger().warning(f"the state stored before a crash is not used ({error}): {remedy}")
-                self._unknown = f"the declared damage from before a restart is not known ({error}): {remedy}"
+                self.get_logger().warning(f"the state stored before a crash is not used ({error}): {REMEDY}")
+                self._unknown = f"the declared damage from before a restart is not known ({error}): {REMEDY}"
         elif stored.unreadable or stored.lost:
-            self.get_logger().warning(remedy)
-            self._unknown = f"the declared damage from before a restart is not known ({stored.problem}): {remedy}"
+            self.get_logger().warning(REMEDY)
+            self._unknown = f"the declared damage from before a restart is not known ({stored.problem}): {REMEDY}"
 
-    def _follow(self, stored):
+    def _follow(self, stored: Mapping[str, Any]) -> None:
         """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set.
 
         Raises MorphologyError if the parameters do not accept the values; then none of them has changed.
         """
-        wanted = self._morphology.parameters() | stored
+        wanted = self._morphology.parameters() | dict(stored)
         late = [
             Parameter(name, value=value)
             for name, value in wanted.items()
@@ -121,52 +116,45 @@ class DamageManager(GuardedNode):
             if not result.successful:
                 raise MorphologyError(f"parameters did not follow the morphology: {result.reason}")
 
-    def _on_set(self, parameters):
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         """Check a change of parameters and adopt it if it is possible, else reject it with a reason."""
-        if self._following:
-            return SetParametersResult(successful=True)
         known = self._morphology.parameters()
         values = {p.name: p.value for p in parameters if p.name in known}
-        if not values:
+        if self._following or not values:
             return SetParametersResult(successful=True)
         before = self._morphology
         try:
-            self._check_rate()
-            self._morphology = changed(before, values, self._angles)
+            self.loop.poll()
+            self._declarations.morphology = self._declarations.check(time.monotonic(), values)
             self._follow(values)
         except MorphologyError as error:
-            self._morphology = before
+            self._declarations.morphology = before
             return SetParametersResult(successful=False, reason=str(error))
-        self._changed_at.append(time.monotonic())
+        self._declarations.note_change(time.monotonic())
         self._unknown = ""
         self._session_state.post(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
-    def _check_rate(self):
-        """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""
-        if len(self._changed_at) == MOST_CHANGES and time.monotonic() - self._changed_at[0] < WINDOW:
-            raise MorphologyError(
-                f"{MOST_CHANGES} changes within {WINDOW:g} s are the most that are accepted; nothing has changed: "
-                f"call again after {WINDOW:g} s"
-            )
-
-    def _serve(self, request, response):
+    def _serve(
+        self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
+    ) -> SetParametersAtomically.Response:
         """Serve set_morphology: names and types are checked first, then the change as in `_on_set`."""
         try:
-            self._check_rate()
+            self._declarations.check_rate(time.monotonic())
             values = values_of(request.parameters)
-            changed(self._morphology, values, self._angles)
+            self.loop.poll()
+            self._declarations.check(time.monotonic(), values)
             response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
         except MorphologyError as error:
             response.result.successful, response.result.reason = False, str(error)
         return response
 
-    def _publish(self):
+    def _publish(self) -> None:
         self._publisher.publish(whole_set(self, self._morphology))
         self._diagnostics.publish()
 
-    def _look(self):
+    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
         now, trouble = time.monotonic(), self._session_state.trouble
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {trouble}"] if trouble else []
@@ -176,7 +164,7 @@ class DamageManager(GuardedNode):
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> None:
     """Run the node."""
     run(DamageManager, args)
 

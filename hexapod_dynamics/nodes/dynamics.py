@@ -72,7 +72,7 @@ class DynamicsNode(GuardedNode):
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
         self.loop = TickLoop(self, 1.0 / rate, self._tick)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
-        # There is a message for each joint that was read; several arrive at once after this node was busy.
+        # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
@@ -103,9 +103,13 @@ class DynamicsNode(GuardedNode):
         self.prediction.command(at, self._command, self._rates, time.monotonic())
 
     def _on_measurements(self, message: JointState) -> None:
-        """Process joints that were read at the time of the stamp."""
-        self._timed = time.monotonic()
-        self._measure("servos/measurements", message)
+        """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
+        topic, now = "servos/measurements", time.monotonic()
+        self._timed, at = now, time_of(topic, message.header.stamp, self._faults)
+        if at is not None:
+            positions, ages = message.position.tolist(), message.effort.tolist()
+            for joint, angle, age in self._joints.measurements(topic, message.name, positions, ages):
+                self.prediction.joint(at - age, joint, angle, now)
 
     def _untimed(self) -> bool:
         """Whether no driver publishes the time of each reading; then the stamp is the time of measurement of all
@@ -114,10 +118,8 @@ class DynamicsNode(GuardedNode):
         return time.monotonic() - self._timed > SILENT
 
     def _on_joints(self, message: JointState) -> None:
-        self._measure("joint_states", message)
-
-    def _measure(self, topic: str, message: JointState) -> None:
-        at, now = time_of(topic, message.header.stamp, self._faults), time.monotonic()
+        topic, now = "joint_states", time.monotonic()
+        at = time_of(topic, message.header.stamp, self._faults)
         if at is not None:
             for joint, angle in self._joints.readings(topic, message.name, message.position.tolist()):
                 self.prediction.joint(at, joint, angle, now)

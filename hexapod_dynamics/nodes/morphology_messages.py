@@ -44,24 +44,6 @@ def _list_types():
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
-def changed(morphology, values, locked_angles):
-    """Return the morphology after a request; raise MorphologyError if the request is impossible.
-
-    Each value must hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is rejected.
-    locked_angles: positions [rad] of newly locked joints without a locked_at in `values`, by joint name.
-    """
-    if not values:
-        raise MorphologyError("the request is empty; give for example legs.RM = false")
-    new = morphology.updated(values, locked_angles)
-    after = new.parameters()
-    for name, value in values.items():
-        if after[name] != value:
-            raise MorphologyError(
-                f"{name}: {value!r} contradicts the rest of the request, which makes it {after[name]!r}"
-            )
-    return new
-
-
 def whole_set(node, morphology):
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
     event = ParameterEvent(node=node.get_fully_qualified_name())

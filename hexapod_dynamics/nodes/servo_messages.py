@@ -8,6 +8,7 @@ from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import LATCHED, Wanted
+from rclpy.time import Time
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 
@@ -22,10 +23,9 @@ class ServoMessages:
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(names)
         self._states = None  # template of a message with all known joints
-        self._fresh = [joint_template([name]) for name in names]  # messages with one joint
         self._send_state = sender(node.create_publisher(JointState, "joint_states", 10)) if joint_states else None
-        publisher = node.create_publisher(JointState, "~/measurements", 10)
-        self._fresh_wanted, self._send_fresh = Wanted(publisher), sender(publisher)
+        self._new_publisher, self._new = node.create_publisher(JointState, "~/measurements", 10), JointState()
+        self._new_wanted = Wanted(self._new_publisher)
         self._battery = BatteryState(
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
         )
@@ -53,16 +53,26 @@ class ServoMessages:
         stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
         if self._send_state is not None:
             self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
-        self._publish_fresh(sorted((stamps[j], j) for j in there if stamps[j] > self._published[j]), angles, rates)
+        new = sorted((j for j in there if stamps[j] > self._published[j]), key=stamps.__getitem__)  # the oldest first
+        self._publish_new(new, stamps, angles, rates)
 
-    def _publish_fresh(self, readings, angles, rates):
-        """Publish each new reading (monotonic time [s], joint) with the time of the reading, the oldest first."""
-        wanted = self._fresh_wanted(time.monotonic())
-        for read_at, joint in readings:
-            self._published[joint] = read_at
-            if wanted:
-                stamp = self._stamps.nanoseconds_of(read_at)
-                self._send_fresh(self._fresh[joint].bytes(stamp, [angles[joint], rates[joint]]))
+    def _publish_new(self, joints: list[int], stamps: list[float], angles: list[float], rates: list[float]) -> None:
+        """Publish the new readings in one message: its stamp is the time of the newest one, and `effort` is how long
+        before that each joint was read [s].
+        """
+        if not joints:
+            return
+        for joint in joints:
+            self._published[joint] = stamps[joint]
+        if self._new_wanted(time.monotonic()):
+            newest = max(stamps[joint] for joint in joints)
+            message = self._new
+            message.header.stamp = Time(nanoseconds=self._stamps.nanoseconds_of(newest)).to_msg()
+            message.name = [self._names[joint] for joint in joints]
+            message.position = [angles[joint] for joint in joints]
+            message.velocity = [rates[joint] for joint in joints]
+            message.effort = [newest - stamps[joint] for joint in joints]
+            self._new_publisher.publish(message)
 
     def publish_battery(self, supply):
         """Publish the supply [V] of the servos, unless it is NaN: not measured."""

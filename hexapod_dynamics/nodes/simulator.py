@@ -12,7 +12,8 @@ from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.morphology_messages import changed, values_of, whole_set
+from hexapod_dynamics.nodes.morphology_messages import values_of, whole_set
+from hexapod_dynamics.onboard.declarations import changed
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode

@@ -16,6 +16,24 @@ MOST_CHANGES, WINDOW = 20, 1.0
 OLDEST = 2.0
 
 
+def changed(morphology: Morphology, values: Mapping[str, Any], locked_angles: Mapping[str, float]) -> Morphology:
+    """Return the morphology after a request {name: value}; raise MorphologyError if the request is impossible.
+
+    Each value must hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is rejected.
+    locked_angles: positions [rad] of newly locked joints without a locked_at in `values`, by joint name.
+    """
+    if not values:
+        raise MorphologyError("the request is empty; give for example legs.RM = false")
+    new = morphology.updated(values, locked_angles)
+    after = new.parameters()
+    for name, value in values.items():
+        if after[name] != value:
+            raise MorphologyError(
+                f"{name}: {value!r} contradicts the rest of the request, which makes it {after[name]!r}"
+            )
+    return new
+
+
 class Declarations:
     """Holds one Morphology; times are seconds on one clock."""
 
@@ -32,20 +50,10 @@ class Declarations:
     def check(self, t: float, values: Mapping[str, Any]) -> Morphology:
         """Return the morphology after a request {name: value} at the time t [s]; nothing changes yet.
 
-        Raises MorphologyError if the request is impossible, or comes too soon after many others. Each value must
-        hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is refused.
+        Raises MorphologyError if the request is impossible, or comes too soon after many others.
         """
         self.check_rate(t)
-        if not values:
-            raise MorphologyError("the request is empty; give for example legs.RM = false")
-        new = self.morphology.updated(values, self._angles if t - self._measured < OLDEST else {})
-        after = new.parameters()
-        for name, value in values.items():
-            if after[name] != value:
-                raise MorphologyError(
-                    f"{name}: {value!r} contradicts the rest of the request, which makes it {after[name]!r}"
-                )
-        return new
+        return changed(self.morphology, values, self._angles if t - self._measured < OLDEST else {})
 
     def check_rate(self, t: float) -> None:
         """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""
@@ -58,5 +66,9 @@ class Declarations:
     def change(self, t: float, values: Mapping[str, Any]) -> Morphology:
         """Execute a request; raises MorphologyError as `check`, then nothing has changed. Return the new morphology."""
         self.morphology = self.check(t, values)
-        self._changed.append(t)
+        self.note_change(t)
         return self.morphology
+
+    def note_change(self, t: float) -> None:
+        """Count a change at the time t [s]."""
+        self._changed.append(t)

@@ -14,7 +14,9 @@ from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.robot import Robot
 
 # Number of orders of joints that are remembered.
-ORDERS = 100
+ORDERS = 400
+# A reading longer before the stamp of its message than this [s] is left out.
+OLDEST_READING = 1.0
 
 
 class Order(NamedTuple):
@@ -85,6 +87,27 @@ class JointInput:
                 yield joint, float(values[k])
             else:
                 self._not_finite(topic, joint)
+
+    def measurements(
+        self, topic: str, names: Sequence[str], values: Sequence[float], ages: Sequence[float]
+    ) -> Iterator[tuple[int, float, float]]:
+        """Yield (joint index, value, age [s]) of the finite values of a message; none if it is rejected.
+
+        ages: how long before the message's stamp each joint was read [s]; empty: all at the stamp.
+        """
+        if not self.as_many(topic, names, values) or (len(ages) and not self.as_many(topic, names, ages)):
+            return
+        order = self.order(topic, names)
+        for k, joint in zip(order.places, order.joints, strict=True):
+            age = float(ages[k]) if len(ages) else 0.0
+            if not math.isfinite(values[k]):
+                self._not_finite(topic, joint)
+            elif not 0.0 <= age <= OLDEST_READING:
+                self._faults.add(
+                    topic, f"{topic}: {self._names[joint]} was read {age} s before the stamp; it is left out"
+                )
+            else:
+                yield joint, float(values[k]), age
 
     def scatter(
         self, topic: str, names: Sequence[str], values: Sequence[float], out: np.ndarray, *, others: bool = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from typing import Any
 
 from hexapod_dynamics.errors import StoredStateError
@@ -17,6 +18,7 @@ from hexapod_dynamics.ros.state_file import LARGEST, parse_state
 
 NAME = "hexapod_state"
 VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
+_SAVING = threading.Lock()  # nodes of one process save in threads of their own
 
 
 def make_memory() -> dict[str, str]:
@@ -31,7 +33,7 @@ class LaunchMemory:
     """The memory `number` of the launch process `launch`; `number` is the text in the environment, empty if there
     is none.
 
-    The memory holds the state of one node: a second one in the same process needs another name.
+    The memory holds the state of each node of the process under its name.
     """
 
     def __init__(self, launch: int, number: str, name: str) -> None:
@@ -56,8 +58,9 @@ class LaunchMemory:
         if not self.exists:
             return
         # The end is marked, so that a shorter text needs only one call; between two calls the node could be killed.
-        text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
-        self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
+        with _SAVING:
+            text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
+            self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
 
     def _read(self) -> dict[str, Any]:
         text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support.ros_session import Process, wait_until
 
-from hexapod_dynamics.nodes.damage_manager import MOST_CHANGES, WINDOW, DamageManager
+from hexapod_dynamics.nodes.damage_manager import DamageManager
+from hexapod_dynamics.onboard.declarations import MOST_CHANGES, WINDOW
 from hexapod_dynamics.robot import Morphology, Robot
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue, SetParametersResult

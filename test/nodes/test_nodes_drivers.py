@@ -141,9 +141,19 @@ def test_measurements_carry_each_joint_when_it_was_read(ready):
     wait_until(lambda: len(ready["measurements"]) > 60, 20, "measurements")
     messages = [message for _t, message in ready["measurements"]]
     assert {name for message in messages for name in message.name} == set(NAMES)
-    assert all(len(message.name) == 1 for message in messages)  # the bus reads one joint at a time
     stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in messages]
     assert all(b > a for a, b in zip(stamps, stamps[1:], strict=False))
+    times = [
+        (stamp - age, name)
+        for stamp, m in zip(stamps, messages, strict=True)
+        for name, age in zip(m.name, m.effort, strict=True)
+    ]
+    for m in messages:
+        assert len(m.name) == len(m.position) == len(m.velocity) == len(m.effort) and min(m.effort) == 0.0
+        assert len(set(m.effort)) == len(m.effort) and max(m.effort) < 0.2  # the bus reads one joint at a time
+    for name in NAMES:  # each reading is in one message only
+        own = [at for at, joint in times if joint == name]
+        assert np.diff(own).min() > 0.005
 
 
 def test_the_first_motion_is_slow_then_commands_are_followed(robot, ready, commands):

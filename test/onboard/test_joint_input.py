@@ -71,3 +71,18 @@ def test_values_that_are_not_finite_are_left_out_and_named(joints, bad):
     assert taken and list(np.flatnonzero(np.isnan(out))) == [4]
     assert len(list(joints.readings("joint_states", NAMES, values))) == 17
     assert f"not finite for {NAMES[4]}" in joints.faults.recent(0.0)[0]
+
+
+def test_measurements_have_a_time_for_each_joint(joints):
+    names, ages = NAMES[:3], [0.02, 0.013, 0.0]
+    found = list(joints.measurements("servos/measurements", names, ANGLES[:3], ages))
+    assert found == [(0, 0.0, 0.02), (1, 0.01, 0.013), (2, 0.02, 0.0)]
+    assert [age for _, _, age in joints.measurements("servos/measurements", names, ANGLES[:3], [])] == [0.0] * 3
+
+
+@pytest.mark.parametrize("bad", [-0.1, 5.0, math.nan, math.inf])
+def test_an_age_that_cannot_be_is_left_out_and_named(joints, bad):
+    found = list(joints.measurements("servos/measurements", NAMES[:2], ANGLES[:2], [bad, 0.0]))
+    assert [joint for joint, _, _ in found] == [1]
+    assert f"{NAMES[0]} was read" in joints.faults.recent(0.0)[0]
+    assert not list(joints.measurements("servos/measurements", NAMES[:2], ANGLES[:2], [0.0]))
