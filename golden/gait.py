@@ -144,7 +144,7 @@ def worker():
 
 def changing(gait):
     """Whether a change of plan is pending."""
-    return gait.changing if hasattr(gait, "changing") else gait._changing
+    return getattr(gait, "changing", None) or getattr(gait, "_changing", False)
 
 
 def ground():

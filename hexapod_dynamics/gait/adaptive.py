@@ -144,7 +144,7 @@ class AdaptiveGait(AdaptivePlans):
 
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
-        self._finish_change()
+        self._sits = self._changing  # a change that was asked for before does not make it stand up
         self.data.state[layout.STAY] = 1.0
         if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
             self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self._memory)[1]
@@ -174,8 +174,8 @@ class AdaptiveGait(AdaptivePlans):
 
     def stand(self) -> None:
         """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
-        self._finish_change()
-        if self.plan is None:
+        self._sits = False
+        if self.plan is None and not self._changing:
             raise HexapodError(f"cannot stand: {self._choice.why}")
         state = self.data.state
         state[layout.STAY], state[layout.REFLEXES], state[layout.FAST] = 0.0, 0.0, 1.0
@@ -183,7 +183,6 @@ class AdaptiveGait(AdaptivePlans):
     def set_pattern(self, pattern: str) -> None:
         """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks."""
         if pattern != self.settings.pattern:
-            self._finish_change()
             self.settings = replace(self.settings, pattern=pattern)
             self._change(self._target)
 
@@ -196,7 +195,6 @@ class AdaptiveGait(AdaptivePlans):
         unknown = settings.keys() - set(LIVE)
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
-        self._finish_change()
         before = self.settings
         settings = {name: value for name, value in settings.items() if value is not None}
         if settings.get("period") == 0.0:
@@ -287,7 +285,9 @@ class AdaptiveGait(AdaptivePlans):
         out.update(self._ground_report())
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
-        if self._choice.why:
+        if self._failure:
+            out["why"] = self._failure
+        elif self._choice.why:
             out["why"] = self._choice.why
         elif self.arrival.legs:
             names = ", ".join(self.robot.leg_names[i] for i in self.arrival.legs)

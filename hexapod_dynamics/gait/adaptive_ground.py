@@ -215,7 +215,8 @@ class AdaptiveOnGround(AdaptiveWalk):
             heading = math.remainder(now[layout.YAW] - now[layout.YAW_REFERENCE], math.tau)
         tilted = tilt > tilt_limit
         ground.settles = plan is not None and plan.kind == "row"
-        ground.update(dt, now[layout.PHASE], *self._attitude, self.slope.attitude, heading, mode == layout.WALK, tilted)
+        walks, twist = mode == layout.WALK, now[layout.TWIST : layout.TWIST + 3]
+        ground.update(dt, now[layout.PHASE], *self._attitude, self.slope.attitude, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > FORGIVEN:
             data.state[layout.REFLEXES] = 0.0
         self._make_way(dt, ground, now)
@@ -334,7 +335,7 @@ class AdaptiveOnGround(AdaptiveWalk):
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
                 "far as a third of its way beside the commanded one"
             )
-        if self.ground is None or np.abs(self._followed).max() > SLOWER * max(abs(ahead), abs(left), abs(turn)):
+        if self.ground is None or np.abs(self._followed).max() >= SLOWER * max(abs(ahead), abs(left), abs(turn)):
             return ""
         if self._incline is not LEVEL:
             cause = f"slope of {math.degrees(steep):.0f} degrees"

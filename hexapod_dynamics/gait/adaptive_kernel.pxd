@@ -20,10 +20,10 @@ cdef double standing_height(WalkMemory walk) nogil
 cdef void _change_height(layout.State *state, double goal) nogil
 @cython.locals(share=cython.double, walked=cython.double)
 cdef void _advance_mode(WalkMemory walk, double dt) nogil
-cdef void _joints(WalkMemory walk, double dt) nogil
+cdef void _joints(WalkMemory walk, double dt, bint limited) nogil
 cdef void _shift_body(layout.Command *command, layout.State *state, double dt) nogil
 cdef bint _tipping(WalkMemory walk, double dt) nogil
 @cython.locals(blending=cython.bint)
-cdef void tick(WalkMemory walk, double dt) nogil
+cdef void tick(WalkMemory walk, double dt, bint limited) nogil
 cdef (double, double, double) body_place(WalkMemory walk) nogil
 cdef (double, double) body_speed(WalkMemory walk) nogil

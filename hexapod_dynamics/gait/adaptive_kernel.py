@@ -236,8 +236,8 @@ def _advance_mode(walk, dt):
             begin(walk, layout.STAND, 0)
 
 
-def _joints(walk, dt):
-    """Convert feet, sway, height and offset of the body to joint angles and rates."""
+def _joints(walk, dt, limited):
+    """Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `tick`."""
     plan, legs, settings, state, feet = walk.plan, walk.legs, walk.settings, walk.state, walk.feet
     q, qd = walk.position, walk.velocity
     sx, sxd, _ = _current_sway(walk, 0)
@@ -278,9 +278,14 @@ def _joints(walk, dt):
         xd, yd, zd = feet[i].rate[0] - sxd, feet[i].rate[1] - syd, feet[i].rate[2] - height_rate
         fx, fy, fz = r00 * x + r01 * y + r02 * z, r10 * x + r11 * y + r12 * z, r20 * x + r21 * y + r22 * z
         vx, vy, vz = r00 * xd + r01 * yd + r02 * zd, r10 * xd + r11 * yd + r12 * zd, r20 * xd + r21 * yd + r22 * zd
+        q1, q2, q3 = q[3 * i], q[3 * i + 1], q[3 * i + 2]
         leg_motion.set_leg(legs, i, fx, fy, fz, vx, vy, vz, settings.speed, q, qd)
         if feet[i].back != 0.0:
             adaptive_return.return_leg(walk, i, state.time / state.span, state.span)
+        if limited:
+            leg_motion.limit_speed(3 * i, q1, settings.speed, dt, q, qd)
+            leg_motion.limit_speed(3 * i + 1, q2, settings.speed, dt, q, qd)
+            leg_motion.limit_speed(3 * i + 2, q3, settings.speed, dt, q, qd)
 
 
 def _shift_body(command, state, dt):
@@ -304,8 +309,11 @@ def _tipping(walk, dt):
     return True
 
 
-def tick(walk, dt):
-    """Advance the gait by dt [s] under its command and fill its position and velocity; dt = 0 only fills them."""
+def tick(walk, dt, limited):
+    """Advance the gait by dt [s] under its command and fill its position and velocity; dt = 0 only fills them.
+
+    limited: whether set-points move no faster than the servos, which then follow a fast swing a moment later.
+    """
     command, state = walk.command, walk.state
     q, qd, start = walk.position, walk.velocity, walk.start
     blending = state.blend < state.blend_time
@@ -321,7 +329,7 @@ def tick(walk, dt):
                 begin(walk, layout.LOWER, 1)
             _shift_body(command, state, dt)
             _advance_mode(walk, dt)
-    _joints(walk, dt)
+    _joints(walk, dt, limited and dt > 0.0 and not blending)
     if blending:
         leg_motion.lead_from(start, state.blend, state.blend_time, q, qd, 3 * walk.legs_count)
 
@@ -344,8 +352,8 @@ def body_speed(walk):
 
 
 def advance(walk, dt):
-    """Advance the gait by dt [s]; see `tick`."""
-    tick(walk, dt)
+    """Advance the gait by dt [s], its set-points no faster than the servos; see `tick`."""
+    tick(walk, dt, 1)
 
 
 def enter(walk, mode, quick):

@@ -53,6 +53,8 @@ class AdaptivePlans(AdaptiveCommands):
         super().__init__(settings, ground)
         self.planner, self.worker = planner, worker
         self._changing = False  # whether the worker computes a change
+        self._failure = ""  # why the last change could not be computed, in words
+        self._sits = False  # whether it was told to sit while a change is computed
         self._target: Morphology | None = None  # the morphology of the last change
 
     def _warn_of_no_plan(self) -> None:
@@ -91,6 +93,7 @@ class AdaptivePlans(AdaptiveCommands):
         """
         whole = Morphology.whole(self.robot)
         if (self._target or whole) != (morphology or whole):
+            self._sits = False
             self._change(morphology)
 
     def _change(self, morphology: Morphology | None, arrived: bool = False) -> None:
@@ -106,15 +109,34 @@ class AdaptivePlans(AdaptiveCommands):
         """
         twin = self._twin()
         if self.worker is None:
-            self._take_over(planned(twin))
+            try:
+                change = planned(twin)
+            except BaseException:
+                self._target = self.morphology
+                raise
+            self._take_over(change)
             return
         self._changing = True
         self.worker.ask(lambda: planned(twin))
 
     def adopt_plan(self) -> None:
-        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped."""
-        change = None if self.worker is None or not self._changing else self.worker.poll()
+        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped.
+
+        If it failed, the gait goes on with the plan that it has, and `report` gives the reason.
+        """
+        if self.worker is not None and self._changing:
+            self._adopt_result(self.worker.poll)
+
+    def _adopt_result(self, result: Callable[[], PlanChange | None]) -> None:
+        """Adopt the change that a function of the worker returns; report a failure that it raises."""
+        try:
+            change = result()
+        except Exception as error:
+            self._failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
+            self._changing, self._target = False, self.morphology
+            return
         if change is not None:
+            self._failure = ""
             self._take_over_or_ask(change)
 
     def _take_over_or_ask(self, change: PlanChange) -> None:
@@ -126,12 +148,9 @@ class AdaptivePlans(AdaptiveCommands):
             self._change(change.morphology)
 
     def _finish_change(self) -> None:
-        """Wait for a pending change and adopt it, because the caller needs the new plan."""
-        while self._changing and self.worker is not None:
-            change = self.worker.wait()
-            if change is None:
-                return
-            self._take_over_or_ask(change)
+        """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
+        while self._changing and self.worker is not None and not self.worker.closed:
+            self._adopt_result(self.worker.wait)
 
     # ---- a change, worked out on a copy ------------------------------------------------------------------------------
 
@@ -218,7 +237,7 @@ class AdaptivePlans(AdaptiveCommands):
         write_plan(data, self.robot, change.plan, change.table, list(change.held))
         write_settings(data, change.used, change.plan)
         data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
-        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
+        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, float(self._sits), 0.0
         if change.transition is Transition.KEEP:
             return
         self._new_plan_on_ground()

@@ -46,12 +46,16 @@ class BackgroundCall:
     ) -> None:
         self._job, self._encode, self._decode, self._limit = job, encode, decode, limit
         self._running: _Running | None = None
+        self._replacing = threading.Lock()  # one thread asks while another polls
 
     def ask(self, *arguments: Any) -> None:
         """Start the job."""
-        self.cancel()
-        self._running = _Running(self._job, self._encode, self._decode, arguments, self._limit)
-        self._running.start()
+        new = _Running(self._job, self._encode, self._decode, arguments, self._limit)
+        with self._replacing:
+            before, self._running = self._running, new
+        if before is not None:
+            before.cancel()
+        new.start()
 
     @property
     def busy(self) -> bool:
@@ -60,15 +64,17 @@ class BackgroundCall:
 
     def poll(self) -> tuple[Any, str] | None:
         """Return (result, "") once when the call has ended, (None, reason) when it failed, else None."""
-        running = self._running
-        if running is None or running.done is None:
-            return None
-        self._running = None
+        with self._replacing:
+            running = self._running
+            if running is None or running.done is None:
+                return None
+            self._running = None
         return running.done
 
     def cancel(self) -> None:
         """End the job, if there is one."""
-        running, self._running = self._running, None
+        with self._replacing:
+            running, self._running = self._running, None
         if running is not None:
             running.cancel()
 

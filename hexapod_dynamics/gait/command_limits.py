@@ -24,7 +24,8 @@ from hexapod_dynamics.robot import Robot
 # speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
 # standing.
 KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
-# The fastest commands may saturate the servos for moments of a swing: set-points up to this multiple of their speed.
+# The fastest commands may saturate the servos for moments of a swing: planned joint rates up to this multiple of their
+# speed. The set-points are no faster than the servos (adaptive_kernel), which catch up before the foot lands.
 # Rowing and patterns may not, because they would then walk faster or slower than commanded.
 SATURATED = 1.5
 # On slopes: largest shift [m] of the body uphill, shares of it that are tried; reach [m] that is left unused.
@@ -32,6 +33,8 @@ MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
 # Share of the command that is enough to try no more shifts; share below which the margin is given up; share that is
 # left then.
 FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
+# The largest share of a command is found to this part of it; below this part of the reach of the legs, it is 0.
+PRECISION, SMALLEST = 0.005, 1e-3
 # Shares of a plan's period that are tried for fast commands, the longest first.
 PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
 # The same for feet that are lifted higher than planned: a longer swing lets the servos follow.
@@ -186,11 +189,13 @@ class CommandLimits:
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
         """Return the largest possible share of a twist (3,), as a twist, and its period, one of `periods` [s]."""
-        period = self._period(twist, periods, with_margin)
-        if period is not None:
-            return twist, period
-        low, high, best = 0.0, 1.0, periods[0]
-        while high - low > 0.01:
+        share = min(1.0, self._share_in_reach(twist, min(periods)))
+        if share == 1.0:
+            period = self._period(twist, periods, with_margin)
+            if period is not None:
+                return twist, period
+        low, high, best = 0.0, share, periods[0]
+        while high - low > PRECISION * high and high > SMALLEST * share:
             middle = 0.5 * (low + high)
             period = self._period(middle * twist, periods, with_margin)
             if period is None:
@@ -198,3 +203,23 @@ class CommandLimits:
             else:
                 low, best = middle, period
         return low * twist, best
+
+    def _share_in_reach(self, twist: np.ndarray, period: float) -> float:
+        """Return a share of a twist (3,) above which no plan can follow it at a period [s] or a longer one.
+
+        In its stance, duty * period long, a foot moves by at most twice the reach of its leg, and it does not turn by
+        more than half a turn about its body.
+        """
+        legs, plan = self._source
+        stance = plan[plan_numbers.DUTY] * period
+        walks = legs[legs[:, leg_table.USED] != 0.0]
+        x, y = walks[:, leg_table.FOOTHOLD], walks[:, leg_table.FOOTHOLD + 1]
+        size = float(np.abs(twist).max())
+        if size == 0.0:
+            return 1.0
+        vx, vy, wz = twist / size  # finite for the largest numbers, too
+        stroke = np.hypot(vx - wz * y, vy + wz * x) * stance
+        reach = walks[:, leg_table.LENGTHS : leg_table.LOWER].sum(axis=1)
+        # A foot on an arc of at most half a turn has come from its start by at least 2 / pi of its way.
+        shares = [np.inf, *(np.pi * reach / np.maximum(stroke, 1e-12)), np.pi / max(abs(wz) * stance, 1e-12)]
+        return float(min(shares)) / size

@@ -69,7 +69,7 @@ def rehearse(walk, box, body_mass, gravity, least, scratch, found):
     for k in range(MOST):
         for j in range(3 * n):
             before[j] = q[j]
-        adaptive_kernel.tick(walk, STEP)
+        adaptive_kernel.tick(walk, STEP, 0)
         if state.mode == layout.WALK:
             walked += STEP / walk.plan.period
         # Positions in the frame of the ground: the nominal frame has moved by (wayx, wayy).

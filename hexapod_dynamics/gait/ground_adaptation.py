@@ -3,7 +3,9 @@
 Roughness is measured by motion that does not repeat: on smooth ground the body rocks in each cycle as in the
 previous one, with any servos and any gait. The attitude against the slope, and the heading less the commanded one
 (which changes when a foot runs against an edge), are compared with those at the same phase of the previous cycle,
-in BINS bins; the root mean square of the differences over the last cycle is the measured roughness. Above ROUGH
+in BINS bins; the root mean square of the differences over the last cycle is the measured roughness. Cycles of another
+twist are no repetition: after the twist has changed by more than SAME, the comparisons begin again with the second
+cycle. Above ROUGH
 the feet are lifted higher, until the roughness has been below CALM for LASTING. The first cycle of a rowing body is
 not used for comparisons, nor is that after a change of plan: the robot starts from another pose and turns back to its
 heading.
@@ -18,10 +20,12 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 
 BINS = 16
 ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
+SAME = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s] twists of cycles that can be compared
 EXPLAINED = 4.0  # [s] within which a lost leg is detected
 DEAD_ZONE = math.radians(4.0)
 SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
@@ -45,6 +49,7 @@ class GroundAdaptation:
         self._roll = self._pitch = 0.0
         self._before, self._squares = [(0.0, 0.0, 0.0)] * BINS, [0.0] * BINS
         self._bin, self._known, self.settles = -1, 0, False
+        self._twist = [0.0, 0.0, 0.0]  # of the cycles that are compared
         self._changed = False  # whether no two cycles of the present plan have been compared yet
 
     def copy(self) -> GroundAdaptation:
@@ -72,13 +77,14 @@ class GroundAdaptation:
         heading: float,
         walks: bool,
         tilted: bool = False,
+        twist: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
         """Let dt [s] pass.
 
         phase: of the cycle; roll, pitch: of the body against gravity; slope: roll and pitch of a body that stands on
         the slope; heading: less the commanded one, 0 if the heading is not controlled; walks: whether the legs
         step; tilted: whether the body is beyond the tilt limit of smooth ground, perhaps because it has lost a
-        leg; then the limit is not increased.
+        leg; then the limit is not increased; twist: that the feet follow.
         """
         if not math.isfinite(roll + pitch + heading):
             return
@@ -88,6 +94,9 @@ class GroundAdaptation:
             self._begin()
             return
         self.walked_for += dt
+        if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, SAME, strict=True)):
+            self._twist[:] = twist
+            self._bin, self._known = -1, -BINS
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
         self.rough = self.roughness > (CALM if self.rough else ROUGH) or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt

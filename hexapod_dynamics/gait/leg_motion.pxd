@@ -17,3 +17,4 @@ cdef void set_leg(Leg *legs, int i, double x, double y, double z, double xd, dou
                   double speed_limit, double *q, double *qd) nogil
 cdef void set_joint(Leg *legs, int i, int k, double angle, double rate, double speed_limit, double *q, double *qd) nogil
 cdef void lead_from(double *start, double elapsed, double duration, double *q, double *qd, int count) nogil
+cdef void limit_speed(int j, double before, double speed_limit, double dt, double *q, double *qd) nogil

@@ -117,6 +117,14 @@ def set_joint(legs, i, k, angle, rate, speed_limit, q, qd):
     qd[j] = min(speed_limit, max(-speed_limit, rate))
 
 
+def limit_speed(j, before, speed_limit, dt, q, qd):
+    """Bound the motion of joint j from its set-point `before` [rad], dt [s] ago, to its speed limit [rad/s]."""
+    change, most = q[j] - before, speed_limit * dt
+    if math.fabs(change) > most:
+        q[j] = before + math.copysign(most, change)
+        qd[j] = math.copysign(speed_limit, change)
+
+
 def lead_from(start, elapsed, duration, q, qd, count):
     """Replace q (count,) [rad] and qd [rad/s] by a minimum-jerk transition from the joints `start` to them, which
     began `elapsed` seconds ago.

@@ -37,13 +37,13 @@ class PlanWorker:
 
     def poll(self) -> Any:
         """Return the result of the last function once, else None; an exception of the function is raised here."""
-        done = self._done
+        if self._done is None:  # so that a tick takes no lock
+            return None
+        with self._changed:  # a request of another thread may just have replaced it
+            done, self._done = self._done, None
         if done is None:
             return None
-        self._done = None
-        number, result, error = done
-        if number != self._number:
-            return None
+        _, result, error = done
         if error is not None:
             raise error
         return result
@@ -53,6 +53,11 @@ class PlanWorker:
         with self._changed:
             self._changed.wait_for(lambda: self._done is not None or self._closed)
         return self.poll()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called: no request is computed any more."""
+        return self._closed
 
     def close(self) -> None:
         """End the thread after the function that it executes has ended."""

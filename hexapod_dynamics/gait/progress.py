@@ -22,6 +22,7 @@ import math
 from dataclasses import dataclass
 
 MEMORY = 1.5  # [s]
+FORGETS = 0.5  # cycles of being set back that a cycle without it cancels: an obstacle is felt in more than every third
 HARMONICS, AVERAGED = 5, 1.5
 
 
@@ -109,7 +110,7 @@ class Progress:
         if self.is_set_back:
             self._cycles += dt / period
         elif self.setback < limits.free:
-            self._cycles = 0.0
+            self._cycles = max(0.0, self._cycles - FORGETS * dt / period)
         self.hindered = self._cycles > limits.cycles * (LONGER if slow else 1.0)
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:

@@ -106,7 +106,7 @@ def _line(plan):
 
 
 def _show(given):
-    from hexapod_dynamics.gait.plan_choice import plans_path
+    from hexapod_dynamics.gait.packaged import file_of
     from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan
     from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -115,7 +115,7 @@ def _show(given):
     unknown = [name for name in given.missing if name not in robot.leg_names]
     if unknown:
         raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
-    path = given.plans or plans_path(robot)
+    path = given.plans or file_of(robot, "plans")[0]
     if not given.missing:
         plan = tripod_plan(robot)
     elif given.again or path is None:

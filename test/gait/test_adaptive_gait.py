@@ -11,7 +11,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
 from hexapod_dynamics.gait import adaptive_state as kernel
 from hexapod_dynamics.gait.interface import SWAYS
-from hexapod_dynamics.gait.plan_choice import plans_path
+from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.weighing_sway import WeighingSway
 from hexapod_dynamics.kinematics import LegKinematics
@@ -21,7 +21,7 @@ from hexapod_dynamics.simulation import Ground, Simulator, Truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-LIBRARY = PlanLibrary.load(ROBOT, plans_path(ROBOT))
+LIBRARY = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0])
 SPEED, TICK = 0.0769, 0.02
 BODY = slice(kernel.BODY_OFFSET, kernel.BODY_OFFSET + 6)
 
@@ -369,7 +369,7 @@ def test_mirrored_plans_serve_the_other_side():
 )
 def test_a_wrong_library_is_refused_by_name(tmp_path, change, words):
     path = tmp_path / "plans.yaml"
-    path.write_text(plans_path(ROBOT).read_text().replace(*change))
+    path.write_text(file_of(ROBOT, "plans")[0].read_text().replace(*change))
     with pytest.raises(HexapodError, match=words) as refusal:
         AdaptiveGait(plans=path).bind(ROBOT)
     assert "plans.yaml" in str(refusal.value)

@@ -10,6 +10,8 @@ from hexapod_dynamics.gait import AdaptiveGait, adaptive_state, plan_numbers
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
 from hexapod_dynamics.gait.ground_adaptation import LASTING, GroundAdaptation
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import roll_pitch_yaw
+from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -104,6 +106,35 @@ def test_the_body_is_shifted_uphill_as_far_as_the_legs_reach():
     assert math.hypot(ground.shift_x, ground.shift_y) == pytest.approx(0.01, rel=1e-3)
     felt(ground, 10.0, lambda *_: (2.0, -2.0, 0.0))
     assert math.hypot(ground.shift_x, ground.shift_y) < 1e-4  # an IMU may be askew by so much
+
+
+@pytest.mark.parametrize("lost", [(), ("LM",)])
+def test_starts_stops_turns_and_changes_of_command_on_level_ground_feel_nothing(lost):
+    morphology = WHOLE.without(*lost)
+    gait = AdaptiveGait().bind(ROBOT, morphology)
+    physics = MujocoSimulator(ROBOT, morphology, timestep=2e-3, truth=Truth.parse("servos=real,seed=3,friction=0.7"))
+    physics.reset(joints=gait.position)
+    commands = ((SPEED, 0.0, 0.0), (0.05, 0.0, 0.5), (0.0, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, -1.0))
+    for command in commands:
+        gait.command(*command)
+        for _ in range(200):
+            gait.sense(*roll_pitch_yaw(physics.rotation))
+            position = gait.step(DT)[0].copy()
+            position[~morphology.existing_mask] = np.nan
+            physics.command(position, DT)
+            physics.step(10)
+            assert gait.ground.roughness < math.radians(0.4) and not gait.ground.rough, command
+
+
+def test_a_command_of_zero_is_not_said_to_be_scaled():
+    gait = gait_of("LF+RM")
+    gait.command(SPEED, 0.0, 0.0)
+    for tick in range(300):
+        gait.ground.expect_rough()
+        gait.sense(0.0, 0.0, 0.0)
+        gait.command(SPEED if tick < 100 else 0.0, 0.0, 0.0)
+        gait.step(DT)
+    assert gait.ground.rough and gait.doing == "standing" and "why" not in gait.report()
 
 
 def test_an_attitude_that_is_not_a_number_changes_nothing():

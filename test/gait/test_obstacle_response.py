@@ -101,6 +101,15 @@ def test_a_body_that_is_thrown_back_now_and_then_goes_on():
     assert response.does not in (CLIMB, STOP)
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_obstacle_that_lets_the_body_go_for_a_moment_is_felt(whole):
+    response, did = ObstacleResponse(), []
+    for _ in range(6):
+        for cycles, thrown_back in ((2.0, 0.45), (1.0, 0.0)):
+            did += walk_against(response, cycles * PERIOD, thrown_back=thrown_back, whole=whole)
+    assert RAISE in did
+
+
 def test_a_body_that_stalls_and_catches_up_at_any_time_is_no_obstacle():
     """As set-points that come late do, on a busy computer: the speed errs by more than at an obstacle."""
     response, random, errors, before = ObstacleResponse(), np.random.default_rng(1), np.zeros(3000), 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.audited import audited
 
-from hexapod_dynamics.gait import AdaptiveGait, adaptive
+from hexapod_dynamics.gait import AdaptiveGait, adaptive, background
 from hexapod_dynamics.gait import plan_choice as choices
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -130,6 +130,7 @@ def test_a_robot_that_is_told_to_sit_meanwhile_sits(gait):
     walk(gait)
     gait.set_morphology(WHOLE.without("RM"))
     gait.sit()
+    ticks_until(gait, lambda: not gait._changing)
     for _ in range(200):
         gait.step(TICK)
     assert gait.doing == "sitting" and "RM" not in gait.plan.legs
@@ -145,11 +146,76 @@ def test_a_new_command_meanwhile_is_followed(gait):
     assert gait.report()["asked"].startswith("0.000 0.030") and gait.data.command[1] == pytest.approx(0.03)
 
 
-def test_what_fails_in_the_worker_is_raised_in_the_tick(gait, monkeypatch):
+def test_a_change_that_fails_is_reported_and_the_walk_goes_on_until_the_next(gait, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError("in the worker")
 
-    monkeypatch.setattr(choices.PlanChoice, "choose", fail)
+    walk(gait)
+    with monkeypatch.context() as patched:
+        patched.setattr(choices.PlanChoice, "choose", fail)
+        gait.set_morphology(WHOLE.without("RM"))
+        ticks_until(gait, lambda: "in the worker" in gait.report().get("why", ""))
+    before = gait.position.copy()
+    gait.step(TICK)
+    assert gait.doing == "walking" and "RM" in gait.plan.legs and (gait.position != before).any()
     gait.set_morphology(WHOLE.without("RM"))
-    with pytest.raises(ZeroDivisionError, match="in the worker"):
-        ticks_until(gait, lambda: False, 100)
+    ticks_until(gait, lambda: "RM" not in gait.plan.legs)
+    assert "why" not in gait.report()
+
+
+@pytest.mark.parametrize("request_", ["sit", "stand", "adjust", "set_pattern"])
+def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch, request_):
+    computes, goes_on, choose = threading.Event(), threading.Event(), choices.PlanChoice.choose
+
+    def slow(*arguments):
+        computes.set()
+        goes_on.wait(20.0)
+        return choose(*arguments)
+
+    walk(gait)
+    monkeypatch.setattr(choices.PlanChoice, "choose", slow)
+    threading.Timer(10.0, goes_on.set).start()
+    gait.set_morphology(WHOLE.without("RM"))
+    assert computes.wait(10.0)
+    calls = {
+        "sit": gait.sit,
+        "stand": gait.stand,
+        "adjust": lambda: gait.adjust(step_height=0.03),
+        "set_pattern": lambda: gait.set_pattern("wave"),
+    }
+    begin = time.monotonic()
+    calls[request_]()
+    for _ in range(50):
+        gait.step(TICK)
+    assert time.monotonic() - begin < 5.0 and not goes_on.is_set()
+    goes_on.set()
+    ticks_until(gait, lambda: not gait._changing)
+    assert "RM" not in gait.plan.legs
+    ticks_until(gait, lambda: gait.doing == ("sitting" if request_ == "sit" else "walking"))
+
+
+def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost(monkeypatch):
+    class Ended:
+        def __init__(self, *arguments):
+            self.asking = threading.Thread(target=lambda: call.ask("second"))
+
+        def start(self):
+            pass
+
+        def cancel(self):
+            pass
+
+        @property
+        def done(self):
+            if self.asking.ident is None:
+                self.asking.start()
+                self.asking.join(0.3)
+            return "first", ""
+
+    monkeypatch.setattr(background, "_Running", Ended)
+    call = background.BackgroundCall("plan", None, None)
+    call.ask("first")
+    asking = call._running.asking
+    assert call.poll() == ("first", "")
+    asking.join()
+    assert call.busy

@@ -8,7 +8,7 @@ import pytest
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.leg_table import MASS, leg_table
-from hexapod_dynamics.gait.plan_choice import plans_path
+from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.evaluation import RATE, hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.gait.planning.making import demands, make_plan
@@ -74,7 +74,7 @@ def test_three_legs_on_one_side_get_a_rowing_plan():
 
 
 def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
-    good = PlanLibrary.load(ROBOT, plans_path(ROBOT)).find(["LF", "RM"])
+    good = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LF", "RM"])
     search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=Morphology.whole(ROBOT).without("LF", "RM"))
     hurried = dataclasses.replace(good, duty=0.81)
 
@@ -85,7 +85,7 @@ def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     improved = search.improved(hurried, 160)
     assert fastest(improved) < 1.1 and improved.margin > 0.004
     with pytest.raises(HexapodError, match="same four legs"):
-        search.improved(PlanLibrary.load(ROBOT, plans_path(ROBOT)).find(["LM"]))
+        search.improved(PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LM"]))
 
 
 def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):

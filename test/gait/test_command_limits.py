@@ -1,0 +1,40 @@
+"""Commands that are too fast are followed as fast as the plan allows, and set-points are no faster than the servos."""
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROBOT = Robot.jethexa()
+LOST = {"whole": (), "RM": ("RM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
+DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 0.3, -2.0)]
+
+
+@pytest.mark.parametrize("lost", LOST)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_larger_command_is_followed_at_the_limit(lost, direction):
+    gait = AdaptiveGait().bind(ROBOT, Morphology.whole(ROBOT).without(*LOST[lost]))
+    sizes = [gait.scaled(*(size * np.array(direction))) for size in (3.0, 25.0, 1e3, 1e6, 1e300)]
+    limit = np.array(sizes)
+    assert np.abs(limit[0]).max() > 0.05
+    np.testing.assert_allclose(limit, np.tile(limit[0], (5, 1)), rtol=0.03)
+    np.testing.assert_allclose(np.cross(limit[0], direction), 0.0, atol=1e-9)
+    for share in (0.5, 0.9):
+        np.testing.assert_allclose(gait.scaled(*(share * limit[0])), share * limit[0])
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
+    """0.5 m/s and 1 rad/s are the defaults of teleop_twist_keyboard."""
+    morphology = Morphology.whole(ROBOT).without(*LOST[lost])
+    joints = [joint for leg in ROBOT.legs for joint in leg.joints]
+    for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
+        gait = AdaptiveGait().bind(ROBOT, morphology)
+        guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        guard.meet(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
+        gait.command(*command)
+        for _ in range(500):
+            guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)
+        assert gait.walking and set(guard.clamped.values()) == {0}, (command, guard.clamped)
