@@ -34,15 +34,6 @@ KERNELS = (
     "gait.planning.evaluation",
     "gait.planning.cost",
     "dynamics.kernels",
-    "simulation.ground_kernel",
-    "simulation.servo_kernel",
-    "simulation.servo_torques",
-    "simulation.contact",
-    "simulation.step",
-    "simulation.loops",
-    "control.foot_force_kernel",
-    "control.torque_kernel",
-    "learning.period_kernel",
 )
 OLDEST_CYTHON = (0, 29, 28)
 NEEDED = "cython>=3,<4"

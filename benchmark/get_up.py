@@ -34,7 +34,7 @@ from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
-from hexapod_dynamics.simulation.terrain import ground_values
+from hexapod_dynamics.simulation.ground import ground_values
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

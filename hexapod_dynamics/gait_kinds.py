@@ -14,6 +14,9 @@ from hexapod_dynamics.errors import HexapodError
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.interface import Gait
 
+# Key of `Gait.report`, while the body sways for weighing: period of the steps, which the commands no longer show.
+SWAYS = "period of the steps under the sway for weighing [s]"
+
 
 class GaitKind(NamedTuple):
     """A kind of gait.

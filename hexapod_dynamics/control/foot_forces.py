@@ -4,14 +4,14 @@
 
 with `A_i = [I; [p_i]] R^T` the map from a force at tip i (world axes) to a wrench on the body (body axes, force first).
 The pyramid is spanned by four edges, so that `f_i = E x_i` with `x_i >= 0`: non-negative least squares (Lawson and
-Hanson), compiled in `foot_force_kernel`.
+Hanson), compiled: core/foot_forces.h.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.control.foot_force_kernel import ForceMemory, foot_forces
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 
 EDGES = 4  # of a friction pyramid
@@ -33,7 +33,7 @@ class FootForces:
         self.legs, self.length, self.regularisation = legs, length, regularisation
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
-        memory = self.memory = ForceMemory(
+        memory = self.memory = _core.FootForces(
             self.edges, legs, float(length), float(regularisation), ROUNDS * EDGES * legs
         )
         self._wrench, self._rotation, self._tips, self._load = memory.wrench, memory.rotation, memory.tips, memory.load
@@ -55,7 +55,7 @@ class FootForces:
 
         """
         self._wrench[:], self._rotation[:], self._tips[:], self._load[:] = wrench, rotation, tips, load
-        self.check(foot_forces(self.memory), wrench)
+        self.check(self.memory.solve(), wrench)
         return self.forces
 
     def check(self, outcome: int, wrench: np.ndarray) -> None:

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.control.torque_kernel import needed
-from hexapod_dynamics.dynamics.workspace import Workspace
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Robot
 
 FORCE_SCALE = 0.01  # [m/N] length of the arrow that shows a foot force
@@ -83,7 +82,7 @@ class Support:
 
     def update(
         self,
-        workspace: Workspace,
+        model: _core.Simulation,
         position: np.ndarray,
         rotation: np.ndarray,
         q: np.ndarray,
@@ -94,15 +93,15 @@ class Support:
     ) -> None:
         """Compute everything for a state and its acceleration; notation and frames of WholeBodyModel.
 
-        workspace: of the robot's kernels with its morphology, used as scratch memory. position (3,), rotation (3, 3),
+        model: of the robot with its morphology, whose state does not matter. position (3,), rotation (3, 3),
         q (n,), nu and nudot (6 + n,). slope (2,), rise over run, level [m]: the ground is z = level + slope . (x, y).
         """
         # The moment of the weight at rest is c x m g up: two directions of "up" give the centre of mass c.
-        upright = self._wrench(workspace, self._turns[0], q, self._still, self._still)
+        upright = self._wrench(model, self._turns[0], q, self._still, self._still)
         weight, x, y = upright[2], -upright[4] / upright[2], upright[3] / upright[2]
-        z = self._wrench(workspace, self._turns[1], q, self._still, self._still)[4] / weight
+        z = self._wrench(model, self._turns[1], q, self._still, self._still)[4] / weight
         self.center_of_mass[:] = position + rotation @ (x, y, z)
-        wrench = self._wrench(workspace, rotation, q, nu, nudot)
+        wrench = self._wrench(model, rotation, q, nu, nudot)
         force, moment = rotation @ wrench[:3], rotation @ wrench[3:6]
         carried = force[2] > LEAST_SHARE * weight
         self.zero_moment_point = zero_moment_point(force, moment, position, slope, level) if carried else None
@@ -110,9 +109,9 @@ class Support:
         self.feet += position
 
     def _wrench(
-        self, workspace: Workspace, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, nudot: np.ndarray
+        self, model: _core.Simulation, rotation: np.ndarray, q: np.ndarray, nu: np.ndarray, nudot: np.ndarray
     ) -> np.ndarray:
         """Wrench (6,) on the body that the motion needs without contact, body axes."""
         rotation, q, nu, nudot = (np.ascontiguousarray(each, float) for each in (rotation, q, nu, nudot))
-        needed(workspace, rotation, q, nu, nudot, self._tips, self._columns, self._out)
+        model.needs(rotation, q, nu, nudot, self._tips, self._columns, self._out)
         return self._out[:6]

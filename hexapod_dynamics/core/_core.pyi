@@ -107,9 +107,127 @@ class Model(ModelCore):
         self, forward: bool, morphologies: list[Morphology], R: Array, q: Array, nu: Array, given: Array, out: Array
     ) -> int: ...
 
+# ---- simulation ------------------------------------------------------------------------------------------------------
+
+PLANE: np.dtype[Any]
+RISE: np.dtype[Any]
+DRIVE: np.dtype[Any]
 SERVO: np.dtype[Any]
+LAW: np.dtype[Any]
+CORNERS: int
 
-class World:
-    def __init__(self, world: Any, state: Any, joints: int, legs: int) -> None: ...
+def surface(plane: NDArray[Any], rises: NDArray[Any], x: float, y: float) -> tuple[float, float, float, float]: ...
+def heights(plane: NDArray[Any], rises: NDArray[Any], xs: Array, ys: Array) -> Array: ...
+def drawn(i: int, j: int, seed: int) -> float: ...
+def command_servo(servos: NDArray[Any], drive: NDArray[Any], joint: int, target: float, duration: float) -> None: ...
+def command_servos(servos: NDArray[Any], drive: NDArray[Any], targets: Array, duration: float) -> None: ...
+def move_setpoints(servos: NDArray[Any], h: float) -> None: ...
 
-def take_steps(model: Model, world: World, h: float, steps: int, morphology: Any) -> None: ...
+class Tick:
+    """A compiled gait: a function that advances `gait` by a time [s] and leaves set-points in `position` (n,) [rad]."""
+
+    joints: int
+    def __init__(self, function: Any, gait: Any, position: Array) -> None: ...
+
+class Simulation:
+    """A robot's model, with the arrays of its state and its world: what a step reads and writes."""
+
+    joints: int
+    legs: int
+    external: Any
+    def __init__(
+        self, robot: Robot, morphology: Morphology, state: Any, world: Any, like: Simulation | None = None
+    ) -> None: ...
+    def set_morphology(self, morphology: Morphology) -> None: ...
+    def add_payload(self, mass: float, x: float, y: float, z: float) -> None: ...
+    def take_steps(self, h: float, count: int) -> None: ...
+    def follow(self, h: float, steps: int, log: Array, every: int) -> None: ...
+    def walk(
+        self,
+        gait: Tick,
+        h: float,
+        steps: int,
+        since: int,
+        period: int,
+        resolution: float,
+        log: Array,
+        every: int,
+    ) -> int: ...
+    def command(self, targets: Array, duration: float, resolution: float) -> None: ...
+    def roll_out(
+        self,
+        start: Simulation,
+        targets: Array,
+        period: float,
+        h: float,
+        steps: int,
+        positions: Array,
+        rotations: Array,
+        joints: Array,
+    ) -> None: ...
+    def resting_height(self) -> float: ...
+    def needs(
+        self,
+        rotation: Array,
+        q: Array,
+        nu: Array,
+        nudot: Array,
+        tips: Array,
+        columns: Array,
+        out: Array,
+    ) -> None: ...
+    def inertial(self, nudot: Array, out: Array) -> None: ...
+    def strike(self, impulse: Array, out: Array) -> None: ...
+
+# ---- control ---------------------------------------------------------------------------------------------------------
+
+class FootForces:
+    """Memory of the foot forces of a robot; see control/foot_forces.py."""
+
+    wrench: Array
+    rotation: Array
+    tips: Array
+    load: Array
+    forces: Array
+    def __init__(self, edges: Array, legs: int, length: float, r: float, rounds: int) -> None: ...
+    def solve(self) -> int: ...
+
+class CommandedTorques:
+    """Joint torques that a commanded motion needs; see control/feedforward.py."""
+
+    rotation: Array
+    predicted: Array
+    joints: Array
+    nu: Array
+    nudot: Array
+    driven: Array
+    needs: Array
+    tips: Array
+    columns: Array
+    load: Array
+    forces: Array
+    torques: Array
+    def __init__(self, model: Simulation, feet: FootForces) -> None: ...
+    def solve(self, slope_x: float, slope_y: float, height: float, clearance: float) -> int: ...
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+class Period:
+    """The memory of a control period of a Simulation; see learning/walking_robot.py."""
+
+    observation: Array
+    exists: Array
+    reward: float
+    power: float
+    fallen: bool
+    def __init__(
+        self,
+        robot: Simulation,
+        pose: Array,
+        reach: float,
+        asked: Array,
+        power_weight: float,
+        limits: Array,
+    ) -> None: ...
+    def observe(self) -> None: ...
+    def run(self, action: Array, period: float, steps: int) -> None: ...

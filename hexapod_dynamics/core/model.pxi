@@ -45,7 +45,7 @@ cdef extern from "robot.h" nogil:
         int (*forward)(hd_model *, double *R, double *q, double *nu, double *tau, const double *const *forces, double *out) noexcept
         int (*inverse)(hd_model *, double *R, double *q, double *nu, double *nudot, double *out) noexcept
         int (*forward_all)(hd_model *, double *R, double *q, double *nu, double *tau, double *out) noexcept
-        int (*inverse_all)(hd_model *, double *R, double *q, double *nu, double *nudot, double *out) noexcept
+        int (*inverse_all)(hd_model *, double *R, double *q, double *nu, double *nudot, double *out) noexcept nogil
         int (*mass)(hd_model *, double *q, double *out) noexcept
         int (*coriolis)(hd_model *, double *q, double *nu, double *out) noexcept
         int (*tip_jacobian)(hd_model *, double *q, int64_t leg, double *out) noexcept
@@ -64,7 +64,10 @@ cdef extern from "robot.h" nogil:
         void (*batch_begin)(const hd_model *, void *memory) noexcept
         int64_t (*batch)(const hd_model *, void *memory, int forward, int all, const int64_t *states, int64_t count,
                          double *R, double *q, double *nu, double *given, double *out) noexcept nogil
-        void (*steps)(hd_model *, hd_world *, double, int64_t) noexcept
+        void (*steps)(hd_model *, hd_world *, double, int64_t) noexcept nogil
+        void (*strike)(hd_model *, double *q, double *impulse, double *nu) noexcept nogil
+        double (*resting_height)(hd_model *, const hd_world *) noexcept nogil
+        void (*feet)(hd_model *, double *q, double *ends, double *columns) noexcept nogil
     const hd_functions hd_table_2, hd_table_4, hd_table_8
 
 cdef extern from "checks.h" nogil:

@@ -97,6 +97,9 @@ struct hd_functions {
                      const double *R, const double *q, const double *nu, const double *given, double *out);
 
     void (*steps)(struct hd_model *, struct hd_world *, double h, int64_t count);
+    void (*strike)(struct hd_model *, const double *q, const double *impulse, double *nu);
+    double (*resting_height)(struct hd_model *, const struct hd_world *);
+    void (*feet)(struct hd_model *, const double *q, double *ends, double *columns);
 };
 
 extern const struct hd_functions hd_table_2, hd_table_4, hd_table_8; /* the last two on x86-64 only */

@@ -1,19 +1,24 @@
-# The simulated robot: contacts, servos, steps.
+# The simulated robot: ground, servos, steps in time, loops over them.
+
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.math cimport exp, fabs, sqrt
+from libc.string cimport memcpy, memset
 
 cdef extern from "world.h" nogil:
-    struct hd_law:
-        pass
-    struct hd_slid:
-        pass
+    enum: HD_CORNERS
     struct hd_plane:
-        pass
+        double slope_x, slope_y, rough, seed, cell, edge, highest, level
     struct hd_rise:
-        pass
+        double at, rise, half_width
     struct hd_drive:
-        pass
+        double stiffness, damping, torque_limit, speed_limit, dead_band, feed_forward
     struct hd_servo:
         double setpoint, rate, target, speed, torque, saturated, loaded, driven, lower, upper, stopped
         double holds, held, damping, viscous, dry, sliding, friction
+    struct hd_law:
+        double stiffness, damping, viscous, coulomb, stiction
+    struct hd_slid:
+        double slides, force
     struct hd_world:
         double *position
         double *rotation
@@ -31,28 +36,316 @@ cdef extern from "world.h" nogil:
         hd_slid *slid
         int64_t *contact_count
         int64_t rise_count
+    double hd_corner_number(int64_t i, int64_t j, int64_t seed)
+    double hd_surface(const hd_plane *, const hd_rise *, int64_t count, double x, double y, double *normal)
+    int hd_is_level(const hd_plane *, int64_t count)
+    double hd_quantised(double angle, double resolution)
+    void hd_send(hd_servo *, const hd_drive *, double target, double duration)
+    void hd_move_setpoints(hd_servo *, int64_t count, double h)
+
+cdef hd_plane a_plane
+cdef hd_rise a_rise
+cdef hd_drive a_drive
 cdef hd_servo a_servo
+cdef hd_law a_law
+PLANE = np.asarray(<hd_plane[:1]>&a_plane).dtype
+RISE = np.asarray(<hd_rise[:1]>&a_rise).dtype
+DRIVE = np.asarray(<hd_drive[:1]>&a_drive).dtype
 SERVO = np.asarray(<hd_servo[:1]>&a_servo).dtype
+LAW = np.asarray(<hd_law[:1]>&a_law).dtype
+CORNERS = HD_CORNERS
 
 
-cdef class World:
-    """The arrays of a simulation; it keeps them alive."""
+cdef void *structs(object a, object dtype, Py_ssize_t count) except? NULL:
+    """Return the memory of an array of `count` structs; raise ValueError if `a` is none. NULL if `count` is 0."""
+    if not (cnp.PyArray_CheckExact(a) and a.dtype == dtype and a.flags.c_contiguous and a.size == count):
+        raise ValueError(f"a contiguous array of {count} numbers with the fields {', '.join(dtype.names)} needed")
+    return cnp.PyArray_DATA(a) if count else NULL
+
+
+# ---- ground ----------------------------------------------------------------------------------------------------------
+
+
+def surface(plane, rises, double x, double y) -> tuple:
+    """Return the height [m] at (x, y) [m] and the upward unit normal, three numbers."""
+    cdef double n[3]
+    cdef hd_rise *steps = <hd_rise *>structs(rises, RISE, len(rises))
+    cdef double height = hd_surface(<hd_plane *>structs(plane, PLANE, 1), steps, len(rises), x, y, n)
+    return height, n[0], n[1], n[2]
+
+
+def heights(plane, rises, xs, ys) -> object:
+    """Return the heights (len(ys), len(xs)) [m] over a grid."""
+    cdef double n[3]
+    cdef hd_plane *p = <hd_plane *>structs(plane, PLANE, 1)
+    cdef hd_rise *steps = <hd_rise *>structs(rises, RISE, len(rises))
+    cdef Py_ssize_t width = len(xs), rows = len(ys), count = len(rises), r, c
+    cdef double *along = must(xs, width)
+    cdef double *across = must(ys, rows)
+    out = matrix(rows, width)
+    cdef double *z = data(out)
+    for r in range(rows):
+        for c in range(width):
+            z[r * width + c] = hd_surface(p, steps, count, along[c], across[r], n)
+    return out
+
+
+def drawn(int64_t i, int64_t j, int64_t seed) -> float:
+    """Return a pseudo-random number from 0 to 1 for whole numbers i, j and a seed."""
+    return hd_corner_number(i, j, seed) + 0.5
+
+
+# ---- servos ----------------------------------------------------------------------------------------------------------
+
+
+def command_servo(servos, drive, Py_ssize_t joint, double target, double duration) -> None:
+    """Send one servo of an array (n,) of SERVO to a target [rad or m] in a duration [s], within its speed limit."""
+    cdef hd_servo *all = <hd_servo *>structs(servos, SERVO, len(servos))
+    if not 0 <= joint < len(servos):
+        raise IndexError(f"joint {joint} given, of {len(servos)}")
+    hd_send(all + joint, <hd_drive *>structs(drive, DRIVE, 1), target, duration)
+
+
+def command_servos(servos, drive, targets, double duration) -> None:
+    """Send every servo to its target (n,) [rad or m] in a duration [s], within its speed limit."""
+    cdef hd_servo *all = <hd_servo *>structs(servos, SERVO, len(servos))
+    cdef hd_drive *numbers = <hd_drive *>structs(drive, DRIVE, 1)
+    cdef double *wanted = must(targets, len(servos))
+    cdef Py_ssize_t joint
+    for joint in range(<Py_ssize_t>len(servos)):
+        hd_send(all + joint, numbers, wanted[joint], duration)
+
+
+def move_setpoints(servos, double h) -> None:
+    """Advance every set-point by h seconds."""
+    hd_move_setpoints(<hd_servo *>structs(servos, SERVO, len(servos)), len(servos), h)
+
+
+# ---- steps -----------------------------------------------------------------------------------------------------------
+
+
+cdef class Tick:
+    """A compiled gait: a function that advances `gait` by a time [s] and leaves set-points in `position` (n,) [rad].
+
+    function: a capsule of void (gait, double dt), which needs no lock of the interpreter.
+    """
+
+    cdef void (*tick)(void *gait, double dt) noexcept nogil
+    cdef void *gait
+    cdef const double *position
+    cdef readonly Py_ssize_t joints
+    cdef object kept
+
+    def __init__(self, function, gait, position):
+        self.kept, self.joints = (function, gait, position), len(position)
+        self.tick = <void (*)(void *, double) noexcept nogil>PyCapsule_GetPointer(function, PyCapsule_GetName(function))
+        self.gait, self.position = <void *>gait, must(position, self.joints)
+
+
+cdef class Simulation:
+    """A robot's model, with the arrays of its state and its world: what a step reads and writes.
+
+    It keeps the arrays alive; state and world: see simulation/world.py. like: another Simulation of the same robot, whose
+    model is used, too. The loops release the interpreter's lock, so each thread needs a Simulation of its own.
+    """
+
+    cdef readonly Selection model
     cdef hd_world w
-    cdef object kept, count
-    def __cinit__(self, world, state, int joints, int legs):
-        cdef hd_world *w = &self.w
-        self.kept = world, state
-        w.position, w.rotation = must(state.position, 3), must(state.rotation, 9)
-        w.q, w.nu = must(state.q, joints), must(state.nu, 6 + joints)
-        w.acceleration, w.foot_forces = must(world.acceleration, 6 + joints), must(world.foot_forces, 3 * legs)
-        w.ground_force, w.box = must(world.ground_force, 3), must(world.box, 3)
-        w.plane, w.rises = <hd_plane *>must(world.ground[:8], 8), <hd_rise *>(must(world.ground, world.ground.size) + 8)
-        w.rise_count = (world.ground.size - 8) // 3
-        w.law, w.drive = <hd_law *>must(world.contact, <Py_ssize_t>sizeof(hd_law) // 8), <hd_drive *>must(world.servo, <Py_ssize_t>sizeof(hd_drive) // 8)
-        w.servos = <hd_servo *>must(world.servos, joints * <Py_ssize_t>sizeof(hd_servo) // 8)
-        w.slid = <hd_slid *>must(world.friction_memory, (joints + 8) * <Py_ssize_t>sizeof(hd_slid) // 8)
-        w.contact_count = <int64_t *>cnp.PyArray_DATA(world.contact_count)
+    cdef readonly Py_ssize_t joints, legs
+    cdef object kept
 
-def take_steps(Model model, World world, double h, int64_t steps, morphology):
-    cdef Selection known = model.choose(morphology)
-    known.m.run.steps(&known.m, &world.w, h, steps)
+    def __init__(self, robot, morphology, state, world, Simulation like=None):
+        cdef hd_world *w = &self.w
+        self.joints, self.legs, self.kept = robot.joint_count, len(robot.legs), (state, world)
+        w.position, w.rotation = must(state.position, 3), must(state.rotation, 9)
+        w.q, w.nu = must(state.q, self.joints), must(state.nu, 6 + self.joints)
+        w.acceleration, w.foot_forces = must(world.acceleration, 6 + self.joints), must(world.foot_forces, 3 * self.legs)
+        w.ground_force, w.box = must(world.ground_force, 3), must(world.box, 3)
+        w.plane, w.rise_count = <hd_plane *>structs(world.plane, PLANE, 1), len(world.rises)
+        w.rises = <hd_rise *>structs(world.rises, RISE, w.rise_count)
+        w.law, w.drive = <hd_law *>structs(world.contact, LAW, 1), <hd_drive *>structs(world.drive, DRIVE, 1)
+        w.servos = <hd_servo *>structs(world.servos, SERVO, self.joints)
+        w.slid = <hd_slid *>must(world.friction_memory, (self.joints + HD_CORNERS) * (sizeof(hd_slid) // sizeof(double)))
+        w.contact_count = <int64_t *>structs(world.contact_count, np.dtype(np.int64), 1)
+        if like is not None:
+            self.model = like.model
+            return
+        numbers = Numbers(robot)
+        self.model = Selection(numbers, Scratch(numbers, 0), morphology, None)
+
+    def set_morphology(self, morphology) -> None:
+        """Change the model's morphology; payload and external wrench stay, and so does the state."""
+        cdef hd_model *m = &self.model.m
+        kept = self.external
+        cdef double mass = m.mass
+        cdef double h[3]
+        cdef double inertia[6]
+        for i in range(3):
+            h[i] = m.h[i]
+        for i in range(6):
+            inertia[i] = m.inertia[i]
+        self.model.place(morphology)
+        m.mass = mass
+        for i in range(3):
+            m.h[i] = h[i]
+        for i in range(6):
+            m.inertia[i] = inertia[i]
+        self.external = kept
+
+    def add_payload(self, double mass, double x, double y, double z) -> None:
+        """Add a point mass [kg] at (x, y, z) [m] in base_link to the main body."""
+        cdef hd_model *m = &self.model.m
+        m.mass += mass
+        place = (x, y, z)
+        inertia = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z)
+        for i in range(3):
+            m.h[i] += mass * <double>place[i]
+        for i in range(6):
+            m.inertia[i] += mass * <double>inertia[i]
+
+    @property
+    def external(self):
+        """Wrench (6,) on the main body [N, N m], force first, in base_link."""
+        return np.array(<double[:6]>self.model.m.external)
+
+    @external.setter
+    def external(self, wrench):
+        put(self.model.m.external, np.asarray(wrench, float).reshape(6))
+
+    # ---- steps ----
+
+    def take_steps(self, double h, int64_t count) -> None:
+        """Simulate steps of h [s] while the servos move to their targets."""
+        with nogil:
+            self.model.m.run.steps(&self.model.m, &self.w, h, count)
+
+    def follow(self, double h, int64_t steps, log, int64_t every) -> None:
+        """Simulate as `take_steps`; every `every`-th step is written to the log (rows, row_width) of trajectory.py."""
+        cdef double *rows = self.rows(log, steps, every)
+        cdef int64_t k, width = self.row_width()
+        with nogil:
+            for k in range(steps // every):
+                self.model.m.run.steps(&self.model.m, &self.w, h, every)
+                self.write(rows + k * width)
+            self.model.m.run.steps(&self.model.m, &self.w, h, steps % every)
+
+    def walk(
+        self, Tick gait, double h, int64_t steps, int64_t since, int64_t period, double resolution, log, int64_t every
+    ) -> int:
+        """Simulate as `follow` while a gait commands the servos every `period` steps, in multiples of a resolution [rad].
+
+        since: number of steps since its last command; the new number is returned.
+        """
+        cdef double *rows = self.rows(log, steps, every)
+        cdef int64_t k, width = self.row_width()
+        if gait.joints != self.joints:
+            raise ValueError(f"gait: of {gait.joints} joints, {self.joints} are needed")
+        with nogil:
+            for k in range(steps):
+                if since % period == 0:
+                    gait.tick(gait.gait, period * h)
+                    self.send(gait.position, period * h, resolution)
+                since += 1
+                self.model.m.run.steps(&self.model.m, &self.w, h, 1)
+                if (k + 1) % every == 0:
+                    self.write(rows + ((k + 1) // every - 1) * width)
+        return since % period
+
+    cdef inline int64_t row_width(self) noexcept nogil:
+        return 21 + 4 * self.joints + 3 * self.legs
+
+    cdef double *rows(self, log, int64_t steps, int64_t every) except NULL:
+        """Return the numbers of a log, which has a row for every `every`-th step."""
+        if len(log) < steps // every:
+            raise ValueError(f"log: {len(log)} rows given, {steps // every} are needed")
+        return must(log, len(log) * self.row_width())
+
+    cdef void write(self, double *row) noexcept nogil:
+        """Write a row of the log, in the order of `trajectory.split`."""
+        cdef hd_world *w = &self.w
+        cdef Py_ssize_t n = self.joints, j
+        copy(row, w.position, 3)
+        copy(row + 3, w.rotation, 9)
+        copy(row + 12, w.nu, 6)
+        copy(row + 18, w.ground_force, 3)
+        copy(row + 21, w.q, n)
+        copy(row + 21 + n, w.nu + 6, n)
+        for j in range(n):
+            row[21 + 2 * n + j] = w.servos[j].setpoint
+            row[21 + 3 * n + j] = w.servos[j].torque
+        copy(row + 21 + 4 * n, w.foot_forces, 3 * self.legs)
+
+    def command(self, targets, double duration, double resolution) -> None:
+        """Send every servo to its target (n,) [rad], rounded to the resolution unless that is 0, in a duration [s]."""
+        self.send(must(targets, self.joints), duration, resolution)
+
+    cdef void send(self, const double *targets, double duration, double resolution) noexcept nogil:
+        cdef Py_ssize_t j
+        for j in range(self.joints):
+            hd_send(self.w.servos + j, self.w.drive, hd_quantised(targets[j], resolution), duration)
+
+    def roll_out(self, Simulation start, targets, double period, double h, int64_t steps, positions, rotations, joints) -> None:
+        """Predict from the state and the servos of another Simulation under targets (K, n) [rad], one every period [s].
+
+        The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and servos of this
+        one are overwritten, those of `start` are only read.
+        """
+        cdef hd_world *w = &self.w
+        cdef Py_ssize_t count = len(targets), n = self.joints, k
+        cdef double *wanted = must(targets, count * n)
+        cdef double *places = must(positions, 3 * count)
+        cdef double *turns = must(rotations, 9 * count)
+        cdef double *angles = must(joints, count * n)
+        with nogil:
+            copy(w.position, start.w.position, 3)
+            copy(w.rotation, start.w.rotation, 9)
+            copy(w.q, start.w.q, n)
+            copy(w.nu, start.w.nu, 6 + n)
+            for k in range(n):
+                w.servos[k] = start.w.servos[k]
+            for k in range(count):
+                self.send(wanted + k * n, period, 0.0)
+                self.model.m.run.steps(&self.model.m, w, h, steps)
+                copy(places + 3 * k, w.position, 3)
+                copy(turns + 9 * k, w.rotation, 9)
+                copy(angles + n * k, w.q, n)
+
+    # ---- queries ----
+
+    def resting_height(self) -> float:
+        """Return the height [m] of the body over the origin at which its lowest link end or corner touches the ground."""
+        return self.model.m.run.resting_height(&self.model.m, &self.w)
+
+    def needs(self, rotation, q, nu, nudot, tips, columns, out) -> None:
+        """Write inverse dynamics without contact to out (6 + n,), all joints, and the feet's places and Jacobians.
+
+        rotation (3, 3) world <- base_link, q (n,), nu and nudot (6 + n,). tips (legs, 3): end of each leg, columns (n, 3): its
+        velocity per joint rate, body frame.
+        """
+        cdef hd_model *m = &self.model.m
+        cdef Py_ssize_t n = self.joints
+        cdef double *angles = must(q, n)
+        m.run.feet(m, angles, must(tips, 3 * self.legs), must(columns, 3 * n))
+        m.run.inverse_all(m, must(rotation, 9), angles, must(nu, 6 + n), must(nudot, 6 + n), must(out, 6 + n))
+
+    def inertial(self, nudot, out) -> None:
+        """Write M(q) nudot to out (6 + n,), all joints: what accelerates the robot, without gravity and motion."""
+        cdef double still[6 + HD_MOST]
+        cdef double no_gravity[9]
+        clear(still, 6 + HD_MOST)
+        clear(no_gravity, 9)
+        cdef double *a = must(nudot, 6 + self.joints)
+        self.model.m.run.inverse_all(&self.model.m, no_gravity, self.w.q, still, a, must(out, 6 + self.joints))
+
+    def strike(self, impulse, out) -> None:
+        """Write M(q)^-1 impulse to out (6 + n,), all joints; what is locked or missing has no velocity."""
+        cdef double *p = must(impulse, 6 + self.joints)
+        self.model.m.run.strike(&self.model.m, self.w.q, p, must(out, 6 + self.joints))
+
+
+cdef inline void copy(double *to, const double *source, Py_ssize_t count) noexcept nogil:
+    memcpy(to, source, count * sizeof(double))
+
+
+cdef inline void clear(double *numbers, Py_ssize_t count) noexcept nogil:
+    memset(numbers, 0, count * sizeof(double))

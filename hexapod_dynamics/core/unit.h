@@ -35,4 +35,7 @@ const struct hd_functions HD_TABLE_OF(HD_LANES) = {
     .batch_begin = hd_batch_begin,
     .batch = hd_batch,
     .steps = hd_steps,
+    .strike = hd_strike,
+    .resting_height = hd_resting_height,
+    .feet = hd_feet,
 };

@@ -1,21 +1,25 @@
-/* A simulated robot's surroundings and servos, as Python and C see them; one step is simulation.h. */
+/* A simulated robot's state, surroundings and servos, as Python and C see them; one step is simulation.h. */
 #ifndef HD_WORLD_H
 #define HD_WORLD_H
+#include "ground.h"
 #include "robot.h"
+#include "servo.h"
 
-enum { HD_CORNERS = 8, HD_PLACES = HD_MOST + HD_CORNERS };
-struct hd_law { double stiffness, damping, viscous, coulomb, stiction; }; /* coulomb negative: the viscous law */
-struct hd_slid { double slides, force; };
-struct hd_plane { double slope_x, slope_y, rough, seed, cell, highest, level, edge; };
-struct hd_rise { double at, rise, half_width; };
-struct hd_drive { double stiffness, damping, torque_limit, speed_limit, dead_band, feed_forward; };
-struct hd_servo {
-    double setpoint, rate, target, speed, torque, saturated, loaded, driven, lower, upper, stopped;
-    double holds, held, damping, viscous, dry, sliding, friction; /* of a servo with its own law */
+enum { HD_CORNERS = 8, HD_PLACES = HD_MOST + HD_CORNERS }; /* of the body's box; what may touch the ground */
+
+/* Of a contact: normal stiffness and damping, the paper's viscous friction, Coulomb's coefficient (negative: the viscous law),
+ * viscosity of a contact that sticks. */
+struct hd_law {
+    double stiffness, damping, viscous, coulomb, stiction;
+};
+/* What a step leaves for the next: 1 if a place slides, and its normal force [N]. */
+struct hd_slid {
+    double slides, force;
 };
 struct hd_world {
-    double *position, *rotation, *q, *nu, *acceleration, *foot_forces, *ground_force;
-    const double *box;
+    double *position, *rotation, *q, *nu;                /* 3, 3 x 3 world <- base_link, joints, 6 + joints */
+    double *acceleration, *foot_forces, *ground_force;   /* 6 + joints; legs x 3 and 3 [N, world], of the last step */
+    const double *box;                                   /* sides of the body [m] */
     const struct hd_plane *plane;
     const struct hd_rise *rises;
     const struct hd_law *law;

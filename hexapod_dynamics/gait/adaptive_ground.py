@@ -29,12 +29,13 @@ from hexapod_dynamics.gait.command_limits import (
     Incline,
 )
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
-from hexapod_dynamics.gait.interface import SWAYS, THROWN_BACK
+from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.load_shift import LoadShift
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.progress import SLOW
 from hexapod_dynamics.gait.weighing_sway import REACH, WeighingSway
+from hexapod_dynamics.gait_kinds import SWAYS
 
 # Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
 # the body.

@@ -19,8 +19,6 @@ OFF_ITS_FEET = "off its feet"
 WALKING = "walking"  # value of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back at present.
 THROWN_BACK = "thrown back by an obstacle"
-# Key of `Gait.report`, while the body sways for weighing: period of the steps [s], which the commands no longer show.
-SWAYS = "period of the steps under the sway for weighing [s]"
 
 
 class Gait(ABC):
@@ -175,9 +173,7 @@ class Gait(ABC):
 
     @property
     def compiled(self) -> Any:
-        """The TripodMemory that the compiled loop of the Simulator advances; None if the Simulator has to call
-        `step`.
-        """
+        """The Tick that the compiled loop of the Simulator calls; None if the Simulator has to call `step`."""
         return None
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import leg_table, tripod_kernel
 from hexapod_dynamics.gait import tripod_state as layout
@@ -214,9 +215,9 @@ class TripodGait(ArrayGait):
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self) -> TripodMemory:
-        """The memory that `tripod_kernel.advance` advances."""
-        return self._memory
+    def compiled(self) -> _core.Tick:
+        """The gait for the compiled loop of the Simulator, which advances it in place."""
+        return _core.Tick(tripod_kernel.__pyx_capi__["tick"], self._memory, self.data.position)
 
     @property
     def phase(self) -> float:

@@ -16,7 +16,7 @@ class WalkEnv(gymnasium.Env):
 
     Action (n,) in [-1, 1], n joints of the whole robot: where the servos are sent in a control period, the standing
     pose plus `reach` [rad] times the action; entries of missing, locked or limp joints have no effect. Observation
-    and reward: see period_kernel.py. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every
+    and reward: see walking_robot.py. Ends when the body tilts by more than 60 degrees; truncated after 10 s. Every
     episode starts whole, from the standing pose with random deviations of up to `spread` [rad].
 
     damaged: whether a RandomDamage injures the robot (`damage`, or one with default arguments if None);

@@ -1,4 +1,13 @@
-"""The simulated robot that an environment steps: parameters, reset, one control period, damage."""
+"""The simulated robot that an environment steps: parameters, reset, one control period, damage.
+
+Observation (13 + 3 n,), n joints: the world's z axis in base_link (3), the body's velocity (3) [m/s] and angular
+velocity (3) [rad/s] in base_link, the height of base_link over the ground below it [m], the velocity asked for (3)
+[m/s, rad/s], then joint positions less the standing pose [rad], joint rates [rad/s] and set-points less the standing
+pose [rad], n each; zero for joints that are missing. Each is limited to its bounds.
+
+Reward of a period: exp(-|e|^2 / (0.05 m/s)^2) - power_weight P, with the deviation e of the mean velocity on the ground
+from the one asked for (the yaw rate's times 0.1 m), and the mean mechanical power P of the servos [W].
+"""
 
 from __future__ import annotations
 
@@ -9,23 +18,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.learning.period_kernel import (
-    FALLEN,
-    POWER,
-    REWARD,
-    PeriodMemory,
-    bounds,
-    observe,
-    run_period,
-)
 from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground
-from hexapod_dynamics.simulation.stepped_model import SteppedModel
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.world import SteppedModel
 
+# Where the parts of an observation begin.
+UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = 0, 3, 6, 9, 10, 13
+# Bounds: of the direction, velocity [m/s], angular velocity [rad/s], height [m], what is asked for, then of the joints.
+BOUNDS = (1.0, 5.0, 30.0, 2.0, 2.0)
+JOINT_BOUNDS = (2 * np.pi, 50.0, 2 * np.pi)
 FASTEST = np.array([0.08, 0.05, 0.4])  # largest random velocities asked for: forward, left [m/s], yaw [rad/s]
+
+
+def bounds(joints: int) -> np.ndarray:
+    """Largest absolute values of an observation, (13 + 3 n,) float32."""
+    widths = (3, 3, 3, 1, 3)
+    parts = [np.full(width, bound) for width, bound in zip(widths, BOUNDS, strict=True)]
+    return np.concatenate([*parts, *(np.full(joints, bound) for bound in JOINT_BOUNDS)]).astype(np.float32)
 
 
 class WalkingRobot:
@@ -71,12 +84,15 @@ class WalkingRobot:
 
     def _make_memory(self) -> None:
         numbers = self.pose, float(self.reach), self.asked, float(self.power_weight), self.limits.astype(float)
-        self._memory = PeriodMemory(self.model.memory, *numbers)
-        self.results = self._memory.results
+        self._memory = _core.Period(self.model.compiled, *numbers)
+        self._note_existing()
+
+    def _note_existing(self) -> None:
+        self._memory.exists[:] = self.morphology.existing_mask
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles: everything except the memory of compiled code."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_memory", "results")}
+        return {name: value for name, value in self.__dict__.items() if name != "_memory"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -89,6 +105,7 @@ class WalkingRobot:
         if self.morphology is not self.whole:
             self.model.set_morphology(self.whole)
             self.morphology = self.whole
+            self._note_existing()
         state.q[:] = self.pose + random.uniform(-self.spread, self.spread, self.pose.size)
         state.rotation[:], state.position[:] = np.eye(3), 0.0
         self.model.settle_servos_at(state.q)
@@ -98,8 +115,8 @@ class WalkingRobot:
         self._times = [] if self.damage is None else self.damage.times(random)
         if self.random_velocity:
             self.asked[:] = random.uniform(-FASTEST, FASTEST)
-        observe(self._memory)
-        return self._memory.out.astype(np.float32)
+        self._memory.observe()
+        return self._memory.observation.astype(np.float32)
 
     def step(self, action: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
         """Run one period; return observation, reward, whether the robot has fallen, and the dictionary `info`.
@@ -113,13 +130,13 @@ class WalkingRobot:
                 raise HexapodError("times of damage are given, but no damage: give `damage`, too")
             self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
             self.model.set_morphology(self.morphology)
+            self._note_existing()
             info["damage"] = self.morphology.describe()
-        run_period(self._memory, action, self.period, self.steps)
+        self._memory.run(action, self.period, self.steps)
         self.time += self.period
-        info["power"] = float(self.results[POWER])
-        fallen = self.results[FALLEN] != 0.0
-        reward = float(self.results[REWARD])
-        return self._memory.out.astype(np.float32), reward if reward == reward else 0.0, fallen, info
+        info["power"], reward = self._memory.power, self._memory.reward
+        observation = self._memory.observation.astype(np.float32)
+        return observation, reward if reward == reward else 0.0, self._memory.fallen, info
 
 
 def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,7 +8,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
-from hexapod_dynamics.gait.interface import SWAYS
+from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.onboard.payload import PayloadWeighing
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, frame, text_of

@@ -80,7 +80,7 @@ class SupportMarkers:
     def _update(self):
         model = self._observer.model
         state = model.position, model.rotation, model.q, model.nu, model.acceleration
-        self._support.update(model.workspace, *state, model.slope, model.level)
+        self._support.update(model.compiled, *state, model.slope, model.level)
 
 
 def put(point, place):

@@ -5,6 +5,7 @@ The nodes import only their own module of this package.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,4 @@ def __getattr__(name: str) -> Any:
     """Import the classes of `onboard` when they are asked for: a node does not need the others' code."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from hexapod_dynamics.onboard import onboard
-
-    return getattr(onboard, name)
+    return getattr(importlib.import_module("hexapod_dynamics.onboard.onboard"), name)

@@ -11,8 +11,8 @@ import numpy as np
 from hexapod_dynamics.drivers.servos.health import BACK
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
-from hexapod_dynamics.gait.interface import SWAYS, Gait
-from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, make
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAYS, make
 from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDetection
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State

@@ -1,6 +1,6 @@
 """The simulated robot, the predictor based on it, and batches of simulations.
 
-Importing this package imports nothing else: the classes are imported on first use.
+Names are imported when they are used: the predictor, which runs on the robot, needs neither gaits nor MuJoCo.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.gait.tripod import TripodGait
+    from hexapod_dynamics.gait import TripodGait
     from hexapod_dynamics.simulation.batch_simulator import simulate_many
     from hexapod_dynamics.simulation.ground import Ground
     from hexapod_dynamics.simulation.mujoco_simulator import MujocoSimulator
@@ -30,6 +30,7 @@ __all__ = [
     "Truth",
     "simulate_many",
 ]
+
 _MODULES = {
     "Ground": "simulation.ground",
     "Log": "simulation.trajectory",
@@ -37,14 +38,19 @@ _MODULES = {
     "Predictor": "simulation.predictor",
     "Readings": "simulation.readings",
     "Simulator": "simulation.simulator",
-    "TripodGait": "gait.tripod",
+    "TripodGait": "gait",
     "Truth": "simulation.truth",
     "simulate_many": "simulation.batch_simulator",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a class on first use: the predictor of a node needs no simulator."""
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"hexapod_dynamics.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"hexapod_dynamics.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,22 +1,40 @@
-"""The ground: a level or sloping plane with steps and a rough surface, and its friction law."""
+"""The ground: a level or sloping plane with steps and a rough surface, and its friction law; grounds by name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, floor, isfinite, radians, sin, tan
+from math import cos, floor, isfinite, nan, radians, sin, tan
 from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.simulation.ground_kernel import LEVEL, SLOPE_X, SLOPE_Y, drawn, fill_heights, is_level, surface
-from hexapod_dynamics.simulation.terrain import PATCH
 
 LARGEST_SEED = 2**31 - 1
 # Friction of a slippery patch; share of the patches that are slippery, share that are soft.
 SLIPPERY, PATCHED = 0.25, 0.25
-
-__all__ = ["LARGEST_SEED", "LEVEL", "SLOPE_X", "SLOPE_Y", "Ground", "is_level", "surface"]
+# Kind: unit of its number, smallest and largest value, default (None: a value must be given).
+KINDS: dict[str, tuple[str, float, float, float | None]] = {
+    "slope": ("degrees", 0.0, 45.0, None),
+    "blocks": ("m", 0.001, 0.1, None),
+    "steps": ("m", 0.001, 0.1, None),
+    "stairs": ("m", 0.001, 0.1, 0.04),
+    "gravel": ("m", 0.001, 0.06, 0.02),
+}
+# Direction in which a slope rises, seen by the robot at its start [deg].
+DIRECTIONS = {"up": 0.0, "down": 180.0, "across": 90.0}
+# Side of the squares of blocks, width over which the height changes between two; size of the stones of gravel; side of
+# the squares of patches [m].
+BLOCK, EDGE, STONE, PATCH = 0.1, 0.0125, 0.03, 0.3
+# Place of the first step, its random variation by the seed, distance between steps up and down, depth of the treads of
+# stairs [m].
+AHEAD, SPREAD, BETWEEN, TREAD = 0.7, 0.1, 1.0, 0.25
+STEPS, STAIRS = 6, 3
+ALLOWED = (
+    "flat, slope:DEGREES (also slope:DEGREES:down, :across), blocks:METRES, steps:METRES, stairs, stairs:METRES, "
+    "gravel, gravel:METRES, patches"
+)
 
 
 @dataclass(frozen=True)
@@ -87,26 +105,80 @@ class Ground:
         """Whether the friction is that of the paper."""
         return self.law == "viscous"
 
-    def numbers(self) -> np.ndarray:
-        """Return the ground as the array that `ground_kernel.surface` reads."""
-        steps = [value for x, rise in self.steps for value in (x, rise, 0.5 * self.ramp)]
-        top = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
-        edge = self.edge or self.cell
-        return np.array([self.slope_x, self.slope_y, self.rough, self.seed, self.cell, top, 0.0, edge, *steps], float)
+    def structs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the plane (1,) and the steps (k,) as the compiled core reads them; fields: core/ground.h."""
+        plane, rises = np.zeros(1, _core.PLANE), np.zeros(len(self.steps), _core.RISE)
+        for name in ("slope_x", "slope_y", "rough", "seed", "cell"):
+            plane[name] = getattr(self, name)
+        plane["highest"] = 0.5 * self.rough + sum(max(0.0, rise) for _, rise in self.steps)
+        plane["edge"] = self.edge or self.cell
+        for k, (x, rise) in enumerate(self.steps):
+            rises[k] = x, rise, 0.5 * self.ramp
+        return plane, rises
 
     def patch(self, x: float, y: float) -> str:
         """Return the kind of patch at (x, y) [m]: "slippery", "soft" or "" for neither."""
         if not self.patches:
             return ""
-        value = drawn(floor(x / PATCH), floor(y / PATCH), int(self.seed))
+        value = _core.drawn(floor(x / PATCH), floor(y / PATCH), int(self.seed))
         return "slippery" if value < PATCHED else "soft" if value < 2.0 * PATCHED else ""
 
     def height(self, x: float, y: float) -> float:
         """Return the height [m] of the ground at (x, y) [m]."""
-        return surface(self.numbers(), float(x), float(y))[0]
+        return self.surface(x, y)[0]
+
+    def surface(self, x: float, y: float) -> tuple[float, float, float, float]:
+        """Return the height [m] at (x, y) [m] and the upward unit normal, three numbers."""
+        return _core.surface(*self.structs(), float(x), float(y))
 
     def heights(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
         """Return the heights (len(ys), len(xs)) [m] over a grid of xs and ys [m]."""
-        out = np.empty((len(ys), len(xs)))
-        fill_heights(self.numbers(), np.asarray(xs, float), np.asarray(ys, float), out)
-        return out
+        return _core.heights(*self.structs(), *(np.ascontiguousarray(each, float) for each in (xs, ys)))
+
+
+def ground_values(text: str, seed: int) -> dict[str, Any]:
+    """Return the arguments of a Ground for the text of the truth's `ground=`, except friction and seed.
+
+    The robot starts at the origin and looks along x; ahead of it the ground is level up to where an obstacle begins.
+
+    blocks: squares of 10 cm, each level, their heights uniform between the lowest and the highest, `METRES` apart.
+    steps: up, down, up ... by this height, 1 m apart. stairs: three steps up and three down. gravel: round stones
+    of 3 cm. patches: squares of 30 cm, a quarter slippery, a quarter soft (MuJoCo only). Raises HexapodError that
+    names what is allowed.
+    """
+    kind, *rest = text.split(":")
+    if kind in ("flat", "patches") and not rest:
+        return {"patches": True} if kind == "patches" else {}
+    if kind not in KINDS or len(rest) > (2 if kind == "slope" else 1):
+        raise HexapodError(f"truth: ground={text} given, allowed are {ALLOWED}")
+    value = _number(text, kind, rest[0] if rest else "")
+    if kind == "slope":
+        direction = rest[1] if len(rest) > 1 else "up"
+        if direction not in DIRECTIONS:
+            raise HexapodError(f"truth: ground={text} given, allowed directions are {', '.join(DIRECTIONS)}")
+        return {"slope": value, "slope_yaw": DIRECTIONS[direction]}
+    if kind == "blocks":
+        return {"rough": value, "cell": BLOCK, "edge": EDGE}
+    if kind == "gravel":
+        return {"rough": value, "cell": STONE}
+    start = AHEAD + SPREAD * float(np.random.default_rng((5, seed)).uniform(-1.0, 1.0))
+    if kind == "steps":
+        return {"steps": tuple((start + k * BETWEEN, value if k % 2 == 0 else -value) for k in range(STEPS))}
+    up = [(start + k * TREAD, value) for k in range(STAIRS)]
+    top = start + STAIRS * TREAD + 0.5 * BETWEEN
+    return {"steps": (*up, *((top + k * TREAD, -value) for k in range(STAIRS)))}
+
+
+def _number(text: str, kind: str, given: str) -> float:
+    unit, low, high, default = KINDS[kind]
+    if not given and default is not None:
+        return default
+    try:
+        value = float(given)
+    except ValueError:
+        value = nan
+    if not low <= value <= high:
+        raise HexapodError(
+            f"truth: ground={text} given, allowed for {kind} are numbers from {low:g} to {high:g} {unit}"
+        )
+    return value

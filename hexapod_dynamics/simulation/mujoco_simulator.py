@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
-from hexapod_dynamics.simulation import actuator, servo_kernel
+from hexapod_dynamics.simulation import servos
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
-from hexapod_dynamics.simulation.world import make_servos, make_state
+from hexapod_dynamics.simulation.world import make_state
 
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
 _STICTION = 0.99, 0.999
@@ -66,7 +67,7 @@ class MujocoSimulator(RobotSimulator):
         law = self.truth.has_servo_law
         self._law = ServoLaw(self.truth, self._true_robot.servo, robot.joint_count) if law else None
         self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))
-        self._servo, self._servos = make_servos(self._true_robot)
+        self._drive, self._servos = servos.make_servos(self._true_robot)
         n = robot.joint_count
         self._state = make_state(n)
         self._wrench, self._mean_acceleration, self._mean_rate = np.zeros(6), np.zeros(3), np.zeros(3)
@@ -135,9 +136,9 @@ class MujocoSimulator(RobotSimulator):
         place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
         self.nu[:] = 0.0
         self._settle_locked()
-        actuator.set_driven(self._servos, self._true_morphology, self.q)
-        self._servos[:, servo_kernel.SETPOINT] = self._servos[:, servo_kernel.TARGET] = self.q
-        self._servos[:, [servo_kernel.RATE, servo_kernel.SPEED]] = 0.0
+        servos.set_driven(self._servos, self._true_morphology, self.q)
+        self._servos["setpoint"] = self._servos["target"] = self.q
+        self._servos["rate"] = self._servos["speed"] = 0.0
         if self._law is not None:
             self._law.reset(self.q)
         self._delayed.clear()
@@ -159,7 +160,7 @@ class MujocoSimulator(RobotSimulator):
         place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height, longer=True)
         self._build()
         self._settle_locked()
-        actuator.set_driven(self._servos, self._true_morphology, self.q)
+        servos.set_driven(self._servos, self._true_morphology, self.q)
         self._terrain.lay(self.position[:2])
         self._write()
         if self.gait is not None:
@@ -197,8 +198,8 @@ class MujocoSimulator(RobotSimulator):
                 if self._since_command == 0:
                     self._command_from(self.gait)
                 self._since_command = (self._since_command + 1) % self._command_steps
-            self._delayed.execute(self.time, self._servos, self._servo)
-            servo_kernel.move_setpoints(self._servos, self.timestep)
+            self._delayed.execute(self.time, self._servos, self._drive)
+            _core.move_setpoints(self._servos, self.timestep)
             self._apply_servos()
             if pushed:
                 self._apply_wrench()
@@ -246,16 +247,16 @@ class MujocoSimulator(RobotSimulator):
 
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._servos, self._servo
+        return self._servos, self._drive
 
     # ---- within a step -----------------------------------------------------------------------------------------------
 
     def _apply_law(self, law: ServoLaw) -> None:
         """Compute the servos' position loops and set their friction; the actuator's control is the loop's torque."""
-        servos, data = self._servos, self.data
-        on = servos[self._joints, servo_kernel.LOADED] * servos[self._joints, servo_kernel.DRIVEN]
+        rows, data = self._servos, self.data
+        on = (rows["loaded"] * rows["driven"])[self._joints]
         if (on != self._loaded_now).any():
-            drag = self._servo[servo_kernel.DAMPING]
+            drag = self._drive["damping"][0]
             self.model.actuator_gainprm[self._actuators, 0] = 1.0
             self.model.actuator_biasprm[self._actuators, 1] = 0.0
             self.model.actuator_biasprm[self._actuators, 2] = -np.where(on, law.damping, drag)
@@ -265,7 +266,7 @@ class MujocoSimulator(RobotSimulator):
         here = self.q.copy()
         here[self._joints] = data.qpos[self._qpos]
         law.follow(here)
-        torques = law.drive(servos[:, servo_kernel.SETPOINT], servos[:, servo_kernel.RATE])[self._joints]
+        torques = law.drive(rows["setpoint"], rows["rate"])[self._joints]
         data.ctrl[self._actuators] = on * torques
         if law.scale:
             rates = data.qvel[self._qvel]
@@ -282,21 +283,21 @@ class MujocoSimulator(RobotSimulator):
         if self._law is not None:
             self._apply_law(self._law)
             return
-        servos, servo, joints = self._servos, self._servo, self._joints
-        on = servos[joints, servo_kernel.LOADED] * servos[joints, servo_kernel.DRIVEN]
+        rows, joints = self._servos, self._joints
+        stiffness, damping = (self._drive[name].item() for name in ("stiffness", "damping"))
+        on = (rows["loaded"] * rows["driven"])[joints]
         if (on != self._loaded_now).any():
-            gain = on * servo[servo_kernel.STIFFNESS]
+            gain = on * stiffness
             self.model.actuator_gainprm[self._actuators, 0] = gain
             self.model.actuator_biasprm[self._actuators, 1] = -gain
             self._loaded_now = on
-        control = servos[joints, servo_kernel.SETPOINT]
+        control = rows["setpoint"][joints]
         if self._band:
             here = self.data.qpos[self._qpos]
             lag = control - here
             control = here + lag - np.clip(lag, -self._band, self._band)
-        stiffness, damping = servo[servo_kernel.STIFFNESS], servo[servo_kernel.DAMPING]
         if stiffness > 0.0:
-            control = control + damping / stiffness * servos[joints, servo_kernel.RATE]
+            control = control + damping / stiffness * rows["rate"][joints]
         self.data.ctrl[self._actuators] = control
 
     def _apply_wrench(self) -> None:

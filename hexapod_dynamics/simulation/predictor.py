@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import loops, servo_kernel
-from hexapod_dynamics.simulation.ground import LEVEL, SLOPE_X, Ground
-from hexapod_dynamics.simulation.step import StepMemory
-from hexapod_dynamics.simulation.stepped_model import SteppedModel
-from hexapod_dynamics.simulation.world import make_state, make_world
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.world import SteppedModel, make_state, make_world
 
 VIEWS = ("_ahead", "position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
 STEEPEST = 0.4  # slope of the model's ground
@@ -63,14 +61,16 @@ class Predictor:
 
     def _name_views(self) -> None:
         world = self._model.world
-        self._ahead = StepMemory(self._model.workspace, self._ahead_world, self._ahead_state)
+        self._ahead = _core.Simulation(
+            self.robot, self.morphology, self._ahead_state, self._ahead_world, self._model.compiled
+        )
         self.position, self.rotation, self.q, self.nu = self._model.state
-        self.setpoints = world.servos[:, servo_kernel.SETPOINT]
-        self.joint_torques = world.servos[:, servo_kernel.TORQUE]
+        self.setpoints = world.servos["setpoint"]
+        self.joint_torques = world.servos["torque"]
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and pickles: everything except views and the memory of the compiled loops."""
+        """Return the state for copies and pickles: everything except views and the compiled part."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
     def __setstate__(self, state: Any) -> None:
@@ -81,9 +81,9 @@ class Predictor:
         return copy.deepcopy(self)  # a shallow copy would share the state
 
     @property
-    def workspace(self) -> Any:
-        """The model's Workspace: scratch memory for other computations with the same morphology between two calls."""
-        return self._model.workspace
+    def compiled(self) -> _core.Simulation:
+        """The compiled model, for other computations with the same morphology between two calls."""
+        return self._model.compiled
 
     @property
     def morphology(self) -> Morphology:
@@ -91,7 +91,7 @@ class Predictor:
         return self._model.morphology
 
     def warm_up(self) -> None:
-        """Run every kernel once, so that none is compiled or loaded later; the robot rests at zero afterwards."""
+        """Run everything once, so that nothing is loaded later; the robot rests at zero afterwards."""
         joints, morphology = self.q.size, self.morphology
         upright = np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(joints)
         leg = self.robot.legs[0]
@@ -152,17 +152,17 @@ class Predictor:
     @property
     def slope(self) -> np.ndarray:
         """Slope of the model's ground along x and y (2,), rise over run."""
-        return self._model.world.ground[SLOPE_X : SLOPE_X + 2]
+        return np.concatenate([self._model.world.plane[name] for name in ("slope_x", "slope_y")])
 
     @property
     def level(self) -> float:
         """Height [m] of the ground's plane at the world's origin."""
-        return float(self._model.world.ground[LEVEL])
+        return self._model.world.plane["level"].item()
 
     def ground_height(self, x: float, y: float) -> float:
         """Height [m] of the ground's plane at (x, y) [m]."""
-        ground = self._model.world.ground
-        return ground.item(LEVEL) + ground.item(SLOPE_X) * x + ground.item(SLOPE_X + 1) * y
+        along_x, along_y, *_, level = self._model.world.plane.item()
+        return level + along_x * x + along_y * y
 
     @property
     def height(self) -> float:
@@ -188,26 +188,26 @@ class Predictor:
         """Set the ground to the plane with a slope (2,), rise over run, and a height [m] at (x, y) [m]."""
         along_x, along_y = (max(-STEEPEST, min(STEEPEST, float(each))) for each in slope)
         for world in (self._model.world, self._ahead_world):
-            world.ground[SLOPE_X], world.ground[SLOPE_X + 1] = along_x, along_y
-            world.ground[LEVEL] = height - along_x * x - along_y * y
+            world.plane["slope_x"], world.plane["slope_y"] = along_x, along_y
+            world.plane["level"] = height - along_x * x - along_y * y
 
     def set_dead_band(self, band: float) -> None:
         """Set the dead band of the model's servos [rad]."""
         for world in (self._model.world, self._ahead_world):
-            world.servo[servo_kernel.DEAD_BAND] = band
+            world.drive["dead_band"] = band
 
     @property
     def velocity_feed_forward(self) -> float:
         """Share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
-        return float(self._model.world.servo[servo_kernel.FEED_FORWARD])
+        return self._model.world.drive["feed_forward"].item()
 
     def set_velocity_feed_forward(self, share: float) -> None:
         """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
         for world in (self._model.world, self._ahead_world):
-            world.servo[servo_kernel.FEED_FORWARD] = share
+            world.drive["feed_forward"] = share
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology before the next step. Momentum is conserved, see damage.py."""
+        """Change the morphology before the next step. Momentum is conserved, see SteppedModel."""
         self._model.set_morphology(morphology)
 
     def advance(
@@ -221,8 +221,8 @@ class Predictor:
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:
             reach = duration if command_duration is None else command_duration
-            loops.command_all(self._model.memory, np.ascontiguousarray(targets, float), reach, 0.0)
-        loops.take_steps(self._model.memory, duration / steps, steps)
+            self._model.compiled.command(np.ascontiguousarray(targets, float), reach, 0.0)
+        self._model.compiled.take_steps(duration / steps, steps)
 
     def roll_out(self, targets: np.ndarray) -> tuple[Any, Any, Any]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
@@ -233,9 +233,8 @@ class Predictor:
         count = targets.shape[0]
         positions, rotations = self.path_positions[:count], self.path_rotations[:count]
         joints = self.path_joints[:count]
-        loops.roll_out(
-            self._ahead,
-            self._model.memory,
+        self._ahead.roll_out(
+            self._model.compiled,
             np.ascontiguousarray(targets, float),
             self.horizon_period,
             self.horizon_period / self._pieces,

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import actuator, servo_kernel
+from hexapod_dynamics.simulation import servos
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
@@ -71,7 +72,7 @@ class RobotSimulator(ABC):
         self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
         self._zeros = self.truth.zeros(robot.joint_count)
         self._mounted = self.truth.imu_rotation()
-        self._delayed = actuator.DelayLine(self.truth.delay)
+        self._delayed = servos.DelayLine(self.truth.delay)
         self._steps = self._since_command = 0
 
     @classmethod
@@ -188,7 +189,7 @@ class RobotSimulator(ABC):
     @property
     @abstractmethod
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """State of the servos (n, NUMBERS) and their common parameters (SERVO,); see servo_kernel.py."""
+        """State of the servos (n,) and their common numbers (1,); see servos.py."""
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ class RobotSimulator(ABC):
     @property
     def setpoints(self) -> np.ndarray:
         """Present set-points of the servos (n,) [rad], as angles of the joints."""
-        return self._servo_arrays[0][:, servo_kernel.SETPOINT]
+        return self._servo_arrays[0]["setpoint"]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
@@ -248,15 +249,15 @@ class RobotSimulator(ABC):
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
-        self._execute(servo_kernel.command, joint, float(target - self._zeros[joint]), float(duration))
+        self._execute(_core.command_servo, joint, float(target - self._zeros[joint]), float(duration))
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
         row = self._servo_arrays[0][joint]
-        if loaded and row[servo_kernel.LOADED] == 0.0:
-            row[[servo_kernel.SETPOINT, servo_kernel.TARGET]] = self.q[joint]
-            row[servo_kernel.SPEED] = 0.0
-        row[servo_kernel.LOADED] = 1.0 if loaded else 0.0
+        if loaded and row["loaded"] == 0.0:
+            row["setpoint"] = row["target"] = self.q[joint]
+            row["speed"] = 0.0
+        row["loaded"] = 1.0 if loaded else 0.0
 
     def drive(self, setpoints: np.ndarray, targets: np.ndarray, left: np.ndarray, loaded: np.ndarray) -> None:
         """Set the servos to the state of external servos: set-points, targets (n,) [rad], remaining time (n,) [s].
@@ -265,7 +266,7 @@ class RobotSimulator(ABC):
         """
         # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._execute(actuator.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
+        self._execute(servos.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
     def _command_from(self, gait: Gait) -> None:
         """Command the servos with the gait's next set-points."""
@@ -274,7 +275,7 @@ class RobotSimulator(ABC):
         targets = np.array(gait.step(duration)[0], float)
         if self._resolution:
             targets = np.round(targets / self._resolution) * self._resolution
-        self._execute(servo_kernel.command_all, targets - self._zeros, duration)
+        self._execute(_core.command_servos, targets - self._zeros, duration)
 
     def _execute(self, function: Callable[..., None], *arguments: Any) -> None:
         """Call a function of the servos' arrays now, or after the Truth's delay."""

@@ -11,15 +11,13 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_vector
-from hexapod_dynamics.simulation import loops, servo_kernel
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.held_servos import HeldServos
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
-from hexapod_dynamics.simulation.servo_law import ServoLaw
-from hexapod_dynamics.simulation.stepped_model import SteppedModel
+from hexapod_dynamics.simulation.servo_law import HeldServos, ServoLaw
 from hexapod_dynamics.simulation.trajectory import row_width
 from hexapod_dynamics.simulation.truth import Truth
+from hexapod_dynamics.simulation.world import SteppedModel
 
 
 class Simulator(RobotSimulator):
@@ -48,7 +46,7 @@ class Simulator(RobotSimulator):
         if self.truth.has_servo_law:
             law = ServoLaw(self.truth, self._true_robot.servo, robot.joint_count)
             self._held = HeldServos(law, self._model, self.timestep)
-        self._model.world.servo[servo_kernel.DEAD_BAND] = self.truth.deadband * robot.servo.resolution
+        self._model.world.drive["dead_band"] = self.truth.deadband * robot.servo.resolution
         self._mean_acceleration, self._mean_rate = np.zeros(6 + robot.joint_count), np.zeros(3)
         self._no_log = np.empty((0, row_width(robot.joint_count, len(robot.legs))))
         self.reset()
@@ -90,7 +88,7 @@ class Simulator(RobotSimulator):
         """Change the morphology at once, between two steps.
 
         Removed parts take their momentum with them, restored parts start at rest and clear of the ground, and a
-        joint that locks while it moves conserves the momentum of the robot (damage.py). The gait adopts the
+        joint that locks while it moves conserves the momentum of the robot. The gait adopts the
         morphology, too.
         """
         self._true_morphology = self.truth.morphology(morphology, self._true_robot)
@@ -114,7 +112,7 @@ class Simulator(RobotSimulator):
     @property
     def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
-        return self._model.world.servos[:, servo_kernel.TORQUE]
+        return self._model.world.servos["torque"]
 
     @property
     def foot_forces(self) -> np.ndarray:
@@ -141,7 +139,7 @@ class Simulator(RobotSimulator):
 
     @property
     def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._model.world.servos, self._model.world.servo
+        return self._model.world.servos, self._model.world.drive
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
 
@@ -149,10 +147,13 @@ class Simulator(RobotSimulator):
         before, attitude = self.nu.copy(), self.rotation.copy()
         if self.gait is None:
             self._follow(steps, log, log_every)
-        elif self.gait.compiled is not None and self._held is None and not (self.truth.delay or self.truth.zero):
-            self._since_command = loops.walk(
-                self._model.memory,
-                self.gait.compiled,
+        elif (
+            (tick := self.gait.compiled) is not None
+            and self._held is None
+            and not (self.truth.delay or self.truth.zero)
+        ):
+            self._since_command = self._model.compiled.walk(
+                tick,
                 self.timestep,
                 steps,
                 self._since_command,
@@ -172,9 +173,9 @@ class Simulator(RobotSimulator):
 
     def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:
         """Step; execute delayed commands when they are due, and run the servos' loops."""
-        parts = self._model.memory, self.timestep
+        follow, h = self._model.compiled.follow, self.timestep
         if self._held is None and not self.truth.delay:
-            loops.follow(*parts, steps, log, log_every)
+            follow(h, steps, log, log_every)
             self._steps += steps
             return
         for k in range(steps):
@@ -183,11 +184,11 @@ class Simulator(RobotSimulator):
                 self._held.run_loops()
             row = (k + 1) // log_every - 1
             logged = (k + 1) % log_every == 0 and len(log) > 0
-            loops.follow(*parts, 1, log[row : row + 1] if logged else self._no_log, 1 if logged else 2)
+            follow(h, 1, log[row : row + 1] if logged else self._no_log, 1 if logged else 2)
             self._steps += 1
 
     def _walk_from_python(self, gait: Gait, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Do what `loops.walk` does, with a gait that is not compiled, or a Truth whose servos are not springs, err
+        """Do what `Simulation.walk` does, with a gait that is not compiled or a Truth whose servos are no springs, err
         or are late.
         """
         done = 0

@@ -12,9 +12,8 @@ import numpy as np
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
-from hexapod_dynamics.simulation.ground import LARGEST_SEED, Ground
-from hexapod_dynamics.simulation.servo_friction import MODELS
-from hexapod_dynamics.simulation.terrain import ALLOWED, ground_values
+from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, Ground, ground_values
+from hexapod_dynamics.simulation.servo_law import MODELS
 
 WHOLE_NUMBERS = ("seed", "friction_model")
 # The fields that make the servos a ServoLaw instead of the springs of the model.

@@ -1,45 +1,54 @@
-"""State and surroundings of a simulated robot, as arrays; compiled loops use them as a StepMemory."""
+"""A simulated robot: arrays of its state and its surroundings, and the compiled model that steps them."""
 
 from __future__ import annotations
 
-from collections import namedtuple
-from functools import lru_cache
-from typing import Any
+import copy
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation.contact import CORNERS, STICTION_VISCOSITY
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import servos
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.servo_kernel import (
-    DAMPING,
-    DRIVEN,
-    FEED_FORWARD,
-    LOADED,
-    LOWER,
-    NUMBERS,
-    SERVO,
-    SPEED_LIMIT,
-    STIFFNESS,
-    TORQUE_LIMIT,
-    UPPER,
-)
 
-# State: position (3,) [m], rotation (3, 3) world <- base_link, q (n,), nu (6 + n,): body twist, linear first, and
-# rates. World: the environment of the robot. Outputs of the last step: acceleration (6 + n,), foot_forces (legs, 3) [N,
-# world] at the end of each leg's last link, ground_force (3,) [N, world], the number of contacts.
-State = namedtuple("State", "position rotation q nu")
-World = namedtuple(
-    "World",
-    "box ground contact servo servos acceleration foot_forces ground_force contact_count friction_memory",
-)
+# A contact at rest under 1 N creeps 0.3 mm in a minute [N s/m].
+STICTION_VISCOSITY = 2e5
+NO_PAYLOAD = (0.0, (0.0, 0.0, 0.0))
 
 
-@lru_cache(maxsize=8)
-def kernels_of(robot: Robot) -> RobotKernels:
-    """Return the RobotKernels of a Robot; there is one for each robot, cached."""
-    return RobotKernels(robot)
+class State(NamedTuple):
+    """position (3,) [m], rotation (3, 3) world <- base_link, q (n,) [rad], nu (6 + n,): body twist, linear first, and
+    rates [m/s, rad/s].
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+    q: np.ndarray
+    nu: np.ndarray
+
+
+class World(NamedTuple):
+    """Surroundings, servos, and results of the last step.
+
+    box (3,) [m]: sides of the body. plane (1,), rises (k,): of the Ground. contact (1,): law of the contacts. drive
+    (1,): numbers of all servos; servos (n,). Results: acceleration (6 + n,), foot_forces (legs, 3) [N, world] at the
+    end of each leg's last link, ground_force (3,) [N, world], contact_count (1,), friction_memory (n + 8, 2): of each
+    place that may touch the ground, 1 if it slides, and its normal force [N]. The fields of structs: core/world.h.
+    """
+
+    box: np.ndarray
+    plane: np.ndarray
+    rises: np.ndarray
+    contact: np.ndarray
+    drive: np.ndarray
+    servos: np.ndarray
+    acceleration: np.ndarray
+    foot_forces: np.ndarray
+    ground_force: np.ndarray
+    contact_count: np.ndarray
+    friction_memory: np.ndarray
 
 
 def make_state(joints: int) -> State:
@@ -47,41 +56,128 @@ def make_state(joints: int) -> State:
     return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
 
 
-def make_servos(robot: Robot) -> tuple[Any, Any]:
-    """Return the numbers of a Robot's servos and their states (n, SERVO): loaded, at zero."""
-    joints = robot.joint_count
-    servo = np.zeros(NUMBERS)
-    servo[STIFFNESS], servo[DAMPING] = robot.servo.stiffness, robot.servo.damping
-    servo[TORQUE_LIMIT], servo[SPEED_LIMIT] = robot.servo.torque_limit, robot.servo.speed_limit
-    servo[FEED_FORWARD] = 1.0
-    servos = np.zeros((joints, SERVO))
-    servos[:, LOADED] = servos[:, DRIVEN] = 1.0
-    limits = [(joint.lower, joint.upper) for leg in robot.legs for joint in leg.joints]
-    servos[:, LOWER], servos[:, UPPER] = np.array(limits).reshape(joints, 2).T
-    return servo, servos
-
-
 def make_world(robot: Robot, ground: Ground) -> World:
     """Return the World of a Robot on a Ground, its servos at zero."""
     joints = robot.joint_count
-    servo, servos = make_servos(robot)
+    drive, all_servos = servos.make_servos(robot)
+    plane, rises = ground.structs()
+    contact = np.zeros(1, _core.LAW)
+    contact["stiffness"], contact["damping"] = robot.contact.stiffness, robot.contact.damping
+    contact["viscous"], contact["stiction"] = robot.contact.friction, STICTION_VISCOSITY
+    contact["coulomb"] = -1.0 if ground.is_viscous else ground.friction
     return World(
         box=np.array(robot.body.box, float),
-        ground=ground.numbers(),
-        contact=np.array(
-            [
-                robot.contact.stiffness,
-                robot.contact.damping,
-                robot.contact.friction,
-                -1.0 if ground.is_viscous else ground.friction,
-                STICTION_VISCOSITY,
-            ]
-        ),
-        servo=servo,
-        servos=servos,
+        plane=plane,
+        rises=rises,
+        contact=contact,
+        drive=drive,
+        servos=all_servos,
         acceleration=np.zeros(6 + joints),
         foot_forces=np.zeros((len(robot.legs), 3)),
         ground_force=np.zeros(3),
         contact_count=np.zeros(1, np.int64),
-        friction_memory=np.zeros((joints + CORNERS, 2)),
+        friction_memory=np.zeros((joints + _core.CORNERS, 2)),
     )
+
+
+class SteppedModel:
+    """A robot with a morphology on a ground: common part of Simulator and Predictor.
+
+    payload: mass [kg] and place (3,) [m] in base_link of a point mass on the body. `compiled`: the Simulation that
+    steps the arrays of `state` and `world`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        morphology: Morphology,
+        ground: Ground,
+        payload: tuple[float, npt.ArrayLike] = NO_PAYLOAD,
+    ) -> None:
+        self.robot, self.morphology, self._payload = robot, morphology, payload
+        self.state, self.world = make_state(robot.joint_count), make_world(robot, ground)
+        self._compile()
+
+    def _compile(self) -> None:
+        self.compiled = _core.Simulation(self.robot, self.morphology, self.state, self.world)
+        self.compiled.add_payload(self._payload[0], *np.asarray(self._payload[1], float).tolist())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles: everything except the compiled part."""
+        state = self.__dict__.copy()
+        state["compiled"] = self.compiled.external
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._compile()
+        self.push(state["compiled"])
+
+    def __copy__(self) -> SteppedModel:
+        return copy.deepcopy(self)  # a shallow copy would share the state
+
+    def settle(self) -> None:
+        """Set locked joints to their positions, stop locked and missing joints, enable the servos of the others."""
+        self._stop_stuck()
+        servos.set_driven(self.world.servos, self.morphology, self.state.q)
+
+    def _stop_stuck(self) -> None:
+        """Put locked joints at their positions; rates of locked and missing joints are zero."""
+        stuck = ~self.morphology.moving_mask
+        locked = self.morphology.existing_mask & stuck
+        self.state.q[locked] = self.morphology.locked_positions[locked]
+        self.state.nu[6:][stuck] = 0.0
+
+    def settle_servos_at(self, setpoints: np.ndarray) -> None:
+        """Put the servos at rest at set-points (n,) [rad]."""
+        rows = self.world.servos
+        rows["setpoint"] = rows["target"] = setpoints
+        rows["rate"] = rows["speed"] = 0.0
+
+    def forget(self) -> None:
+        """Clear what the last step has stored for the next one: forces, sliding contacts, saturated servos."""
+        world = self.world
+        for name in ("acceleration", "foot_forces", "ground_force", "contact_count", "friction_memory"):
+            getattr(world, name)[:] = 0
+        for name in ("torque", "saturated", "stopped"):
+            world.servos[name] = 0.0
+
+    def set_morphology(self, morphology: Morphology) -> None:
+        """Change the morphology between two steps.
+
+        A joint that locks in motion is an impact within the joint: the rows k of the mass matrix that still move keep
+        their momentum, nu_k+ = (M_kk)^-1 (M nu)_k (zeroing the joint's rate alone loses momentum). Removed parts take
+        their momentum with them: no force acts on the rest, so its velocities do not change. Restored parts start at
+        rest relative to the part that carries them.
+        """
+        old, nu = self.morphology, self.state.nu
+        locking = old.moving_mask & morphology.existing_mask & ~morphology.moving_mask
+        momentum = None
+        if np.any(nu[6:][locking]):
+            self.compiled.set_morphology(_unlocked(morphology, locking))  # just before the impact
+            momentum = np.zeros_like(nu)
+            self.compiled.inertial(nu, momentum)
+        self.compiled.set_morphology(morphology)
+        self.morphology = morphology
+        self._stop_stuck()
+        if momentum is not None:
+            self.compiled.strike(momentum, nu)
+        servos.set_driven(self.world.servos, morphology, self.state.q)
+
+    def push(self, wrench: npt.ArrayLike) -> None:
+        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        self.compiled.external = wrench
+
+    def resting_height(self) -> float:
+        """Return the height [m] of the body over the origin at which its lowest point touches the ground."""
+        return self.compiled.resting_height()
+
+
+def _unlocked(morphology: Morphology, joints: np.ndarray) -> Morphology:
+    """Return the morphology in which these joints (n,) bool move, although damage has locked them."""
+    robot = morphology.robot
+    for index, leg in enumerate(robot.legs):
+        for link, joint in enumerate(robot.leg_joints(leg.name)):
+            if joints[joint]:
+                morphology = morphology.with_working_joint(index, link)
+    return morphology

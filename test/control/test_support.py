@@ -9,24 +9,29 @@ from scipy.spatial.transform import Rotation
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.control.support import Support, support_polygon, zero_moment_point
-from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
+from hexapod_dynamics.simulation.world import SteppedModel
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 HURT = WHOLE.without("RM").locked("RF.tibia", -0.3).broken("LF.tibia", 0.5)
 
 
+def compiled(morphology):
+    """The compiled model of a robot with this morphology."""
+    return SteppedModel(ROBOT, morphology, Ground()).compiled
+
+
 @pytest.mark.parametrize("morphology", [WHOLE, HURT], ids=["whole", "hurt"])
 def test_the_centre_of_mass_and_the_feet_are_pinocchios(morphology):
     random, support = np.random.default_rng(5), Support(ROBOT)
-    workspace, other = RobotKernels(ROBOT).workspace(morphology), PinocchioRobot(morphology)
+    model, other = compiled(morphology), PinocchioRobot(morphology)
     for _ in range(20):
         rotation, position = Rotation.random(random_state=random).as_matrix(), random.uniform(-1, 1, 3)
         q, nu, nudot = random.uniform(-1, 1, 18), random.uniform(-1, 1, 24), random.uniform(-1, 1, 24)
-        support.update(workspace, position, rotation, q, nu, nudot, np.zeros(2))
+        support.update(model, position, rotation, q, nu, nudot, np.zeros(2))
         there = other.configuration(rotation, q)
         center = position + pin.centerOfMass(other.model, other.data, there)
         np.testing.assert_allclose(support.center_of_mass, center, atol=1e-12)
@@ -54,7 +59,7 @@ def test_the_zero_moment_point_of_the_motion_is_the_centre_of_pressure_of_mujoco
     """The motion alone, against the contact forces alone, while it walks."""
     ground = Ground(slope=slope, slope_yaw=30.0)
     physics = MujocoSimulator(ROBOT, morphology, TripodGait(), ground=ground)
-    support, workspace = Support(ROBOT), RobotKernels(ROBOT).workspace(morphology)
+    support, model = Support(ROBOT), compiled(morphology)
     inclination = np.array([ground.slope_x, ground.slope_y])
     nudot, compared, away = np.zeros(24), 0, []
     joints = [k for k, name in enumerate(ROBOT.joint_names) if morphology.moving_mask[k]]
@@ -66,7 +71,7 @@ def test_the_zero_moment_point_of_the_motion_is_the_centre_of_pressure_of_mujoco
         nudot[:3] = rotation.T @ acceleration[:3] - np.cross(nu[3:6], nu[:3])
         nudot[3:6] = acceleration[3:6]
         nudot[[6 + k for k in joints]] = acceleration[columns]
-        support.update(workspace, physics.position, rotation, physics.q, nu, nudot, inclination)
+        support.update(model, physics.position, rotation, physics.q, nu, nudot, inclination)
         force, moment = mujoco_wrench(physics)
         if support.zero_moment_point is None:
             assert force[2] < 0.1 * 20.0
@@ -87,9 +92,7 @@ def test_where_the_robot_rests_the_zero_moment_point_is_under_its_centre_of_mass
     physics.step(2000)
     support = Support(ROBOT)
     still = np.zeros(24)
-    support.update(
-        RobotKernels(ROBOT).workspace(WHOLE), physics.position, physics.rotation, physics.q, still, still, np.zeros(2)
-    )
+    support.update(compiled(WHOLE), physics.position, physics.rotation, physics.q, still, still, np.zeros(2))
     np.testing.assert_allclose(support.zero_moment_point[:2], support.center_of_mass[:2], atol=1e-12)
     assert support.zero_moment_point[2] == pytest.approx(0.0, abs=1e-12)
     polygon = support_polygon(support.feet, physics.foot_forces)
@@ -114,10 +117,10 @@ def inside(polygon, point):
 
 
 def test_a_falling_robot_has_no_zero_moment_point():
-    support, workspace = Support(ROBOT), RobotKernels(ROBOT).workspace(WHOLE)
+    support, model = Support(ROBOT), compiled(WHOLE)
     nudot = np.zeros(24)
     nudot[2] = -ROBOT.gravity
-    support.update(workspace, np.zeros(3), np.eye(3), np.zeros(18), np.zeros(24), nudot, np.zeros(2))
+    support.update(model, np.zeros(3), np.eye(3), np.zeros(18), np.zeros(24), nudot, np.zeros(2))
     assert support.zero_moment_point is None
 
 

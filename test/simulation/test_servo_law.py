@@ -8,8 +8,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, TripodGait, Truth
-from hexapod_dynamics.simulation.servo_friction import MODELS
-from hexapod_dynamics.simulation.servo_law import ServoLaw
+from hexapod_dynamics.simulation.servo_law import MODELS, ServoLaw
 from hexapod_dynamics.simulation.truth import RANGES, SERVOS, radii_of_gyration
 
 ROBOT = Robot.jethexa()
@@ -100,7 +99,7 @@ def test_friction_holds_a_joint_that_spring_alone_would_move(physics):
 
 
 def test_the_friction_models_are_those_of_the_identification():
-    """A joint at rest under 1 N m, and in motion: numbers from the files named in servo_friction.py."""
+    """A joint at rest under 1 N m, and in motion: numbers from the files named in servo_law.py."""
     one, still, fast = np.ones(1), np.zeros(1), np.full(1, 2.0)
     assert MODELS[1].dry(one, -one, still) == pytest.approx(0.0515)
     assert MODELS[4].dry(one, -one, still) == pytest.approx(0.0519 + 0.0111 + 2 * 0.2079)

@@ -1,0 +1,276 @@
+/* Foot forces by non-negative least squares: Lawson and Hanson's active set, which starts from that of the last call.
+ *
+ *     minimise  | A x - b |^2 + r^2 | E x |^2    over x >= 0
+ *
+ * A (6, n): wrenches of the edges of the friction pyramids, E: their forces. With P the edges in use, the minimum over x_P
+ * satisfies H_PP x_P = (A^T b)_P with H = A^T A + r^2 E^T E, by Cholesky and one step of refinement (the residual is computed
+ * with A and E, because the condition number of H is the square of theirs and would cost digits). The four edges of a foot are
+ * linearly dependent; an edge that depends on those in use is left out: forces are unique, x is not.
+ */
+#ifndef HD_FOOT_FORCES_H
+#define HD_FOOT_FORCES_H
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "robot.h"
+
+enum { HD_EDGES = 4, HD_ALL_EDGES = HD_EDGES * HD_MOST_LEGS };
+enum { HD_FOUND, HD_NOT_FINITE, HD_ENDLESS }; /* outcomes of hd_solve_forces */
+/* Share of its diagonal that a pivot of a dependent edge does not exceed. */
+static const double HD_DEPENDENT = 1e-9;
+
+struct hd_foot_forces {
+    int64_t legs, n, rounds, used;  /* n: edges; rounds: most changes of the edges in use; used: those in use at the last call */
+    double length, r;               /* converts moments to forces [m]; regularisation */
+    double edges[3][HD_EDGES];      /* of a friction pyramid */
+    double A[6][HD_ALL_EDGES], b[6], share[HD_MOST_LEGS];
+    double L[HD_ALL_EDGES][HD_ALL_EDGES];
+    double x[HD_ALL_EDGES], s[HD_ALL_EDGES], w[HD_ALL_EDGES], step[HD_ALL_EDGES], slope[HD_ALL_EDGES];
+    int64_t order[HD_ALL_EDGES]; /* edges in use, in the order in which they were taken */
+};
+
+/* Write A and b, moments divided by `length`, and share = sqrt(load). Return whether all numbers are finite. */
+static inline int hd_set_wrenches(struct hd_foot_forces *m, const double *wrench, const double *R, const double *tips,
+                                  const double *load)
+{
+    int good = 1;
+    for (int i = 0; i < 6; i++) {
+        m->b[i] = i < 3 ? wrench[i] : wrench[i] / m->length;
+        good &= isfinite(m->b[i]) != 0;
+    }
+    for (int64_t leg = 0; leg < m->legs; leg++) {
+        const double carries = load[leg] < 0.0 ? 0.0 : load[leg] > 1.0 ? 1.0 : load[leg]; /* NaN stays NaN */
+        const double share = m->share[leg] = sqrt(carries), lever = share / m->length;
+        const double *p = tips + 3 * leg;
+        for (int e = 0; e < HD_EDGES; e++) {
+            const int64_t j = HD_EDGES * leg + e;
+            double f[3];
+            for (int i = 0; i < 3; i++)
+                f[i] = R[i] * m->edges[0][e] + R[3 + i] * m->edges[1][e] + R[6 + i] * m->edges[2][e];
+            for (int i = 0; i < 3; i++) {
+                const int k = (i + 1) % 3, l = (i + 2) % 3;
+                m->A[i][j] = share * f[i];
+                m->A[3 + i][j] = lever * (p[k] * f[l] - p[l] * f[k]);
+            }
+            for (int i = 0; i < 6; i++)
+                good &= isfinite(m->A[i][j]) != 0;
+        }
+    }
+    return good;
+}
+
+/* w = A^T (b - A x) - r^2 E^T E x */
+static inline void hd_gradient(const struct hd_foot_forces *m, const double *x, double *w)
+{
+    double left[6];
+    for (int i = 0; i < 6; i++) {
+        left[i] = m->b[i];
+        for (int64_t j = 0; j < m->n; j++)
+            left[i] -= m->A[i][j] * x[j];
+    }
+    for (int64_t leg = 0; leg < m->legs; leg++) {
+        double f[3] = {0.0, 0.0, 0.0};
+        for (int e = 0; e < HD_EDGES; e++)
+            for (int i = 0; i < 3; i++)
+                f[i] += m->edges[i][e] * x[HD_EDGES * leg + e];
+        for (int e = 0; e < HD_EDGES; e++) {
+            const int64_t j = HD_EDGES * leg + e;
+            double total = -m->r * m->r * (m->edges[0][e] * f[0] + m->edges[1][e] * f[1] + m->edges[2][e] * f[2]);
+            for (int i = 0; i < 6; i++)
+                total += m->A[i][j] * left[i];
+            w[j] = total;
+        }
+    }
+}
+
+/* Element H_jk. */
+static inline double hd_product(const struct hd_foot_forces *m, int64_t j, int64_t k)
+{
+    double total = 0.0;
+    for (int i = 0; i < 6; i++)
+        total += m->A[i][j] * m->A[i][k];
+    for (int i = 0; i < 3 && j / HD_EDGES == k / HD_EDGES; i++)
+        total += m->r * m->r * m->edges[i][j % HD_EDGES] * m->edges[i][k % HD_EDGES];
+    return total;
+}
+
+/* Write row `count` of the Cholesky factor of H_PP, for the edge order[count]; return whether that is independent. */
+static inline int hd_add_row(struct hd_foot_forces *m, int64_t count)
+{
+    const int64_t j = m->order[count];
+    double *row = m->L[count];
+    for (int64_t k = 0; k < count; k++) {
+        double total = hd_product(m, j, m->order[k]);
+        for (int64_t i = 0; i < k; i++)
+            total -= row[i] * m->L[k][i];
+        row[k] = total / m->L[k][k];
+    }
+    const double diagonal = hd_product(m, j, j);
+    double pivot = diagonal;
+    for (int64_t i = 0; i < count; i++)
+        pivot -= row[i] * row[i];
+    if (!(pivot > HD_DEPENDENT * diagonal))
+        return 0;
+    row[count] = sqrt(pivot);
+    return 1;
+}
+/* Factorise H_PP of the edges in use; return whether all are independent. */
+static inline int hd_factorise(struct hd_foot_forces *m, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (!hd_add_row(m, k))
+            return 0;
+    return 1;
+}
+
+/* Solve H_PP step_P = slope_P by its Cholesky factor; step is zero elsewhere. */
+static inline void hd_back_substitute(struct hd_foot_forces *m, int64_t count)
+{
+    memset(m->step, 0, sizeof m->step);
+    for (int64_t k = 0; k < count; k++) {
+        double total = m->slope[m->order[k]];
+        for (int64_t i = 0; i < k; i++)
+            total -= m->L[k][i] * m->step[m->order[i]];
+        m->step[m->order[k]] = total / m->L[k][k];
+    }
+    for (int64_t k = count - 1; k >= 0; k--) {
+        double total = m->step[m->order[k]];
+        for (int64_t i = k + 1; i < count; i++)
+            total -= m->L[i][k] * m->step[m->order[i]];
+        m->step[m->order[k]] = total / m->L[k][k];
+    }
+}
+
+/* Write s, the minimum over the edges in use, zero elsewhere: Cholesky, then one step of refinement. */
+static inline void hd_minimum(struct hd_foot_forces *m, int64_t count)
+{
+    memset(m->s, 0, sizeof m->s);
+    for (int pass = 0; pass < 2; pass++) {
+        hd_gradient(m, m->s, m->slope);
+        hd_back_substitute(m, count);
+        for (int64_t j = 0; j < m->n; j++)
+            m->s[j] += m->step[j];
+    }
+}
+
+static inline int hd_all_positive(const struct hd_foot_forces *m, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (!(m->s[m->order[k]] > 0.0))
+            return 0;
+    return 1;
+}
+
+/* Begin with the edges in use at the last call; return how many, 0 if they do not give positive values. */
+static inline int64_t hd_warm_start(struct hd_foot_forces *m, int64_t count)
+{
+    memset(m->x, 0, sizeof m->x);
+    if (count == 0 || !hd_factorise(m, count))
+        return 0;
+    hd_minimum(m, count);
+    if (!hd_all_positive(m, count))
+        return 0;
+    memcpy(m->x, m->s, sizeof m->x);
+    return count;
+}
+
+/* Go from x towards s as far as x stays non-negative, and take out the edges that are zero there; the new count. */
+static inline int64_t hd_drop_negative(struct hd_foot_forces *m, int64_t count)
+{
+    double alpha = 1.0;
+    int64_t first = -1, kept = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t j = m->order[k];
+        if (m->s[j] > 0.0)
+            continue;
+        const double share = m->x[j] > 0.0 ? m->x[j] / (m->x[j] - m->s[j]) : 0.0;
+        if (share <= alpha)
+            alpha = share, first = j;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t j = m->order[k];
+        m->x[j] += alpha * (m->s[j] - m->x[j]);
+        if (j == first || (m->s[j] <= 0.0 && m->x[j] <= 0.0))
+            m->x[j] = 0.0;
+        else
+            m->order[kept++] = j;
+    }
+    return kept;
+}
+
+/* Largest sum of magnitudes of a column of [A; r E]. */
+static inline double hd_largest_column(const struct hd_foot_forces *m)
+{
+    double largest = 0.0;
+    for (int64_t j = 0; j < m->n; j++) {
+        double total = 0.0;
+        for (int i = 0; i < 3; i++)
+            total += m->r * fabs(m->edges[i][j % HD_EDGES]) + (fabs(m->A[i][j]) + fabs(m->A[i + 3][j]));
+        largest = fmax(largest, total);
+    }
+    return largest;
+}
+
+/* Take the edge into use that lowers the cost most, is independent of the others and becomes positive, and write the minimum s
+ * with it; return the number of edges in use, which is unchanged if none was added. */
+static inline int64_t hd_add_edge(struct hd_foot_forces *m, int64_t count, double tolerance)
+{
+    for (;;) {
+        int64_t best = -1;
+        double largest = tolerance;
+        for (int64_t j = 0; j < m->n; j++)
+            if (m->w[j] > largest)
+                best = j, largest = m->w[j];
+        if (best < 0)
+            return count;
+        m->order[count] = best;
+        if (hd_add_row(m, count)) {
+            hd_minimum(m, count + 1);
+            if (m->s[best] > 0.0)
+                return count + 1;
+        }
+        m->w[best] = 0.0;
+    }
+}
+
+/* Write the forces (legs, 3) of the ground on the feet, world axes, for a wrench (6) on the body in body axes, R (3, 3) world <-
+ * body, tips (legs, 3) in body axes and loads (legs); return an outcome. */
+static inline int hd_solve_forces(struct hd_foot_forces *m, const double *wrench, const double *R, const double *tips,
+                                  const double *load, double *forces)
+{
+    int64_t count = m->used, changes = 0;
+    m->used = 0;
+    if (!hd_set_wrenches(m, wrench, R, tips, load))
+        return HD_NOT_FINITE;
+    const double tolerance = 10.0 * (double)m->n * DBL_EPSILON * hd_largest_column(m); /* that of scipy.optimize.nnls */
+    count = hd_warm_start(m, count);
+    for (;;) {
+        const int64_t before = count;
+        hd_gradient(m, m->x, m->w);
+        for (int64_t k = 0; k < count; k++)
+            m->w[m->order[k]] = 0.0;
+        count = hd_add_edge(m, count, tolerance);
+        if (count == before)
+            break;
+        while (!hd_all_positive(m, count)) {
+            if (++changes > m->rounds)
+                return HD_ENDLESS;
+            count = hd_drop_negative(m, count);
+            hd_factorise(m, count);
+            hd_minimum(m, count);
+        }
+        if (++changes > m->rounds)
+            return HD_ENDLESS;
+        memcpy(m->x, m->s, sizeof m->x);
+    }
+    m->used = count;
+    for (int64_t leg = 0; leg < m->legs; leg++)
+        for (int i = 0; i < 3; i++) {
+            double total = 0.0;
+            for (int e = 0; e < HD_EDGES; e++)
+                total += m->edges[i][e] * m->x[HD_EDGES * leg + e];
+            forces[3 * leg + i] = m->share[leg] * total;
+        }
+    return HD_FOUND;
+}
+#endif
