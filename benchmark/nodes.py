@@ -21,8 +21,8 @@ import numpy as np
 import psutil
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.estimation.command_history import CommandHistory
 from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.servo_commands import CommandHistory
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -23,15 +23,13 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.carried_load import CarriedLoad
-from hexapod_dynamics.estimation.dead_band import DeadBandLearner
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
-from hexapod_dynamics.estimation.ground_slope import EVEN, GroundSlope
 from hexapod_dynamics.estimation.innovation_check import InnovationTest
+from hexapod_dynamics.estimation.odometry import TravelledWay
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
-from hexapod_dynamics.estimation.servo_lag import ServoLag
-from hexapod_dynamics.estimation.travelled_way import TravelledWay
+from hexapod_dynamics.estimation.servo_model import DeadBandLearner, ServoLag
+from hexapod_dynamics.estimation.surroundings import EVEN, CarriedLoad, GroundSlope
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor

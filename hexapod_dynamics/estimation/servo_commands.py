@@ -1,4 +1,13 @@
-"""The commands as the servos execute them: bounded, rounded to counts, and delayed."""
+"""Commands on their way to the servos, and the commands to come that their history foretells.
+
+CommandHistory extrapolates joint commands: periodic continuation, or a hold whose rate decays.
+
+A walk is periodic: if the latest window of commands matches an earlier one, the commands after the earlier window
+are the forecast. Without a match (standing, starting, changing speed), the last command is continued with a
+decaying rate.
+
+ServoCommands holds the commands as the servos execute them: bounded, rounded to counts, and delayed.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +17,162 @@ from collections.abc import Collection
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.estimation.command_history import CommandHistory
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_counts import ServoCounts
+
+
+class CommandHistory:
+    """Stores the last seconds of joint commands at a fixed period and extrapolates them.
+
+    Args:
+        width: number of joints.
+        period: time between commands [s].
+        duration: length of the stored history [s]; the longest gait period that can be found is `duration - window`.
+        window: length of the recent commands that must match earlier ones [s].
+        tolerance: largest rms difference, as a fraction of the window's own rms motion, that counts as a match.
+        stillness: rms motion below which the joints are at rest [rad].
+        decay: time constant of the decaying hold and of the step at the seam of a continuation [s].
+
+    """
+
+    def __init__(
+        self,
+        width: int,
+        *,
+        period: float = 0.02,
+        duration: float = 4.0,
+        window: float = 0.4,
+        tolerance: float = 0.1,
+        stillness: float = 2e-3,
+        decay: float = 0.1,
+    ) -> None:
+        self.width, self.period, self.decay = width, period, decay
+        self.tolerance, self.stillness = tolerance, stillness
+        self._capacity = round(duration / period)
+        self._window = round(window / period)
+        if not 2 <= self._window <= self._capacity // 3:
+            raise HexapodError(
+                f"window {window} s must span at least 2 commands of {period} s "
+                f"and at most a third of the duration {duration} s"
+            )
+        # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
+        self._rows = np.zeros((2 * self._capacity, width))
+        self._next = 0
+        self._errors = np.empty(self._capacity - self._window)
+        self._difference = np.empty((self._errors.size, self._window, width))
+        self._stamp: float | None = None
+        self._lag: float | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Delete the history."""
+        self.count = 0
+        self._stamp = None
+        self._lag, self._lag_known = None, True
+
+    def append(self, stamp: float, positions: np.ndarray) -> None:
+        """Add a command: `stamp` [s], `positions` (width,) [rad].
+
+        Lost commands are interpolated linearly; after a gap longer than the history, or a stamp that goes back, the
+        history restarts.
+        """
+        missed = 0
+        if self._stamp is not None:
+            steps = round((stamp - self._stamp) / self.period)
+            if steps > self._capacity or stamp < self._stamp - self.period:
+                self.clear()
+            else:
+                missed = max(steps - 1, 0)
+        # A low-pass filtered clock follows the stamps, so that the jitter of one message is not taken for a gap.
+        if self._stamp is None:
+            self._stamp = stamp
+        else:
+            expected = self._stamp + (missed + 1) * self.period
+            self._stamp = expected + 0.1 * (stamp - expected)
+        if missed:
+            before = self._last().copy()
+            for step in range(1, missed + 1):
+                self._push(before + (positions - before) * (step / (missed + 1)))
+        self._push(positions)
+        self._lag_known = False
+
+    @property
+    def lag(self) -> float | None:
+        """The motion's period [s], or None if the recent window matches no earlier one."""
+        lag = self._find_lag()
+        return None if lag is None else lag * self.period
+
+    def forecast(self, ahead: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the commands `ahead` (K,) [s] after the last one, as (K, width) [rad]."""
+        ahead = np.asarray(ahead, dtype=float)
+        out = np.empty((ahead.size, self.width)) if out is None else out
+        if self.count == 0:
+            raise HexapodError("no command has been received: there is nothing to extrapolate")
+        last = self._last()
+        fade = np.exp(-ahead / self.decay)[:, None]
+        lag = self._find_lag()
+        if lag is None:
+            previous = self._recent()[-2] if self.count > 1 else last
+            rate = (last - previous) / self.period
+            np.multiply(rate, self.decay * (1 - fade), out=out)
+            out += last
+            return out
+        steps = ahead / self.period
+        back = lag * np.ceil(np.maximum(steps, 1e-9) / lag) - steps  # number of rows before the last one, >= 0
+        self._interpolate(back, out)
+        seam = last - self._interpolate(np.array([lag]))[0]
+        out += fade * seam
+        return out
+
+    def _recent(self) -> np.ndarray:
+        end = (self._next - 1) % self._capacity + self._capacity + 1
+        return self._rows[end - min(self.count, self._capacity) : end]
+
+    def _last(self) -> np.ndarray:
+        return self._rows[(self._next - 1) % self._capacity]
+
+    def _push(self, positions: np.ndarray) -> None:
+        slot = self._next % self._capacity
+        self._rows[slot] = self._rows[slot + self._capacity] = positions
+        self._next += 1
+        self.count = min(self.count + 1, self._capacity)
+
+    def _interpolate(self, back: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        rows = self._recent()
+        place = len(rows) - 1 - back
+        below = np.clip(np.floor(place).astype(int), 0, len(rows) - 2)
+        share = (place - below)[:, None]
+        return np.add(rows[below] * (1 - share), rows[below + 1] * share, out=out)
+
+    def _find_lag(self) -> float | None:
+        """Return the period in rows, searched at most once after each command, when it is needed."""
+        if not self._lag_known:
+            long_enough = self.count == self._capacity or self.count > 3 * self._window
+            self._lag, self._lag_known = self._search_lag() if long_enough else None, True
+        return self._lag
+
+    def _search_lag(self) -> float | None:
+        rows, size = self._recent(), self._window
+        window = rows[-size:]
+        motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))
+        if motion < self.stillness:
+            return None
+        lags = len(rows) - size  # lag l compares rows[-size-l : -l] with the window
+        past = np.lib.stride_tricks.sliding_window_view(rows, size, axis=0)[:lags].transpose(0, 2, 1)
+        difference = np.subtract(past, window, out=self._difference[:lags])
+        error = np.einsum("lwj,lwj->l", difference, difference, out=self._errors[:lags])[::-1]
+        error = error / (size * self.width)  # error[l - 1] belongs to lag l
+        before, here, after = error[:-2], error[1:-1], error[2:]
+        curvature = before - 2 * here + after
+        # A period between two rows matches no row exactly: the minimum of a parabola through three errors is used.
+        least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
+        dips = np.flatnonzero((here <= before) & (here < after) & (least < (self.tolerance * motion) ** 2))
+        # A slow motion matches itself at short lags: a lag is a period only if there is no match at some shorter lag.
+        for dip in dips:
+            if error[: dip + 1].max() > motion**2:
+                return dip + 2 + 0.5 * (before[dip] - after[dip]) / curvature[dip]
+        return None
 
 
 class ServoCommands:

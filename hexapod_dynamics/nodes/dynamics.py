@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from hexapod_dynamics.control.automatic_rate import AutomaticRate
-from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
+from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.joint_messages import read_imu, time_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexapod_dynamics.control.automatic_rate import AutomaticRate
+from hexapod_dynamics.control.deadlines import AutomaticRate
 
 
 class Machine:

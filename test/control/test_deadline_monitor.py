@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexapod_dynamics.control.deadline_monitor import DeadlineMonitor
+from hexapod_dynamics.control.deadlines import DeadlineMonitor
 
 
 def called(times):

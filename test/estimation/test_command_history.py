@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.command_history import CommandHistory
+from hexapod_dynamics.estimation.servo_commands import CommandHistory
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -7,8 +7,8 @@ import pytest
 from support.payload_walk import PayloadWalk
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.carried_load import CarriedLoad
 from hexapod_dynamics.estimation.foot_loads import turn_upright
+from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.load_shift import MOST, SPEED, LoadShift
 from hexapod_dynamics.robot import Morphology, Robot

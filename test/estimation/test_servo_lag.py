@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.servo_lag import FIRST, LARGEST, MEMORY, RANGE, ServoLag
+from hexapod_dynamics.estimation.servo_model import FIRST, LARGEST, MEMORY, RANGE, ServoLag
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.speed_factor import (
+from hexapod_dynamics.estimation.odometry import (
     CALM,
     DEFLECTION,
     EVEN,
@@ -18,8 +18,8 @@ from hexapod_dynamics.estimation.speed_factor import (
     STUMBLE,
     SURGE,
     SpeedFactor,
+    StrideMeasures,
 )
-from hexapod_dynamics.estimation.stride_measures import StrideMeasures
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth

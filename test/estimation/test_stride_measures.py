@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.stride_measures import PRIOR, READINGS, BandPass, StrideMeasures
+from hexapod_dynamics.estimation.odometry import PRIOR, READINGS, BandPass, StrideMeasures
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.simulation import Truth
 

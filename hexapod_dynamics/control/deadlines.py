@@ -1,10 +1,52 @@
-"""Halves the rate of a periodic task on a machine that cannot hold it, and tries the full rate again later.
+"""Deadlines of a periodic task: calls that come too late, and a rate that the machine holds.
+
+Detects that a periodic task is called less often than required, because the machine is too slow or too busy.
+
+Halves the rate of a periodic task on a machine that cannot hold it, and tries the full rate again later.
 
 A task at a regular half rate is better than one that misses calls at random, because the age of its results is
 known.
 """
 
 from __future__ import annotations
+
+_MISSED = 0.1  # share of missed calls above which a fault is reported
+
+
+class DeadlineMonitor:
+    """Counts the calls that a task of a fixed period [s] has missed."""
+
+    def __init__(self, period: float) -> None:
+        self._period = period
+        self._last: float | None = None
+        self._calls = self._missed = 0
+        self.missed = 0  # since the start
+
+    def set_period(self, period: float) -> None:
+        """Set the period [s] from the next call on."""
+        self._period, self._last = period, None
+
+    def call(self, now: float) -> None:
+        """Register a call at monotonic time `now` [s]; a call two periods after the previous one means one missed
+        call.
+        """
+        if self._last is not None:
+            missed = max(0, round((now - self._last) / self._period) - 1)
+            self._missed += missed
+            self.missed += missed
+        self._last = now
+        self._calls += 1
+
+    def assess(self, what: str) -> str:
+        """Return a message, with the name `what` of the calls, if too many were missed since the last assessment; else
+        empty.
+        """
+        calls, missed = self._calls, self._missed
+        self._calls = self._missed = 0
+        if missed <= _MISSED * (calls + missed):
+            return ""
+        return f"this machine is too slow or too busy: {missed} of {calls + missed} {what} were left out"
+
 
 _SECOND = 1.0  # [s] period over which calls are counted
 _SHARE = 0.95  # of the calls; the full rate is held while at least this share is made
