@@ -5,7 +5,6 @@ import importlib
 import pickle
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -112,36 +111,6 @@ def test_a_copy_walks_alike_and_on_its_own(kind, twin):
     other = twin(gait)
     expected = [gait.step(0.02)[0].copy() for _ in range(20)]
     assert np.array_equal([other.step(0.02)[0].copy() for _ in range(20)], expected)
-
-
-SCRIPT = """
-import sys
-from importlib.machinery import FileFinder, SourceFileLoader
-import numpy as np
-
-def sources_only(path):
-    if not path.startswith(sys.argv[2]):
-        raise ImportError
-    return FileFinder(path, (SourceFileLoader, [".py"]))
-
-sys.path_hooks.insert(0, sources_only)
-sys.path_importer_cache.clear()
-from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
-from hexapod_dynamics.robot import Robot
-assert adaptive_kernel.__file__.endswith(".py")
-AdaptiveGait._rehearse = lambda self: self.reset()  # it takes minutes
-gait = AdaptiveGait().bind(Robot.jethexa())
-gait.walk()
-np.save(sys.argv[1], [gait.step(0.02)[0].copy() for _ in range(60)])
-"""
-
-
-def test_the_kernels_run_as_plain_python_with_the_same_result(tmp_path):
-    gait = AdaptiveGait().bind(ROBOT)
-    gait.walk()
-    expected = [gait.step(0.02)[0].copy() for _ in range(60)]
-    subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path / "rows.npy"), str(PACKAGE)], check=True, cwd=ROOT)
-    np.testing.assert_allclose(np.load(tmp_path / "rows.npy"), expected, atol=1e-12)
 
 
 def test_morphology_changes_reach_the_kernels():

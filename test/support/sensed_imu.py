@@ -11,7 +11,7 @@ import numpy as np
 
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
-from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050, Mpu6050Settings
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 CALIBRATED = 100
@@ -53,10 +53,10 @@ class SensedImu:
 
     def __init__(self, simulator: Any, rotation: np.ndarray, *, seed: int = 0, known: np.ndarray | None = None) -> None:
         settings = Mpu6050Settings()
-        self.delay = settings.delay  # [s] by which the nodes stamp a sample earlier than it was read
+        self.delay = MPU6050.delay(settings.dlpf)  # [s] by which the nodes stamp a sample earlier than it was read
         self._simulator, self._chip = simulator, np.asarray(rotation)
         self._known = self._chip if known is None else known
-        left = np.random.default_rng(seed).normal(0.0, np.sqrt(settings.gyro_variance / CALIBRATED), 3)
+        left = np.random.default_rng(seed).normal(0.0, np.sqrt(MPU6050.gyro_variance(settings.dlpf) / CALIBRATED), 3)
         self._sensor = VirtualMpu6050(gyro_bias=left, accel_bias=np.zeros(3), seed=seed)
         self._bus = DirectI2cBus(self._sensor)
         self._driver = Mpu6050(self._bus, settings, sleep=self._bus.sleep)
