@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.description import Robot
@@ -106,12 +107,13 @@ def _largest_group(legs: dict[str, Leg]) -> list[str]:
     return max(groups, key=len, default=[])
 
 
-def standard_leg(leg: Leg) -> Leg:
-    """Return a leg of three joints in the frames that gaits expect.
+def standard_leg(leg: Leg, *, exact: bool = False) -> Leg:
+    """Return a leg of three joints in the frames that gaits expect, rounded to DIGITS, links named as in NAMES.
 
-    Raises RobotError, which names the leg and the deviation: not three revolute joints, a coxa that does not turn
-    about a vertical axis, a femur or tibia that leaves the leg's plane.
+    exact: nothing is rounded, and names stay. Raises RobotError, which names the leg and the deviation: not three
+    revolute joints, a coxa that does not turn about a vertical axis, a femur or tibia that leaves the leg's plane.
     """
+    digits = 16 if exact else DIGITS
     where = f"leg {leg.name}"
     if len(leg.joints) != 3 or any(joint.kind != "revolute" for joint in leg.joints):
         raise RobotError(f"{where}: {len(leg.joints)} joints; gaits need three that turn: coxa, femur, tibia")
@@ -153,31 +155,34 @@ def standard_leg(leg: Leg) -> Leg:
         at_zero = rotation_x_to(directions[k])
         own = turned @ rotation_about(1, -pitches[k]) @ at_zero  # mount frame <- the link's own axes, URDF at zero
         com = own.T @ (link.com_in_leg - (raised * z if k == 0 else 0.0))
-        inertia = _rounded(own.T @ link.inertia_in_leg @ own)
-        length = round(lengths[k], DIGITS)
-        links.append(Link(NAMES[k], link.mass, length, np.round(com, DIGITS), inertia, at_zero))
-        joints.append(_joint(joint, leg.name, k, end, senses[k], zeros[k]))
+        inertia = own.T @ link.inertia_in_leg @ own
+        inertia = 0.5 * (inertia + inertia.T) if exact else _rounded(inertia)
+        length, label = round(lengths[k], digits), link.name if exact else NAMES[k]
+        links.append(Link(label, link.mass, length, np.round(com, digits), inertia, at_zero))
+        made = _joint(joint, k, end, senses[k], zeros[k], digits)
+        if not exact and not joint.name.endswith(f"_{leg.name}"):
+            made = dataclasses.replace(made, name=f"{NAMES[k]}_joint_{leg.name}")
+        joints.append(made)
         end = end + length * np.array(directions[k])
     mount = leg.mount_rotation @ turned
-    roll, pitch, yaw = np.radians(np.round(np.degrees(roll_pitch_yaw(mount)), DIGITS - 2))
+    if not exact:
+        mount = rotation_rpy(*np.radians(np.round(np.degrees(roll_pitch_yaw(mount)), DIGITS - 2)))
     return dataclasses.replace(
         leg,
-        mount_rotation=rotation_rpy(roll, pitch, yaw),
-        mount_position=np.round(leg.mount_position + leg.mount_rotation @ (raised * z), DIGITS),
+        mount_rotation=mount,
+        mount_position=np.round(leg.mount_position + leg.mount_rotation @ (raised * z), digits),
         joints=tuple(joints),
         links=tuple(links),
         module="leg",
     )
 
 
-def _joint(joint: Joint, leg: str, k: int, origin: np.ndarray, sense: float, zero: float) -> Joint:
-    zero = round(zero, DIGITS) + 0.0
-    limits = sorted(round(sense * limit + zero, DIGITS) for limit in (joint.lower, joint.upper))
+def _joint(joint: Joint, k: int, origin: np.ndarray, sense: float, zero: float, digits: int) -> Joint:
+    zero = round(zero, digits) + 0.0
+    limits = sorted(round(sense * limit + zero, digits) for limit in (joint.lower, joint.upper))
     axis = np.array([0.0, 0.0, 1.0] if k == 0 else [0.0, -1.0, 0.0])
-    name = joint.name if joint.name.endswith(f"_{leg}") else f"{NAMES[k]}_joint_{leg}"
     return dataclasses.replace(
         joint,
-        name=name,
         axis=axis,
         origin=origin,
         lower=limits[0],
@@ -192,6 +197,43 @@ def _rounded(inertia: np.ndarray) -> np.ndarray:
     """Return an inertia (3, 3) rounded to the decimal place of the sixth digit of its largest element."""
     step = 10.0 ** (math.floor(math.log10(np.abs(inertia).max())) - 5)
     return step * np.round(0.5 * (inertia + inertia.T) / step)
+
+
+@dataclasses.dataclass(frozen=True)
+class JointMap:
+    """Map between the joint angles of a file and of the gaits: file = sign * gait + offset, each (n,), [rad]."""
+
+    sign: np.ndarray
+    offset: np.ndarray
+
+    def to_file(self, angles: npt.ArrayLike) -> np.ndarray:
+        """Convert angles (n,) [rad] of the gait to the convention of the robot's file."""
+        return self.sign * np.asarray(angles, float) + self.offset
+
+    def to_gait(self, angles: npt.ArrayLike) -> np.ndarray:
+        """Convert angles (n,) [rad] of the file to the convention of the gait."""
+        return self.sign * (np.asarray(angles, float) - self.offset)
+
+
+def with_gait_joints(robot: Robot) -> tuple[Robot, JointMap]:
+    """Return the same Robot in the convention of the gaits, and the map between it and the file's.
+
+    Raises RobotError, which names the leg, if a leg is none as `standard_leg` needs it.
+    """
+    legs, joints = [], []
+    for leg in robot.legs:
+        made = standard_leg(leg, exact=True)
+        joints += made.joints
+        kept = [
+            dataclasses.replace(
+                joint, servo_id=own.servo_id, servo_direction=own.servo_direction, servo_zero=own.servo_zero
+            )
+            for joint, own in zip(made.joints, leg.joints, strict=True)
+        ]
+        legs.append(dataclasses.replace(made, joints=tuple(kept), module=f"{leg.module} gait joints"))
+    sign = np.array([joint.servo_direction for joint in joints], float)
+    offset = sign * np.array([joint.servo_zero for joint in joints])
+    return dataclasses.replace(robot, legs=tuple(legs)), JointMap(sign, offset)
 
 
 def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:

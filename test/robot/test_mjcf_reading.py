@@ -8,7 +8,7 @@ import pytest
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot, Servo
-from hexapod_dynamics.robot.joint_convention import with_gait_joints
+from hexapod_dynamics.robot.urdf_legs import with_gait_joints
 
 ROBOTS = Path(__file__).resolve().parent.parent / "robots"
 mujoco = pytest.importorskip("mujoco")
