@@ -69,7 +69,7 @@ class View(GuardedNode):
         subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._seat = DriveSeat()
-        self._commands = RosCommands(self, self._seat, self._aim_camera)
+        self._commands = RosCommands(self, self._seat, self._aim_camera, lambda: self._picture.set_prediction_back())
         names = [name for name in values["names"] if name]
         self._page = serve(values["port"], values["host"], names=names, title=self._robot_title(""))
         self._page.on_alive = lambda client: self._seat.receive_sign_of_life(client, time.monotonic())
@@ -83,8 +83,8 @@ class View(GuardedNode):
         # of the drawing: their number, time [s] and text of the last
         self._failures, self._failure = 0, (-math.inf, "")
         self._broken = None  # the exception for which the node ends
-        self._before, self._met = None, False  # time at which the plots began; whether there was a robot
-        self._places = deque()  # (time, x, y) over the last SPEED_OVER seconds
+        self._met = False  # whether there was a robot
+        self._places, self._simulated = deque(), None  # (time, x, y) over the last SPEED_OVER seconds; of which robot
         self._support = None  # the subscription to `support`
         self._bars, self._events = HypothesisBars(), EventList()
         self._period, self._closing = 1.0 / values["rate"], threading.Event()
@@ -166,13 +166,18 @@ class View(GuardedNode):
         ticks, due = 0, time.monotonic()
         while not self._closing.is_set():
             due = max(due + self._period, time.monotonic())
-            if self._server.get_clients():
-                try:
+            try:
+                self._picture.look()
+                if ticks % SAMPLE_EVERY == 0:
+                    self._sample()
+                if ticks % TELL_EVERY == 0:
+                    self._note_events()
+                if self._server.get_clients():
                     with self._server.atomic():
                         self._draw(ticks)
-                except Exception as error:  # the page and the diagnostics report it; the next message is drawn
-                    self._report_failure(error)
-                ticks += 1
+            except Exception as error:  # the page and the diagnostics report it; the next message is drawn
+                self._report_failure(error)
+            ticks += 1
             self._closing.wait(due - time.monotonic())
 
     def _report_failure(self, error):
@@ -215,8 +220,6 @@ class View(GuardedNode):
         )
         self._page.title = self._robot_title(picture.robot.robot_name)
         panel.title(self._page.title)
-        if ticks % SAMPLE_EVERY == 0:
-            self._sample(picture.shown, picture.true, picture.predicted)
         if ticks % TELL_EVERY == 0:
             self._tell_panel(picture.shown)
 
@@ -230,27 +233,27 @@ class View(GuardedNode):
         self._panel.followed(_followed(values.get("followed", "")))
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
 
-    def _sample(self, shown, true, predicted):
+    def _sample(self):
+        """Add a sample to the plots, whether a page is open or not."""
+        shown, true, predicted = self._picture.shown, self._picture.true, self._picture.prediction
         if shown is None:
             return
+        if self._simulated != (true is not None):  # another robot is shown: it has not gone from there to here
+            self._simulated = true is not None
+            self._places.clear()
         now, o, place = time.monotonic(), shown.pose.pose.orientation, shown.pose.pose.position
         while self._places and now - self._places[0][0] > SPEED_OVER:
             self._places.popleft()
         self._places.append((now, place.x, place.y))
         then, x, y = self._places[0]
-        speed = math.dist((place.x, place.y), (x, y)) / (now - then) if now - then > 0.5 * SPEED_OVER else math.nan
+        speed = math.dist((place.x, place.y), (x, y)) / (now - then) if now - then > 0.8 * SPEED_OVER else math.nan
         up = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()[2, 2]
         error = math.nan
         if true is not None and predicted is not None:
-            a, b = true.pose.pose.position, predicted.pose.pose.position
-            error = 100 * math.dist((a.x, a.y, a.z), (b.x, b.y, b.z))
+            a = true.pose.pose.position
+            error = 100 * math.dist((a.x, a.y, a.z), predicted[0])
         tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
-        self._panel.sample(now - self._started(), tilt, 100 * speed, error)
-
-    def _started(self):
-        if self._before is None:
-            self._before = time.monotonic()
-        return self._before
+        self._panel.sample(now, tilt, 100 * speed, error)
 
     def _tell_panel(self, shown):
         told = self._values("morphology")
@@ -272,16 +275,17 @@ class View(GuardedNode):
         array = self._newest.get("damage_hypotheses")
         if array is not None:
             self._panel.hypotheses(self._bars.draw([_entry(status) for status in array.status], time.monotonic()))
-        self._note_events(told, broken)
+        self._panel.events(self._events.draw())
         self._panel.draw_plots()
 
     def _ago_line(self):
         ago = self._panel.ago
         return f"**the picture is {ago:.1f} s old**: move the slider time to 0 for now" if ago else ""
 
-    def _note_events(self, told, broken):
-        """Add changes to the list of events, with the time of the plots."""
-        at, gait = time.monotonic() - self._started(), self._newest.get("gait_state")
+    def _note_events(self):
+        """Add changes to the list of events, with the time of the nodes' log, whether a page is open or not."""
+        at, gait = self.get_clock().now().nanoseconds * 1e-9, self._newest.get("gait_state")
+        told, broken = self._values("morphology"), self._values("simulator/damage")
         if broken:
             self._events.note_parts(at, "broken in the simulation", list_losses(broken))
         if told:
@@ -289,7 +293,6 @@ class View(GuardedNode):
         if gait is not None:
             self._events.note(at, "gait", gait.message)
         self._events.note(at, "emergency stop", "on" if self._stopped else "off")
-        self._panel.events(self._events.draw())
 
 
 def _entry(status):

@@ -5,6 +5,7 @@ solid one is at the predicted pose with the measured joints.
 """
 
 import time
+from collections import deque
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -33,6 +34,8 @@ class Picture:
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
         self._past, self._now = LastMinute(), None  # samples of the robot that is shown
+        self._predictions = deque(maxlen=60)  # (stamp [ns], position, rotation) of the last predictions
+        self._set_back = np.eye(3), np.zeros(3)  # rotation and shift by which a person has set the prediction back
         self._aimed = JETHEXA_REACH  # [m] reach of the robot for which the camera was placed
         self._shown_support = None
         self._trail_steps = -1  # number of points of the trail that is drawn
@@ -45,15 +48,24 @@ class Picture:
         """Whether the robot is a simulated one."""
         return self._newest.get("simulator/odom", SILENT_AFTER) is not None
 
+    def look(self):
+        """Adopt the newest messages, whether a page is open or not."""
+        self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
+        self.true = self._newest.get("simulator/odom", SILENT_AFTER)
+        self.shown = self.true or self.predicted
+        if self.predicted is not None:
+            stamp = _nanoseconds(self.predicted.header.stamp)
+            if not self._predictions or self._predictions[-1][0] != stamp:
+                self._predictions.append((stamp, *_pose(self.predicted)))
+        if self.shown is not None:
+            self._remember()
+
     def draw(self, ticks, *, ago, follows, support, names):
         """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
         support, names and trail.
         """
-        self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
-        self.true = self._newest.get("simulator/odom", SILENT_AFTER)
-        self.shown = self.true or self.predicted
         urdf = self._read_descriptions()
-        past = self._remember(urdf, ago) if self.shown is not None else None
+        past = self._past.at(time.monotonic() - ago) if ago and self.shown is not None else None
         if past is not None or urdf:
             self.robot.load(urdf if past is None else past.urdf)
         self.robot.labels_visible = names
@@ -88,8 +100,28 @@ class Picture:
         self._ghost.load((told or true).data)
         return (true or told).data
 
-    def _remember(self, urdf, ago):
-        """Store the present Sample; return the Sample from this long ago [s], None for the present."""
+    @property
+    def prediction(self):
+        """The prediction's position (3,) [m] and Rotation as they are drawn; None while there is none."""
+        if self.predicted is None:
+            return None
+        (turn, shift), (place, rotation) = self._set_back, _pose(self.predicted)
+        return turn @ place + shift, Rotation.from_matrix(turn) * rotation
+
+    def set_prediction_back(self):
+        """Draw the prediction from now on as if it were at the true robot now: heading and place of the body."""
+        if self.true is None or self.predicted is None:
+            return
+        (here, now), (there, then) = _pose(self.true), _pose(self.predicted)
+        yaw = (now * then.inv()).as_euler("zyx")[0]
+        turn = Rotation.from_euler("z", yaw).as_matrix()
+        self._set_back = turn, here - turn @ there
+
+    def _remember(self):
+        """Store the present Sample."""
+        told = self._newest.get("robot_description")
+        true = self._newest.get("simulator/robot_description") if self.simulated else None
+        urdf = (true or told).data if true or told else ""
         now, pose = time.monotonic(), self.shown.pose.pose
         p, o = pose.position, pose.orientation
         joints = self._newest.get("joint_states" if self.true is None else "simulator/joint_states")
@@ -97,7 +129,6 @@ class Picture:
         place, turn = np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w))
         self._now = Sample(now, place, turn, positions, urdf)
         self._past.add(self._now)
-        return self._past.at(now - ago) if ago else None
 
     def _place(self, past, follows):
         sample = past or self._now
@@ -110,14 +141,13 @@ class Picture:
         there = self.true is not None and self.predicted is not None and past is None
         self.hidden = ""
         if there:
-            p = self.predicted.pose.pose.position
-            far = float(np.linalg.norm(self._now.position - (p.x, p.y, p.z)))
+            place, rotation = self.prediction
+            far = float(np.linalg.norm(self._now.position - place))
             if far > FAR * self.robot.reach:
-                self.hidden = f"the prediction is {100 * far:.0f} cm away and is not drawn"
+                self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
         self._ghost.visible = there and not self.hidden
         if self._ghost.visible:
-            o = self.predicted.pose.pose.orientation
-            self._ghost.move(np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w)))
+            self._ghost.move(place, rotation.as_quat())
             joints = self._newest.get("predicted_joint_states")
             if joints is not None:
                 self._ghost.turn(dict(zip(joints.name, joints.position, strict=False)))
@@ -136,37 +166,38 @@ class Picture:
         self._surroundings.ground(self._ground, (place.x, place.y))
 
     def _draw_support(self, wanted):
-        """Draw the support, which `dynamics` publishes for its prediction, at the robot that is shown."""
+        """Draw the support, which `dynamics` publishes for its prediction, on the body as that was at its stamp."""
         message = self._newest.get("support", SUPPORT_OLD) if wanted else None
         if message is self._shown_support:
             return
         self._shown_support = message
-        turn, shift = self._from_prediction()
+        markers = [m for m in message.markers if m.action == Marker.ADD] if message is not None else []
         feet, forces, corners, spheres = [], [], [], {}
-        for marker in message.markers if message is not None else ():
-            if marker.action != Marker.ADD:
-                continue
-            points = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3) @ turn.T + shift
-            colour = tuple(int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
-            if marker.type == Marker.ARROW:
-                feet.append(points[0])
-                forces.append((points[1] - points[0]) / FORCE_SCALE)
-            elif marker.type == Marker.LINE_STRIP:
-                corners = points[:-1]
-            elif marker.type == Marker.SPHERE:
-                place = marker.pose.position
-                spheres[marker.ns] = turn @ (place.x, place.y, place.z) + shift, colour
+        if markers and self._predictions:
+            stamp = _nanoseconds(markers[0].header.stamp)
+            _, place, rotation = min(self._predictions, key=lambda one: abs(one[0] - stamp))
+            turn = rotation.as_matrix()
+            for marker in markers:
+                points = (np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3) - place) @ turn
+                colour = tuple(int(255 * part) for part in (marker.color.r, marker.color.g, marker.color.b))
+                if marker.type == Marker.ARROW:
+                    feet.append(points[0])
+                    forces.append((points[1] - points[0]) / FORCE_SCALE)
+                elif marker.type == Marker.LINE_STRIP:
+                    corners = points[:-1]
+                elif marker.type == Marker.SPHERE:
+                    p = marker.pose.position
+                    spheres[marker.ns] = turn.T @ (np.array((p.x, p.y, p.z)) - place), colour
         self._surroundings.forces(feet, forces)
         self._surroundings.polygon(corners)
         self._surroundings.spheres(spheres)
 
-    def _from_prediction(self):
-        """Return rotation (3, 3) and translation (3,) [m] from the pose of the prediction to that of the displayed
-        robot.
-        """
-        if self.true is None or self.predicted is None:
-            return np.eye(3), np.zeros(3)
-        p, o = self.predicted.pose.pose.position, self.predicted.pose.pose.orientation
-        here, there = Rotation.from_quat(self._now.quaternion), Rotation.from_quat([o.x, o.y, o.z, o.w])
-        turn = (here * there.inv()).as_matrix()
-        return turn, self._now.position - turn @ (p.x, p.y, p.z)
+
+def _pose(message):
+    """Return position (3,) [m] and Rotation of an Odometry."""
+    p, o = message.pose.pose.position, message.pose.pose.orientation
+    return np.array((p.x, p.y, p.z)), Rotation.from_quat([o.x, o.y, o.z, o.w])
+
+
+def _nanoseconds(stamp):
+    return stamp.sec * 10**9 + stamp.nanosec

@@ -38,9 +38,10 @@ class LatestMessages:
 class RosCommands(Commands):
     """Sends the requests of the panel; answers of services are shown as a line in the panel."""
 
-    def __init__(self, node, seat, aim_camera):
+    def __init__(self, node, seat, aim_camera, set_prediction_back=lambda: None):
         """aim_camera(client, view): places the camera of a page."""
         self._node, self._seat, self._aim_camera = node, seat, aim_camera
+        self._set_back = set_prediction_back
         self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
@@ -72,6 +73,10 @@ class RosCommands(Commands):
     def aim(self, client, view):
         """Place the camera of a page."""
         self._aim_camera(client, view)
+
+    def set_prediction_back(self):
+        """Draw the prediction at the simulated robot; the prediction of the node `dynamics` stays what it is."""
+        self._set_back()
 
     def emergency_stop(self, engaged):
         """Call the service emergency_stop; driving ends either way."""

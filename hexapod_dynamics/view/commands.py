@@ -31,6 +31,10 @@ class Commands(ABC):
         """Place the camera of a page: "" as at the start, "top", "side" or "behind"."""
 
     @abstractmethod
+    def set_prediction_back(self) -> None:
+        """Draw the prediction at the simulated robot, and count its error from there."""
+
+    @abstractmethod
     def emergency_stop(self, engaged: bool) -> None:
         """Freeze the pose, or allow motion again."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 from collections import deque
 from collections.abc import Sequence
@@ -10,8 +11,15 @@ SHOWN = 8
 NOTHING = '<div style="font-size:12px;margin:6px 8px">nothing yet</div>'
 
 
+def _clock(time: float) -> str:
+    return datetime.datetime.fromtimestamp(time).strftime("%H:%M:%S")
+
+
 class EventList:
-    """Notes changes of named states; the first value of a state is what the robot was before, not an event."""
+    """Notes changes of named states, with times [s] of the computer's clock, as the terminal has it.
+
+    The first value of a state is what the robot was before, not an event.
+    """
 
     def __init__(self) -> None:
         self._events: deque[tuple[float, str]] = deque(maxlen=SHOWN)
@@ -31,8 +39,8 @@ class EventList:
     def draw(self) -> str:
         """Return the HTML of the list, the newest event first."""
         rows = (
-            f'<div style="font-size:12px;margin:3px 8px;display:flex;gap:8px"><span style="min-width:3.6em;'
-            f'text-align:right;opacity:0.7">{time:.1f} s</span><span>{html.escape(text)}</span></div>'
+            f'<div style="font-size:12px;margin:3px 8px;display:flex;gap:8px"><span style="min-width:4.6em;'
+            f'text-align:right;opacity:0.7">{_clock(time)}</span><span>{html.escape(text)}</span></div>'
             for time, text in self._events
         )
         return "".join(rows) or NOTHING

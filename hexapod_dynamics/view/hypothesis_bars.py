@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NONE = '<div style="font-size:12px;margin:6px 8px">no hypotheses</div>'
+NONE = '<div style="font-size:12px;margin:6px 8px">it suspects nothing</div>'
 SHOWN = 5  # the most probable ones
 GONE = 6.0  # [s] for which a dropped suspicion is shown as ruled out
 # Word and colour of each state: red, orange and grey differ in lightness too, for people who do not see red.

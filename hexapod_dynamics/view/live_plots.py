@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+GAP = 3.0  # [s] without samples after which the curves begin anew
+
 
 class LivePlots:
     """Tilt, speed and error of the prediction over the last half minute."""
@@ -36,6 +38,8 @@ class LivePlots:
 
     def add(self, t: float, *values: float) -> None:
         """Add one sample of all three; NaN: not known."""
+        if self._data and not 0.0 <= t - self._data[-1][0] <= GAP:
+            self._data.clear()  # a line through what is not known would be a lie
         self._data.append((t, *values))
 
     def draw(self) -> None:
@@ -43,6 +47,7 @@ class LivePlots:
         if len(self._data) < 2:
             return
         table = np.array(self._data)
+        table[:, 0] -= table[-1, 0]  # [s] before now
         for k, handle in enumerate(self._handles):
             known = np.isfinite(table[:, k + 1])
             if handle.visible != (known.sum() > 1):

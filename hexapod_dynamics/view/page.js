@@ -7,10 +7,42 @@
   const post = Worker.prototype.postMessage;
   let link = null;
   Worker.prototype.postMessage = function (data, ...rest) {
-    if (data && data.type === "set_server") link = this;
+    if (data && data.type === "set_server") {
+      link = this;
+      this.addEventListener("message", ({data}) => {
+        if (data.type === "connected") connection(true); else if (data.type === "closed") connection(false);
+      });
+    }
     return post.call(this, data, ...rest);
   };
   const send = message => { if (link) post.call(link, {type: "send", message}); };
+
+  // At a fixed place above everything else, at every size: STOP, and beside it what the page has to say about itself.
+  const stop = document.createElement("button"), notice = document.createElement("div");
+  stop.id = "hexapod-stop";
+  stop.textContent = "STOP";
+  stop.title = "emergency stop: freeze the pose at once (space bar)";
+  stop.style.cssText = "position:fixed;left:12px;top:12px;width:96px;height:52px;z-index:2147483000;border:0;border-radius:8px;"
+    + "background:#e03131;color:#fff;font:bold 20px sans-serif;cursor:pointer;touch-action:none;box-shadow:0 1px 6px #0006";
+  notice.id = "hexapod-notice";
+  notice.style.cssText = "position:fixed;left:118px;top:12px;max-width:min(420px,calc(100vw - 140px));z-index:2147483000;"
+    + "display:none;padding:6px 10px;border-radius:8px;background:#212529e6;color:#fff;font:13px sans-serif";
+  const LOST = "not connected to the robot: what is shown is old, and STOP does not reach it from this page";
+  let lost = false, said = 0;
+  const say = (text, time) => {
+    notice.textContent = text;
+    notice.style.display = text ? "block" : "none";
+    clearTimeout(said);
+    if (time) said = setTimeout(() => say(lost ? LOST : ""), time);
+  };
+  const connection = up => {
+    lost = !up;
+    stop.style.background = up ? "#e03131" : "repeating-linear-gradient(45deg,#868e96 0 8px,#5c636a 8px 16px)";
+    say(up ? "" : LOST);
+  };
+  stop.addEventListener("pointerdown", () => { release(); send({type: STOP}); });
+  // Without a pointer: by the keyboard, or by an aid.
+  stop.addEventListener("click", event => { if (event.detail === 0) { release(); send({type: STOP}); } });
 
   // What a key adds to (forward, left, turn) while it is held.
   const KEYS = {
@@ -39,8 +71,7 @@
   const addFingerButtons = () => {
     const box = document.createElement("div");
     box.id = "hexapod-fingers";
-    // Two columns: on a phone the panel leaves 134 pixels beside it.
-    box.style.cssText = "position:fixed;left:6px;bottom:64px;z-index:99;display:grid;gap:6px;"
+    box.style.cssText = "position:fixed;left:6px;bottom:calc(34vh + 8px);z-index:99;display:grid;gap:6px;"
       + "grid-template-columns:repeat(2,56px);touch-action:none;user-select:none;-webkit-user-select:none";
     for (const [sign, code, name] of FINGERS) {
       const button = document.createElement("button");
@@ -113,7 +144,12 @@
     hint.style.top = event.clientY + 14 + "px";
   }, true);
   window.addEventListener("DOMContentLoaded", () => {
-    document.body.append(hint);
+    document.body.append(hint, stop, notice);
+    // A phone: the panel takes the lowest third of the page, and its whole width.
+    const style = document.createElement("style");
+    style.textContent = 'div[style*="max-height: 60%"][style*="position: fixed"]{max-height:34%!important;width:100%!important}'
+      + 'div[style*="max-height: 60%"] div[style="width: 20em;"]{width:100%!important}';
+    document.head.append(style);
     if (matchMedia("(any-pointer: coarse)").matches) addFingerButtons();
   });
 
@@ -124,7 +160,10 @@
 
   setInterval(() => {
     const now = performance.now();
-    if (now - ticked > ASLEEP) held.clear();
+    if (now - ticked > ASLEEP && held.size) {
+      held.clear();
+      say(`keys are let go: this browser did nothing for ${((now - ticked) / 1000).toFixed(1)} s; press them again`, 6000);
+    }
     ticked = now;
     if (document.visibilityState === "visible") {
       send({type: ALIVE});

@@ -1,4 +1,7 @@
-"""The panels beside the 3-D view: stop, driving, damage (simulated, declared); hypotheses of the detector, plots."""
+"""The panel beside the 3-D view: driving, damage (simulated, declared), hypotheses of the detector, picture, plots.
+
+The button STOP is the page's own (page.js), at a fixed place.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from hexapod_dynamics.view.page_script import TITLE_ID
 from hexapod_dynamics.view.parts_folder import PartsFolder
 from hexapod_dynamics.view.web_page import set_theme
 
-WIDTH = 290  # [pixels] of the panels at both sides
+WIDTH = 290  # [pixels]
 HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
 CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
@@ -45,6 +48,7 @@ LEGEND = _legend(
     ("#1a9940", "zero-moment point"),
     ("#286edc", "predicted path"),
     ("#787878", "trail"),
+    ("#7380995a", "translucent robot: the prediction"),
 )
 
 
@@ -58,9 +62,7 @@ class Panel:
         gui.main_panel.set_width(WIDTH)
         self._title = gui.add_html("", order=TITLE_ORDER)
         self._status = gui.add_markdown("waiting for the robot")
-        self._stop = gui.add_button("STOP", color="red", hint="emergency stop: freeze the pose at once (space bar)")
-        self._stop.on_click(lambda _: self.emergency_stop())
-        self._resume = gui.add_button("allow motion", color="gray", hint="end the emergency stop")
+        self._resume = gui.add_button("allow motion", hint="end the emergency stop")
         self._resume.on_click(self._confirm_motion)
         self._questions: dict[int, Any] = {}  # the open window of each page
         with gui.add_folder("drive: hold w a s d q e or arrows"):
@@ -73,15 +75,19 @@ class Panel:
                 gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
             ]
-            gui.add_button("halt (x)", color="gray").on_click(partial(self._drive, STAND))
-            gui.add_button("stand up", color="gray").on_click(lambda _: self._commands.call_gait("stand"))
-            gui.add_button("sit down", color="gray").on_click(lambda _: self._commands.call_gait("sit"))
-            gui.add_button("get up", color="gray", hint="after a fall; it tells 2 s before it moves").on_click(
+            gui.add_button("halt (x)", color="orange").on_click(partial(self._drive, STAND))
+            gui.add_button("stand up").on_click(lambda _: self._commands.call_gait("stand"))
+            gui.add_button("sit down").on_click(lambda _: self._commands.call_gait("sit"))
+            gui.add_button("get up", hint="after a fall; it tells 2 s before it moves").on_click(
                 lambda _: self._commands.call_gait("get_up")
             )
             self._followed = gui.add_markdown("")
         for axis, slider in enumerate(self._sliders):
             slider.on_update(partial(self._move_slider, axis))
+        with gui.add_folder("damage detector"):
+            self._hypotheses = gui.add_html(NO_HYPOTHESES)
+        with gui.add_folder("what happened"):
+            self._events = gui.add_html(NO_EVENTS)
         self._world = gui.add_folder("push the simulated robot", expand_by_default=False)
         with self._world:
             gui.add_button("push it to the left").on_click(lambda _: self._commands.push(PUSH))
@@ -92,8 +98,7 @@ class Panel:
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
         self.simulated.visible = False  # until there is one
         self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
-        seen = gui.add_panel()
-        with seen.add_tab("what it does"):
+        with gui.add_folder("picture"):
             self._shows_support = gui.add_checkbox(
                 "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
             )
@@ -108,14 +113,13 @@ class Panel:
             )
             cameras = gui.add_button_group("camera", tuple(CAMERAS))
             cameras.on_click(lambda event: self._commands.aim(event.client_id, CAMERAS[event.target.value]))
+            self._set_back = gui.add_button(
+                "set the prediction back", visible=False, hint="to the simulated robot; its error counts from now on"
+            )
+            self._set_back.on_click(lambda _: self._commands.set_prediction_back())
             gui.add_html(LEGEND)
-            with gui.add_folder("damage detector"):
-                self._hypotheses = gui.add_html(NO_HYPOTHESES)
-            with gui.add_folder("what happened"):
-                self._events = gui.add_html(NO_EVENTS)
+        with gui.add_folder("plots"):
             self._plots = LivePlots(gui)
-        seen.dock_left()
-        seen.set_width(WIDTH)
         server.on_client_connect(self._name_page)
         server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
 
@@ -173,9 +177,7 @@ class Panel:
         with question:
             gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
             gui.add_button(CONFIRM, color="red").on_click(lambda _: self._answer_question(client, True))
-            gui.add_button("no, it stays stopped", color="gray").on_click(
-                lambda _: self._answer_question(client, False)
-            )
+            gui.add_button("no, it stays stopped").on_click(lambda _: self._answer_question(client, False))
 
     def _close_question(self, client: int) -> bool:
         """Close the window of this page; False if there is none: a second click on its button does nothing."""
@@ -231,7 +233,7 @@ class Panel:
     def simulates(self, yes: bool) -> None:
         """Show or hide the controls that exist for a simulated robot only."""
         if self._world.visible != yes:
-            self._world.visible = self.simulated.visible = yes
+            self._world.visible = self.simulated.visible = self._set_back.visible = yes
 
     def sample(self, t: float, tilt: float, speed: float, error: float) -> None:
         """Add a sample to the plots: time [s], tilt [deg], speed [cm/s], error of the prediction [cm] (or NaN)."""

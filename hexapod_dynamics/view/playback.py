@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,8 @@ class Playback:
         self._playing = self.server.gui.add_checkbox("play", True)
         self._follows = self.server.gui.add_checkbox("follow robot", True)
         self._text = self.server.gui.add_markdown("")
-        self._slider.on_update(lambda _: self.draw(self._slider.value))
-        self._closed = False
+        self._slider.on_update(lambda event: self.draw(self._slider.value) if event.client is not None else None)
+        self._closed, self._drawing = False, threading.Lock()
         self.draw(0.0)
 
     @property
@@ -64,17 +65,18 @@ class Playback:
         """Show the state at time t [s] of the log."""
         k = int(np.clip(np.searchsorted(self._log.time, t), 0, len(self._log.time) - 1))
         rotation, place, q = self._log.rotation[k], self._log.position[k], self._log.joint_positions[k]
-        with self.server.atomic():
+        with self._drawing, self.server.atomic():  # by a page that moves the slider, and by `play`
             if self._follows.value:
                 self._surroundings.follow(place[:2])
             self._figure.move(place, Rotation.from_matrix(rotation).as_quat())
             self._figure.turn(dict(zip(self._names, q, strict=True)))
             poses = self._tree.base_poses(q)
-            feet = np.array([place + rotation @ poses[f"foot_{leg}"][:3, 3] for leg in self._present]).reshape(-1, 3)
+            feet = np.array([poses[f"foot_{leg}"][:3, 3] for leg in self._present]).reshape(-1, 3)
             forces = self._log.foot_forces[k][[self._robot.leg_names.index(leg) for leg in self._present]]
-            self._surroundings.forces(feet, forces)
+            self._surroundings.forces(feet, forces @ rotation)
             self._surroundings.ground(self._ground, place[:2])
-            self._surroundings.polygon(support_polygon(feet, forces))
+            corners = support_polygon(place + feet @ rotation.T, forces)
+            self._surroundings.polygon((np.reshape(corners, (-1, 3)) - place) @ rotation)
         yaw, pitch, roll = np.degrees(self._log.euler_zyx[k])
         self._text.content = f"t {self._log.time[k]:.2f} s, roll {roll:.1f}, pitch {pitch:.1f}, yaw {yaw:.1f} deg"
 
@@ -84,7 +86,8 @@ class Playback:
         while not self._closed:
             if self._playing.value:
                 following = self._slider.value + step
-                self._slider.value = following if following < self._log.time[-1] else 0.0
+                self._slider.value = following = following if following < self._log.time[-1] else 0.0
+                self.draw(following)
             time.sleep(step)
 
     def close(self) -> None:
@@ -114,14 +117,13 @@ def show(
     the log is empty or has other joints than the robot.
     """
     import sys
-    import threading
 
     robot = Robot.jethexa() if robot is None else robot
     morphology = Morphology.whole(robot) if morphology is None else morphology
     playback = Playback(log, robot, morphology, Ground() if ground is None else ground, port=port, host=host)
     interactive = hasattr(sys, "ps1") or "ipykernel" in sys.modules
     if wait if wait is not None else not interactive:
-        print(f"open {playback.url}; Ctrl-C ends", flush=True)
+        print(f"open {playback.url} (Ctrl-C ends)", flush=True)
         try:
             playback.play()
         except KeyboardInterrupt:

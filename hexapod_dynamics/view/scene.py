@@ -193,10 +193,13 @@ def _wxyz(rotation: Any) -> tuple[float, ...]:
 
 
 class Surroundings:
-    """Ground, path ahead, foot forces, support polygon, centre of mass and zero-moment point."""
+    """Ground, path ahead and trail in the world; on the robot, in the body's axes and so at the body's time, foot
+    forces, support polygon, centre of mass and zero-moment point.
+    """
 
-    def __init__(self, server: Any) -> None:
-        self._server = server
+    def __init__(self, server: Any, robot: str = "robot") -> None:
+        """robot: the name of the RobotFigure."""
+        self._server, self._body = server, f"{WORLD}/{robot}"
         self._world = server.scene.add_frame(WORLD, show_axes=False)
         self._grid = server.scene.add_grid(
             f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
@@ -253,11 +256,11 @@ class Surroundings:
         self._trail = self._lines(self._trail, f"{WORLD}/trail", points, TRAIL, closed=False)
 
     def polygon(self, points: np.ndarray) -> None:
-        """Draw the support polygon with corners (k, 3) [m] in order; with fewer than two corners hide it."""
-        self._polygon = self._lines(self._polygon, f"{WORLD}/support_polygon", points, POLYGON, closed=True)
+        """Draw the support polygon with corners (k, 3) [m], in the body's axes, in order; hide it if fewer than two."""
+        self._polygon = self._lines(self._polygon, f"{self._body}/support_polygon", points, POLYGON, closed=True)
 
     def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
-        """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in world axes."""
+        """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in the body's axes."""
         feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
         keep = np.linalg.norm(forces, axis=1) > 0.3
         points = np.stack([feet, feet + FORCE_SCALE * forces], axis=1)[keep].astype(np.float32)
@@ -266,21 +269,23 @@ class Surroundings:
                 self._forces.visible = False
         elif self._forces is None:
             self._forces = self._server.scene.add_arrows(
-                f"{WORLD}/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
+                f"{self._body}/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
             )
         else:
             self._forces.points, self._forces.visible = points, True
 
     def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, tuple[int, int, int]]]) -> None:
-        """Draw small spheres {name: (place (3,) [m], colour)}; spheres of earlier calls that are not named now are
-        hidden.
+        """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}; spheres of earlier calls that are not
+        named now are hidden.
         """
         for name, handle in self._spheres.items():
             if name not in places and handle.visible:
                 handle.visible = False
         for name, (place, colour) in places.items():
             if name not in self._spheres:
-                self._spheres[name] = self._server.scene.add_icosphere(f"{WORLD}/{name}", 0.009, colour, subdivisions=2)
+                self._spheres[name] = self._server.scene.add_icosphere(
+                    f"{self._body}/{name}", 0.009, colour, subdivisions=2
+                )
             handle = self._spheres[name]
             handle.position = tuple(float(value) for value in np.asarray(place))
             if not handle.visible:

@@ -1,0 +1,83 @@
+"""What is drawn on the robot is of one time with it; the prediction can be set back; both without a browser."""
+
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from geometry_msgs.msg import Point
+from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.nodes.view_picture import Picture
+from hexapod_dynamics.robot import Robot
+from nav_msgs.msg import Odometry
+from std_msgs.msg import String
+from visualization_msgs.msg import Marker, MarkerArray
+
+
+def odometry(seconds, place, yaw):
+    message = Odometry()
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(round(seconds * 1e9), 10**9)
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    p.x, p.y, p.z = map(float, place)
+    q.x, q.y, q.z, q.w = Rotation.from_euler("z", yaw).as_quat()
+    return message
+
+
+def force(seconds, foot):
+    marker = Marker(type=Marker.ARROW, action=Marker.ADD)
+    marker.header.stamp.sec, marker.header.stamp.nanosec = divmod(round(seconds * 1e9), 10**9)
+    x, y, z = map(float, foot)
+    marker.points = [Point(x=x, y=y, z=z), Point(x=x, y=y, z=z + 7.0 * FORCE_SCALE)]
+    return MarkerArray(markers=[marker])
+
+
+@pytest.fixture
+def picture():
+    newest = {"robot_description": String(data=Robot.jethexa().to_urdf())}
+    made = Picture(MagicMock(), MagicMock(get=lambda topic, within=0.0: newest.get(topic)), None)
+    made.newest, made._surroundings = newest, MagicMock()
+    return made
+
+
+def draw(picture, tick, **messages):
+    picture.newest.update({name.replace("__", "/"): message for name, message in messages.items()})
+    picture.look()
+    picture.draw(tick, ago=0.0, follows=True, support=True, names=True)
+
+
+def test_force_arrows_are_on_the_body_as_it_was_when_they_were_computed(picture):
+    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    draw(picture, 2, predicted_state=odometry(5.02, (0.1, 0.0, 0.12), 0.5))
+    # The truth is elsewhere, and the prediction has gone on, when the forces of 5.02 s arrive.
+    foot = np.array([0.1, 0.0, 0.0]) + Rotation.from_euler("z", 0.5).apply([0.15, 0.1, 0.0])
+    truth = odometry(6.0, (3.0, 2.0, 0.11), -1.0)
+    draw(
+        picture,
+        3,
+        predicted_state=odometry(5.3, (0.4, 0.0, 0.12), 0.9),
+        simulator__odom=truth,
+        support=force(5.02, foot),
+    )
+    feet, forces = picture._surroundings.forces.call_args.args
+    np.testing.assert_allclose(feet, [[0.15, 0.1, -0.12]], atol=1e-9)  # in the body's axes, which carry it
+    np.testing.assert_allclose(forces, [[0.0, 0.0, 7.0]], atol=1e-9)
+
+
+def test_a_prediction_that_is_far_away_is_said_and_can_be_set_back(picture):
+    draw(
+        picture,
+        1,
+        predicted_state=odometry(5.0, (1.0, 0.0, 0.12), 0.2),
+        simulator__odom=odometry(5.0, (0, 0, 0.1), 0.9),
+    )
+    assert "set it back" in picture.hidden
+    picture.set_prediction_back()
+    draw(picture, 2)
+    place, rotation = picture.prediction
+    assert picture.hidden == ""
+    np.testing.assert_allclose(place, [0.0, 0.0, 0.1], atol=1e-9)
+    assert rotation.as_euler("zyx")[0] == pytest.approx(0.9)
+    ahead = odometry(5.5, 1.0 * np.array([1.0, 0.0, 0.12]) + 0.1 * np.array([np.cos(0.2), np.sin(0.2), 0.0]), 0.2)
+    draw(picture, 3, predicted_state=ahead)  # 10 cm ahead in its own heading
+    np.testing.assert_allclose(picture.prediction[0], [0.1 * np.cos(0.9), 0.1 * np.sin(0.9), 0.1], atol=1e-9)
