@@ -28,9 +28,9 @@ from hexapod_dynamics.bench.get_up.fallen_robot import (
     random_truth,
 )
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
-from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.poses import GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground

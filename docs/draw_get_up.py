@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexapod_dynamics.bench.get_up.fallen_robot import TICK, FallenRobot, joints_near, random_truth
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
 
 LOST, SEED, EVERY, LONGEST, COLOURS = ("LF", "RM"), 7, 5, 15.0, 48

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
-    from hexapod_dynamics.gait.get_up import GetUp
     from hexapod_dynamics.gait.interface import Gait
+    from hexapod_dynamics.gait.recovery.get_up import GetUp
     from hexapod_dynamics.gait.tripod import GaitLimits, TripodGait
 
 __all__ = ["AdaptiveGait", "Gait", "GaitLimits", "GetUp", "TripodGait"]
@@ -19,7 +19,7 @@ _MODULES = {
     "AdaptiveGait": "adaptive",
     "Gait": "interface",
     "GaitLimits": "tripod",
-    "GetUp": "get_up",
+    "GetUp": "recovery.get_up",
     "TripodGait": "tripod",
 }
 

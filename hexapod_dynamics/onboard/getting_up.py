@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
-from hexapod_dynamics.gait.get_up_state import ANNOUNCES, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.poses import ANNOUNCES, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.robot import Morphology, Robot
 
 AUTOMATIC = "automatic"

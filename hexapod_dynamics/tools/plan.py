@@ -76,7 +76,7 @@ def _make(given):
 
 def _get_up(given):
     from hexapod_dynamics.bench.get_up.search import make_get_up_library
-    from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
+    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
 
     robot, begin = _robot(given), time.monotonic()
     path = given.out or f"get_up_{robot.name}.yaml"

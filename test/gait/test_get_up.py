@@ -8,17 +8,19 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
-from hexapod_dynamics.gait.get_up_manoeuvre import best_side, joint_poses, opposite_legs
-from hexapod_dynamics.gait.get_up_phases import ROLL_SPEED
-from hexapod_dynamics.gait.get_up_poses import legs_damaged_only_at, lost_legs, seated
-from hexapod_dynamics.gait.get_up_state import GetUpSettings, Phase, Sensed
-from hexapod_dynamics.gait.get_up_wait import EASES, YIELDS
-from hexapod_dynamics.gait.get_up_watch import LIFT, FollowWatch
-from hexapod_dynamics.gait.get_up_yield import GIVES
 from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.untangle import LegSpace, untangled
+from hexapod_dynamics.gait.recovery.get_up import ROLL_SPEED, GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import (
+    GetUpLibrary,
+    best_side,
+    find_get_up_library,
+    joint_poses,
+    opposite_legs,
+)
+from hexapod_dynamics.gait.recovery.motion import GIVES, FollowWatch
+from hexapod_dynamics.gait.recovery.poses import GetUpSettings, Phase, Sensed, legs_damaged_only_at, lost_legs, seated
+from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
+from hexapod_dynamics.gait.recovery.waiting import EASES, LIFT, YIELDS
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.tip_watch import TipSettings, TipWatch
+from hexapod_dynamics.gait.recovery.brace import TipSettings, TipWatch
 
 DT, GRAVITY = 0.01, 9.81
 

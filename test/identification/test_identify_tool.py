@@ -12,7 +12,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.robot import Morphology, Robot

@@ -18,9 +18,9 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.brace import Brace
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.joint_trial import JointTrial
+from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.brace import Brace
+from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth

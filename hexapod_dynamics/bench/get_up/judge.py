@@ -18,10 +18,9 @@ import numpy as np
 from hexapod_dynamics.bench.get_up.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.bench.get_up.roll_trial import SATURATION
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import GetUpLibrary
-from hexapod_dynamics.gait.get_up_manoeuvre import Manoeuvre
-from hexapod_dynamics.gait.get_up_state import UPRIGHT, GetUpSettings, Phase
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre
+from hexapod_dynamics.gait.recovery.poses import UPRIGHT, GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 
 FALLS = 100

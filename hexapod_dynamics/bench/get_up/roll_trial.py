@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.bench.get_up.conditions import CONDITIONS, Condition
-from hexapod_dynamics.gait.get_up_manoeuvre import POSES, Manoeuvre, joint_poses, pose_angles
-from hexapod_dynamics.gait.get_up_phases import HOLD, ROLL_SPEED, TUCKS
-from hexapod_dynamics.gait.get_up_poses import STAR, TUCK, WITHIN
-from hexapod_dynamics.gait.get_up_state import UPRIGHT
+from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, TUCKS
+from hexapod_dynamics.gait.recovery.manoeuvres import POSES, Manoeuvre, joint_poses, pose_angles
+from hexapod_dynamics.gait.recovery.poses import STAR, TUCK, UPRIGHT, WITHIN
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 

@@ -14,7 +14,6 @@ import dataclasses
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.get_up_library import GetUpLibrary
 from hexapod_dynamics.gait.leg_table import MASS, USED, leg_table
 from hexapod_dynamics.gait.planning.evaluation import MARGIN
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
@@ -22,6 +21,7 @@ from hexapod_dynamics.gait.planning.making import SHARES, demands
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Search
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 MADE_FOR = 0.9  # share of its margin that a plan has at the speeds for which it was made

@@ -5,9 +5,9 @@ import pytest
 
 from hexapod_dynamics.bench.get_up.fallen_robot import FallenRobot, joints_near, random_truth
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.get_up import GetUp
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
-from hexapod_dynamics.gait.get_up_state import Phase
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.poses import Phase
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()

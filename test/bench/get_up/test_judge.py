@@ -6,7 +6,7 @@ import pytest
 from hexapod_dynamics.bench.get_up import judge as judge_module
 from hexapod_dynamics.bench.get_up import search
 from hexapod_dynamics.bench.get_up.judge import FIRST, Turned, Verdict, judge, turned_over
-from hexapod_dynamics.gait.get_up_library import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()

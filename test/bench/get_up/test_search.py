@@ -15,7 +15,7 @@ from hexapod_dynamics.bench.get_up.search import (
     search_manoeuvre,
     starts_of,
 )
-from hexapod_dynamics.gait.get_up_library import GetUpLibrary, find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()

@@ -1,11 +1,17 @@
-"""Reasons to stop a robot that gets up: it is moved, it falls freely, a joint does not move, or does not follow."""
+"""Waits until a robot is at rest, before anything moves, and what the IMU tells about it; where the robot swings by
+itself, its joints give way. Before any larger motion each joint is tried.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum, auto
 
 import numpy as np
+
+from hexapod_dynamics.gait.recovery.motion import Motion
+from hexapod_dynamics.gait.recovery.poses import ANNOUNCES, Phase, Sensed
 
 GRAVITY = 9.81
 # A robot at rest: its gyroscope and the deviation of its specific force from gravity stay below these.
@@ -21,8 +27,6 @@ FREE_FORCE = 3.0  # [m/s^2] specific force below which nothing holds the robot
 # [rad] by which each joint is tried, share of it that it must move, how often: towards a pose, then away from it.
 NUDGE, ANSWER, TRIES = 0.1, 0.4, 2
 LIFT = 0.2  # [rad] by which a femur lifts a foot off the ground, which may hold the other joints of the leg by friction
-MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
-STILL = 0.1  # [rad] between two readings of a joint that stands still, or nearly
 
 
 class RestWatch:
@@ -74,36 +78,6 @@ class SwingWatch:
         return bool(back.size and alike[back[0] :].max() > REPEATS)
 
 
-class FollowWatch:
-    """Whether joints follow their set-points: the distance (n,) [rad] of each reading from the nearest set-point of
-    the last MEMORY, and for how long it has exceeded `limit` [rad] while the joint does not come closer.
-
-    A NaN reading belongs to a missing or unknown joint, which counts as following.
-    """
-
-    def __init__(self, joints: int, dt: float, limit: float) -> None:
-        self._setpoints = np.zeros((max(1, round(MEMORY / dt)), joints))
-        self._next, self._limit = 0, limit
-        self.error, self.off_for = np.zeros(joints), np.zeros(joints)
-
-    def start(self, setpoints: np.ndarray) -> None:
-        """Discard everything except these set-points (n,) [rad]."""
-        self._setpoints[:] = setpoints
-        self.error[:] = self.off_for[:] = 0.0
-
-    def update(self, dt: float, setpoints: np.ndarray, readings: np.ndarray, moved: np.ndarray) -> None:
-        """Process set-points and readings (n,) [rad], dt [s] after the previous ones.
-
-        moved (n,) [rad]: motion from the reading before. A joint that moves away, as by a hand, does not follow.
-        """
-        self._setpoints[self._next] = setpoints
-        self._next = (self._next + 1) % len(self._setpoints)
-        low, high = self._setpoints.min(axis=0), self._setpoints.max(axis=0)
-        self.error[:] = np.nan_to_num(np.maximum(low - readings, readings - high))
-        comes_closer = np.where(readings < low, moved, -moved) >= STILL
-        self.off_for[:] = np.where((self.error > self._limit) & ~comes_closer, self.off_for + dt, 0.0)
-
-
 class JointProbe:
     """Tests whether each joint moves after a small command, before any larger motion; a joint that is held does
     not.
@@ -143,3 +117,86 @@ class JointProbe:
         """Note which joints have moved, from the readings (n,) [rad]; return whether every joint has."""
         self.answered |= np.abs(readings - self.before) > ANSWER * NUDGE
         return bool(self.answered.all())
+
+
+# A robot that swings where it lies for EASES, without rest for STEADY, lets its joints give way for YIELDS [s]; then
+# again, for longer.
+EASES, STEADY, YIELDS = 3.0, 0.5, 0.5
+
+
+class Wait(Enum):
+    """What a wait has come to."""
+
+    GOES_ON = auto()
+    RESTED = auto()
+    FAILED = auto()
+
+
+class Waiting:
+    """Waits for rest in the phases that need it; rest: what the IMU measures; eased: how often the joints have given
+    way in this phase; reason: why it failed, in words.
+    """
+
+    def __init__(self, motion: Motion, dt: float) -> None:
+        self._motion, self._settings = motion, motion.settings
+        self.rest, self._swing = RestWatch(), SwingWatch(dt)
+        self._lacks = ""  # measurements that are missing now, in words
+        self.reason = ""
+        self._clear()
+
+    def begin(self, phase: Phase) -> None:
+        """Begin a phase that waits."""
+        self._motion.enter(phase)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._waited = self._lacked = self._yields = 0.0
+        self.eased = 0
+
+    def sense(self, dt: float, sensed: Sensed) -> None:
+        """Process a sample of the IMU, dt [s] after the previous one."""
+        self.rest.update(dt, sensed.rate, sensed.force, sensed.up)
+        self._swing.update(sensed.rate)
+
+    def lack(self, what: str) -> None:
+        """Note missing measurements, in words: until they arrive the robot is not at rest."""
+        self._lacks, self.rest.at_rest = what, 0.0
+
+    def step(self, dt: float, sensed: Sensed) -> Wait:
+        """Advance by dt [s]; return whether the robot has rested, or will not."""
+        settings, phase = self._settings, self._motion.phase
+        lacks, self._lacks = self._lacks or self._unread(sensed), ""
+        if lacks and phase is Phase.ANNOUNCED:
+            self._lacked += dt
+            return self._fails(lacks) if self._lacked > settings.readings else Wait.GOES_ON
+        self._waited += dt
+        needed = settings.announce if phase in ANNOUNCES else settings.settle
+        if self.rest.at_rest >= needed:
+            return Wait.RESTED
+        if self._waited > settings.patience + needed:
+            return self._fails("the robot does not come to rest: it is being carried, held or shaken")
+        if self._waited >= EASES * (self.eased + 1) and self._swings():
+            self.eased += 1
+            self._yields = YIELDS * self.eased
+            if phase is Phase.ANNOUNCED:
+                self._motion.reason = "it swings where it lies, the joints give way"
+        if self._yields > 0.0:
+            self._yields -= dt
+            self._motion.rest_at(sensed.joints)
+        return Wait.GOES_ON
+
+    def _fails(self, reason: str) -> Wait:
+        self.reason = reason
+        return Wait.FAILED
+
+    def _unread(self, sensed: Sensed) -> str:
+        """Return the joints that have not been read, in words; empty if there are none."""
+        unknown = self._motion.moves & ~np.isfinite(sensed.joints)
+        if not unknown.any():
+            return ""
+        return f"{self._motion.names(unknown)}: no reading; declare what is lost (set_morphology), then ask again"
+
+    def _swings(self) -> bool:
+        """Return whether the robot swings where it lies, by itself, and does not come to rest."""
+        rest = self.rest
+        return rest.at_rest < STEADY and rest.in_place >= EASES and self._swing.repeats()

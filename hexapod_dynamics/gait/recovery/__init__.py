@@ -1,0 +1,1 @@
+"""Getting up after a fall, and bracing against a push."""
