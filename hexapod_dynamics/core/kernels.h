@@ -29,7 +29,7 @@ enum { HD_ANY, HD_ZYY }; /* hd_model.shape */
 static const struct hd_kernels *const hd_kernels_of[] = {&any_kernels, &zyy_kernels};
 
 /* Whether the kernels of hd_zyy fit these legs. */
-static int hd_fits_zyy(const struct hd_leg *b)
+static inline int hd_fits_zyy(const struct hd_leg *b)
 {
     for (int lane = 0; lane < HD_LANES; lane++) {
         if (b->n > 3 || lane_of(b->mount + 2, lane) != 0.0 || lane_of(b->mount + 5, lane) != 0.0 ||

@@ -4,8 +4,13 @@
  */
 #ifndef HD_LEG_H
 #define HD_LEG_H
+#include <string.h>
 #include "robot.h"
 #include "vec.h"
+
+#ifdef __GNUC__ /* a leg has a joint at least, which the compiler does not see */
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 /* Numbers of a link, as in struct hd_joint: offset 3, end 3, m, h 3, I 6, rotor. */
 enum { HD_OFFSET = 0, HD_END = 3, HD_MASS = 6, HD_H = 7, HD_INERTIA = 10, HD_ROTOR = 16, HD_NUMBERS = 17 };

@@ -178,11 +178,11 @@ static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const sp
 {
     const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
     const spatial base = *V;
-    const real zero = splat(0.0);
-    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1] = {{{zero}, {zero}}};
+    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
     inertia I[HD_MOST_JOINTS];
-    struct hd_rates t = {{zero}, {zero}, {zero}, {{zero}}, {{zero}}};
-    v[0] = base;
+    struct hd_rates t;
+    memset(&t, 0, sizeof t);
+    v[0] = a[0] = base; /* no acceleration counts here */
     HD_KERNEL(motion)(b, s, J, I, v, a);
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
         const spatial relative = sub_spatial(v[k + 1], base);
@@ -213,10 +213,10 @@ static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const sp
 static void HD_KERNEL(derivatives)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A_, struct hd_rates *sums)
 {
     const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    const real zero = splat(0.0);
     spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
     inertia I[HD_MOST_JOINTS];
-    struct hd_rates t = {{zero}, {zero}, {zero}, {{zero}}, {{zero}}};
+    struct hd_rates t;
+    memset(&t, 0, sizeof t);
     v[0] = *V, a[0] = *A_;
     HD_KERNEL(motion)(b, s, J, I, v, a);
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {

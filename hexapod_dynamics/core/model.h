@@ -153,7 +153,7 @@ HD_INLINE void hd_solve(struct hd_model *m, const real H[21], const real F[6], d
 /* ---- forward and inverse dynamics ------------------------------------------------------------------------------------ */
 
 /* Whether forces (3) are finite and at legs that exist; 0 where there is none. */
-static int hd_are_forces(const struct hd_model *m, const double *const *forces)
+static inline int hd_are_forces(const struct hd_model *m, const double *const *forces)
 {
     for (int64_t leg = 0; leg < m->robot->legs; leg++)
         if (forces[leg] && (m->last[leg] < 0 || !hd_are_finite(forces[leg], 3)))
@@ -169,7 +169,7 @@ static inline void hd_wrench_at(const double *x, const double *f, double *wrench
 }
 
 /* Add a force (3) in body axes at a leg's tip to the terms. */
-static void hd_add_tip_force(struct hd_model *m, int64_t leg, const double *force, real F[6])
+static inline void hd_add_tip_force(struct hd_model *m, int64_t leg, const double *force, real F[6])
 {
     struct hd_scratch *x = m->scratch + leg / HD_LANES;
     const struct hd_leg *b = m->legs + leg / HD_LANES;
@@ -185,7 +185,7 @@ static void hd_add_tip_force(struct hd_model *m, int64_t leg, const double *forc
     }
 }
 
-static int hd_forward(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
+static inline int hd_forward(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
                       const double *const *forces, double *out)
 {
     if (!hd_is_rotation(R) || !hd_set_q(m, q) || (forces && !hd_are_forces(m, forces)))
@@ -235,7 +235,7 @@ HD_INLINE void hd_end_all(struct hd_model *m, const double *R, const double *nu,
     hd_solve(m, H, F, nudot);
     hd_get_row(m, HD_ACC, nudot + 6, 1);
 }
-static int hd_forward_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau, double *nudot)
+static inline int hd_forward_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau, double *nudot)
 {
     real H[21], F[6];
     hd_set_tau(m, tau, 1);
@@ -262,7 +262,7 @@ HD_INLINE void hd_inverse_with(struct hd_model *m, spatial V, spatial A, const i
 }
 
 /* nu and nudot 0: at rest, which gives the gravity force. */
-static int hd_inverse(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
+static inline int hd_inverse(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
 {
     static const double rest[6 + HD_MOST];
     nu = nu ? nu : rest, nudot = nudot ? nudot : rest;
@@ -273,7 +273,7 @@ static int hd_inverse(struct hd_model *m, const double *R, const double *q, cons
     hd_inverse_with(m, splat_spatial(nu), add_spatial(gravity_acceleration(m, R), splat_spatial(nudot)), 0, out);
     return hd_are_finite(out, 6 + m->moving);
 }
-static int hd_inverse_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
+static inline int hd_inverse_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
 {
     const int good = hd_set_q(m, q);
     hd_set_row(m, HD_RATE, nu + 6, 1);
@@ -283,7 +283,7 @@ static int hd_inverse_all(struct hd_model *m, const double *R, const double *q, 
 }
 
 /* Sum of J_tip^T F, out (6 + n), of forces (3) in world axes, 0 where there is none. */
-static int hd_tip_force_rows(struct hd_model *m, const double *R, const double *q, const double *const *forces, double *out)
+static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const double *q, const double *const *forces, double *out)
 {
     double wrench[HD_MOST_LEGS][6] = {{0.0}}, force[3], tip[3];
     if (!hd_is_rotation(R) || !hd_set_q(m, q) || !hd_are_forces(m, forces))
@@ -338,7 +338,7 @@ HD_INLINE void hd_write_arrow(const struct hd_model *m, double *out, int64_t col
 }
 
 /* Mass matrix M (6 + n, 6 + n), (31) and (32). */
-static int hd_mass_matrix(struct hd_model *m, const double *q, double *out)
+static inline int hd_mass(struct hd_model *m, const double *q, double *out)
 {
     const int64_t size = 6 + m->moving;
     const real zero = splat(0.0);

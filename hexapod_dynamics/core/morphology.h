@@ -4,12 +4,12 @@
 #include <string.h>
 #include "kernels.h"
 
-static int64_t hd_blocks(const struct hd_robot *r) { return (r->legs + HD_LANES - 1) / HD_LANES; }
-static int64_t hd_leg_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_leg); }
-static int64_t hd_scratch_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_scratch); }
+static inline int64_t hd_blocks(const struct hd_robot *r) { return (r->legs + HD_LANES - 1) / HD_LANES; }
+static inline int64_t hd_leg_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_leg); }
+static inline int64_t hd_scratch_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_scratch); }
 
 /* Numbers of a link of which the fraction r of its length remains: a rod with thickness, see robot/description. */
-static void hd_cut_link(double r, const struct hd_joint *j, double out[HD_NUMBERS])
+static inline void hd_cut_link(double r, const struct hd_joint *j, double out[HD_NUMBERS])
 {
     static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
     const double mass = r * j->mass, cubed = r * r * r, tube = 0.5 * (r - cubed) * j->along;
@@ -29,7 +29,7 @@ static void hd_cut_link(double r, const struct hd_joint *j, double out[HD_NUMBER
 }
 
 /* Which axis of the mount frame a joint has. */
-static int hd_axis_of(const double *axis)
+static inline int hd_axis_of(const double *axis)
 {
     for (int i = 0; i < 3; i++)
         if (axis[i] == 1.0 || axis[i] == -1.0)
@@ -38,7 +38,7 @@ static int hd_axis_of(const double *axis)
 }
 
 /* Write a leg to a lane; rows: remaining, moves, locked of all joints, one behind the other. */
-static void hd_set_leg(struct hd_leg *b, const struct hd_robot *r, int64_t leg, int64_t lane, const double *rows)
+static inline void hd_set_leg(struct hd_leg *b, const struct hd_robot *r, int64_t leg, int64_t lane, const double *rows)
 {
     const int64_t first = r->first[leg], n = r->first[leg + 1] - first;
     for (int i = 0; i < 12; i++)
@@ -64,7 +64,7 @@ static void hd_set_leg(struct hd_leg *b, const struct hd_robot *r, int64_t leg, 
 }
 
 /* Where all axes of a joint are along the mount frame's, `turn` and `slide` carry their sign. */
-static void hd_sign_axes(struct hd_leg *b)
+static inline void hd_sign_axes(struct hd_leg *b)
 {
     for (int64_t k = 0; k < b->n; k++)
         for (int lane = 0; lane < HD_LANES && b->axis[k] != HD_OBLIQUE; lane++) {
@@ -75,7 +75,7 @@ static void hd_sign_axes(struct hd_leg *b)
 }
 
 /* Make the model of a morphology; table: rows remaining (0 to 1), moves, locked position, driven of all joints. */
-static void hd_set(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
+static inline void hd_set(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
 {
     const int64_t joints = r->joints;
     m->robot = r, m->legs = legs, m->scratch = scratch, m->moving = 0, m->blocks = hd_blocks(r);

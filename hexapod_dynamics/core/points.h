@@ -4,7 +4,7 @@
 #include "model.h"
 
 /* Compute where the links are, in base_link axes; return whether the positions are good. */
-static int hd_set_frames(struct hd_model *m, const double *q, int64_t leg)
+static inline int hd_set_frames(struct hd_model *m, const double *q, int64_t leg)
 {
     if (m->last[leg] < 0 || !hd_set_q(m, q))
         return 0;
@@ -13,7 +13,7 @@ static int hd_set_frames(struct hd_model *m, const double *q, int64_t leg)
 }
 
 /* Axes of a link in base_link, axis by axis. */
-static void hd_link_axes(const struct hd_model *m, int64_t leg, int64_t k, double *out)
+static inline void hd_link_axes(const struct hd_model *m, int64_t leg, int64_t k, double *out)
 {
     const double *axes = m->robot->joint[m->robot->first[leg] + k].axes;
     double F[9]; /* column by column */
@@ -24,7 +24,7 @@ static void hd_link_axes(const struct hd_model *m, int64_t leg, int64_t k, doubl
 }
 
 /* Place (3) in base_link of a point in a link's axes. */
-static void hd_place_point(const struct hd_model *m, int64_t leg, int64_t k, const double *point, double *out)
+static inline void hd_place_point(const struct hd_model *m, int64_t leg, int64_t k, const double *point, double *out)
 {
     double axes[9], origin[3];
     hd_read(&m->scratch[leg / HD_LANES].origin[k], leg % HD_LANES, HD_LANES, 3, origin);
@@ -34,18 +34,18 @@ static void hd_place_point(const struct hd_model *m, int64_t leg, int64_t k, con
 }
 
 /* The first moving joint of a leg, among those that move. */
-static int64_t hd_first_moving(const struct hd_model *m, int64_t leg)
+static inline int64_t hd_first_moving(const struct hd_model *m, int64_t leg)
 {
     int64_t i = 0;
     while (i < m->moving && m->free[i].joint < m->robot->first[leg])
         i++;
     return i;
 }
-static int hd_is_of_leg(const struct hd_model *m, int64_t i, int64_t leg, int64_t last)
+static inline int hd_is_of_leg(const struct hd_model *m, int64_t i, int64_t leg, int64_t last)
 {
     return i < m->moving && m->free[i].joint < m->robot->first[leg + 1] && m->free[i].k <= last;
 }
-static void hd_read_screw(const struct hd_model *m, int64_t i, double *screw)
+static inline void hd_read_screw(const struct hd_model *m, int64_t i, double *screw)
 {
     hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
 }
@@ -59,7 +59,7 @@ static inline void hd_point_velocity(const double *screw, const double *x, doubl
 }
 
 /* Jacobian (3, 6 + n) of the velocity, in base_link axes, of a link's point (3), which is given in its axes. */
-static int hd_point_jacobian(struct hd_model *m, const double *q, int64_t leg, int64_t k, const double *point, double *J)
+static inline int hd_point_jacobian(struct hd_model *m, const double *q, int64_t leg, int64_t k, const double *point, double *J)
 {
     const int64_t size = 6 + m->moving;
     double x[3], screw[6], velocity[3];
@@ -85,7 +85,7 @@ static int hd_point_jacobian(struct hd_model *m, const double *q, int64_t leg, i
  *
  * With the joints further in moving at the twist (b, c), joint's screw (v, w), point x, velocity u:
  * d/dt (v + w x x) = c x v + b x w + (c x w) x x + w x u, and c is made up joint by joint; the body turns with w_0. */
-static void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *nu, double *bias, double *velocity)
+static inline void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *nu, double *bias, double *velocity)
 {
     const int64_t first = hd_first_moving(m, leg);
     double b[3] = {0.0}, c[3] = {0.0}, screw[6], part[3];
@@ -115,7 +115,7 @@ static void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const d
 }
 
 /* Jdot nu (3) of a link's point, in base_link axes. */
-static int hd_point_bias(struct hd_model *m, const double *q, const double *nu, int64_t leg, int64_t k, const double *point, double *out)
+static inline int hd_point_bias(struct hd_model *m, const double *q, const double *nu, int64_t leg, int64_t k, const double *point, double *out)
 {
     double x[3], velocity[3];
     if (m->last[leg] < k || !hd_set_frames(m, q, leg))
@@ -126,7 +126,7 @@ static int hd_point_bias(struct hd_model *m, const double *q, const double *nu, 
 }
 
 /* Jacobian (6, 6 + n) of a leg's tip, V_tip = J nu (11), in the axes of its last link. */
-static int hd_tip_jacobian(struct hd_model *m, const double *q, int64_t leg, double *out)
+static inline int hd_tip(struct hd_model *m, const double *q, int64_t leg, double *out)
 {
     const int64_t size = 6 + m->moving, last = m->last[leg];
     double axes[9], turned[9], tip[3], screw[6];
@@ -153,7 +153,7 @@ static int hd_tip_jacobian(struct hd_model *m, const double *q, int64_t leg, dou
 }
 
 /* Rotation (3, 3) and start (3) in the world of each existing link, one behind the other: 12 numbers each. */
-static int hd_link_poses(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+static inline int hd_link_poses(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
 {
     if (!hd_is_rotation(R) || !hd_are_finite(p, 3) || !hd_set_q(m, q))
         return 0;
@@ -178,7 +178,7 @@ static int hd_link_poses(struct hd_model *m, const double *R, const double *p, c
 /* ---- mass, momentum and energy ---------------------------------------------------------------------------------------- */
 
 /* Mass of all, and mass times centre of mass (3) in base_link; the joints' positions are set. */
-static double hd_mass_moment(struct hd_model *m, double *moment)
+static inline double hd_mass_moment(struct hd_model *m, double *moment)
 {
     memcpy(moment, m->h, sizeof m->h);
     for (int64_t i = 0; i < m->blocks; i++) {
@@ -190,7 +190,7 @@ static double hd_mass_moment(struct hd_model *m, double *moment)
 }
 
 /* Centre of mass (3) in the world. */
-static int hd_center(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+static inline int hd_center(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
 {
     double h[3], turned[3];
     if (!hd_is_rotation(R) || !hd_set_q(m, q))
@@ -203,7 +203,7 @@ static int hd_center(struct hd_model *m, const double *R, const double *p, const
 }
 
 /* Energy [J] of gravity, zero for a centre of mass at height 0. */
-static int hd_potential_energy(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
+static inline int hd_potential_energy(struct hd_model *m, const double *R, const double *p, const double *q, double *out)
 {
     double h[3];
     if (!hd_is_rotation(R) || !hd_are_finite(p, 3) || !hd_set_q(m, q))
@@ -214,7 +214,7 @@ static int hd_potential_energy(struct hd_model *m, const double *R, const double
 }
 
 /* Momentum M nu (6 + n): inverse dynamics at rest without gravity. */
-static int hd_momentum(struct hd_model *m, const double *q, const double *nu, double *out)
+static inline int hd_momentum(struct hd_model *m, const double *q, const double *nu, double *out)
 {
     const real zero = splat(0.0);
     if (!hd_set_q(m, q))
@@ -226,7 +226,7 @@ static int hd_momentum(struct hd_model *m, const double *q, const double *nu, do
 }
 
 /* Momentum (6), linear, then angular about the centre of mass, world axes. */
-static int hd_centroidal_momentum(struct hd_model *m, const double *R, const double *q, const double *nu, double *out)
+static inline int hd_centroidal_momentum(struct hd_model *m, const double *R, const double *q, const double *nu, double *out)
 {
     double P[6 + HD_MOST], h[3], hp[3];
     if (!hd_is_rotation(R) || !hd_momentum(m, q, nu, P))
@@ -241,7 +241,7 @@ static int hd_centroidal_momentum(struct hd_model *m, const double *R, const dou
 }
 
 /* 1/2 nu^T M nu [J]. */
-static int hd_kinetic_energy(struct hd_model *m, const double *q, const double *nu, double *out)
+static inline int hd_kinetic_energy(struct hd_model *m, const double *q, const double *nu, double *out)
 {
     double P[6 + HD_MOST];
     if (!hd_momentum(m, q, nu, P))

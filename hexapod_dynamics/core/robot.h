@@ -6,7 +6,10 @@
 #define HD_ROBOT_H
 #include <stdint.h>
 
-enum { HD_MOST_JOINTS = 6, HD_MOST_LEGS = 8, HD_MOST = 48 }; /* joints of a leg, legs, joints in all */
+/* Joints of a leg, legs, joints in all. A C export has the numbers of its robot, and none of the tables below. */
+#ifndef HD_ONE_ROBOT
+enum { HD_MOST_JOINTS = 6, HD_MOST_LEGS = 8, HD_MOST = 48 };
+#endif
 
 /* A joint and its link, in axes parallel to those of the leg's mount when all joints stand at zero. */
 struct hd_joint {
@@ -52,6 +55,7 @@ struct hd_model {
     struct hd_scratch *scratch;
 };
 
+#ifndef HD_ONE_ROBOT
 struct hd_world;
 
 /* Functions for one width. Those that return int return 1, or 0 where R is no rotation or a number is not finite.
@@ -103,4 +107,5 @@ struct hd_functions {
 };
 
 extern const struct hd_functions hd_table_2, hd_table_4, hd_table_8; /* the last two on x86-64 only */
+#endif
 #endif

@@ -1,31 +1,26 @@
 """A robot's model as C for other programs: hexapod_model.h, hexapod_model.c, examples, and a shared library.
 
-Plain C99 without heap and without Python. All memory is one struct that the caller provides. The files contain
-what the package itself compiles: the printed leg kernels and the headers of native/include, in one file.
+Plain C99 without heap and without Python; all memory is one struct that the caller provides. hexapod_model.c is the core
+itself (core/*.h) in one file, and the robot's numbers as a constant struct hd_robot.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import textwrap
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from hexapod_dynamics.dynamics.leg_code import leg_traces
-from hexapod_dynamics.dynamics.leg_kernels import trace_solve_head
-from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.robot_kernels import RobotKernels
-from hexapod_dynamics.dynamics.workspace import COLUMNS, CUT_SIZE, KERNELS, LINK_SIZE, Rows
-from hexapod_dynamics.native import processor
-from hexapod_dynamics.native.c_printer import LEG, SHARED, print_kernel
-from hexapod_dynamics.native.library import HERE, INCLUDE, compile_library, compiler
+from hexapod_dynamics.core._core import Numbers
+from hexapod_dynamics.errors import CompilerError
 from hexapod_dynamics.robot import Robot
 
-# Sorted so that each file precedes the files that include it; hd_model.h goes into the header.
-PARTS = ("lanes", "dynamics", "rotation", "state", "forces", "matrices", "points", "morphology")
+CORE = Path(__file__).parents[1] / "core"
 EXAMPLES = ("example.cpp", "main.c", "CMakeLists.txt")
+FLAGS = ("-O2", "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-march=native")
 
 
 def write_model(robot: Robot, directory: Path) -> list[Path]:
@@ -34,28 +29,29 @@ def write_model(robot: Robot, directory: Path) -> list[Path]:
     Raises CompilerError if the compiler fails, OSError if a file cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    kernels = RobotKernels(robot)
-    texts = {"hexapod_model.h": _header(kernels), "hexapod_model.c": _source(kernels)}
-    texts |= {name: (HERE / "example" / name).read_text() for name in EXAMPLES}
+    texts = {"hexapod_model.h": _header(robot), "hexapod_model.c": _source(robot)}
+    texts |= {name: (CORE / "example" / name).read_text() for name in EXAMPLES}
     written = []
     for name, text in texts.items():
         (directory / name).write_text(text)
         written.append(directory / name)
-    program = compiler()
+    program = shutil.which(os.environ.get("CC", "")) or shutil.which("gcc") or shutil.which("cc")
     if program is not None:
         library = directory / "hexapod_model.so"
-        compile_library(program, processor.native(), texts["hexapod_model.c"], library, (f"-I{directory}",))
+        command = [program, *FLAGS, "-shared", "-fPIC", str(directory / "hexapod_model.c"), "-o", str(library)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
+            raise CompilerError(f"{program} does not compile {directory / 'hexapod_model.c'}: {said}")
         written.append(library)
     return written
 
 
-def _header(kernels: RobotKernels) -> str:
-    robot, rows, types = kernels.robot, kernels.rows, kernels.legs_of_type
+def _header(robot: Robot) -> str:
     legs, joints = len(robot.legs), robot.joint_count
-    blocks = [f"(({len(indices)} + HD_LANES - 1) / HD_LANES)" for indices in types.values()]
-    widest = max(len(indices) for indices in types.values())
-    default = 8 if widest > 4 else 4 if widest > 2 else widest
+    deepest = max(3, *(len(leg.joints) for leg in robot.legs))
     order = "\n * ".join(textwrap.wrap(", ".join(robot.joint_names), 101, break_on_hyphens=False))
+    rows = 82 * deepest + 4 * deepest**2 + 12  # of struct hd_leg and struct hd_scratch
     return f"""\
 /* Dynamics of {robot.name}: {legs} legs, {joints} joints. Written by `ros2 run hexapod_dynamics compile --out`.
  *
@@ -76,47 +72,38 @@ def _header(kernels: RobotKernels) -> str:
 
 #define HD_LEGS {legs}
 #define HD_JOINTS {joints}
-#define HD_TYPES {len(types)} /* types of legs */
 
 /* Legs that are computed side by side, by the vector extension of gcc and clang; 1 is plain C99, for every compiler.
  * Everything that includes this header has to agree on it. */
 #ifndef HD_LANES
 #ifdef __GNUC__
-#define HD_LANES {default}
+#define HD_LANES {8 if legs > 4 else 4 if legs > 2 else legs}
 #else
 #define HD_LANES 1
 #endif
 #endif
-#define HD_BLOCKS ({" + ".join(blocks)})
-
-{_enumeration(rows)}
-#define HD_FIXED_ROWS
-#define HD_PUBLIC
+#define HD_BLOCKS ((HD_LEGS + HD_LANES - 1) / HD_LANES)
+#define HD_ROOM (HD_BLOCKS * ({rows} * HD_LANES + 16) + 8) /* doubles */
 
 #ifdef __cplusplus
 extern "C" {{
 #endif
 
-{_body((INCLUDE / "hd_model.h").read_text())}
-
+#define HD_ONE_ROBOT
+enum {{ HD_MOST_JOINTS = {deepest}, HD_MOST_LEGS = HD_LEGS, HD_MOST = HD_JOINTS }};
+{_flattened("robot.h", set())}
 typedef struct hd_model hd_model;
 
 /* All memory of a model. */
 typedef struct hd_memory {{
     struct hd_model model;
-    double lanes[HD_BLOCKS * HD_ROW_size * HD_LANES];
-    double shared[HD_SHARED_SIZE];
-    double moving[HD_JOINTS], locked[HD_JOINTS];
-    struct hd_free free[HD_JOINTS];
-    struct hd_leg legs[HD_LEGS];
-    struct hd_joint joints[HD_JOINTS];
-    hd_leg_kernel code[HD_BLOCKS * HD_KERNELS];
+    double room[HD_ROOM];
 }} hd_memory;
 
 /* What a joint does that exists: it moves, it stands at a fixed position, or it moves without a motor's torque. */
 enum {{ HD_MOVES, HD_LOCKED, HD_LIMP }};
 
-/* Set the memory up for the whole robot, once; the model is a part of it. */
+/* Set the memory up for the whole robot, once; the model is its first part. */
 hd_model *hd_init(hd_memory *memory);
 
 /* Another morphology: for every joint, how much of its link's length remains (0: missing, 1: whole), what the joint
@@ -153,64 +140,44 @@ int hd_tip_jacobian(hd_model *m, const double *q, int64_t leg, double *J);
 """
 
 
-def _source(kernels: RobotKernels) -> str:
-    robot, rows, types = kernels.robot, kernels.rows, kernels.legs_of_type
-    names = list(types)
-    parts = ['/* Dynamics of one robot, see hexapod_model.h. */\n#include "hexapod_model.h"\n\n#include <string.h>\n']
-    parts += [_body((INCLUDE / f"hd_{part}.h").read_text()) for part in PARTS[:1]]
-    for index, leg_type in enumerate(names):
-        legs = ", ".join(robot.legs[leg].name for leg in types[leg_type])
-        parts.append(f"/* ---- kernels of the legs {legs} ---- */\n")
-        for name, trace in leg_traces(leg_type, rows).items():
-            if name not in ("center", "poses"):
-                parts.append(print_kernel(f"hd_{name}_{index}", trace, LEG, "static "))
-    parts.append(print_kernel("hd_solve_head_of_robot_", trace_solve_head(), SHARED, "static "))
-    parts.append("static const hd_leg_kernel hd_solve_head_of_robot = hd_solve_head_of_robot_;\n")
-    parts += [_body((INCLUDE / f"hd_{part}.h").read_text()) for part in PARTS[1:]]
-    parts.append("/* ---- the robot ---- */\n")
-    code = []
-    for index in range(len(names)):
-        row = {column: f"hd_{name}_{index}" for column, name in COLUMNS.items() if name not in ("center", "poses")}
-        code.append("{" + ", ".join(row.get(column, "0") for column in range(KERNELS)) + "}")
-    parts.append(f"static const hd_leg_kernel hd_code[HD_TYPES][HD_KERNELS] = {{{', '.join(code)}}};")
-    starts = ["0"]
-    for leg_type in names[:-1]:
-        starts.append(f"{starts[-1]} + ({len(types[leg_type])} + HD_LANES - 1) / HD_LANES")
-    parts.append(f"static const int hd_first_blocks[HD_TYPES] = {{{', '.join(starts)}}};")
-    kinds = [names.index(LegType.of(leg)) for leg in robot.legs]
-    parts.append(f"static const int hd_types[HD_LEGS] = {{{', '.join(map(str, kinds))}}};")
-    parts.append(f"static const int hd_counts[HD_LEGS] = {{{', '.join(str(len(leg.joints)) for leg in robot.legs)}}};")
-    parts.append(f"static const struct hd_rows hd_rows_of_robot = {{{', '.join(map(str, rows))}}};")
-    shared = kernels.whole_shared()
-    parts.append(f"static const double hd_shared[HD_SHARED_SIZE] = {_numbers(shared)};")
-    mounts = [np.concatenate([leg.mount_rotation.ravel(), leg.mount_position]) for leg in robot.legs]
-    parts.append(_table("hd_mounts[HD_LEGS][12]", mounts))
-    parts.append(_table(f"hd_links[HD_JOINTS][{LINK_SIZE}]", kernels.links))
-    parts.append(_table(f"hd_cuts[HD_JOINTS][{CUT_SIZE}]", kernels.cut))
-    parts.append(_table("hd_axes[HD_JOINTS][9]", [link.rotation.ravel() for leg in robot.legs for link in leg.links]))
-    parts.append("\n" + _body((INCLUDE / "hd_export.inc").read_text()))
-    return "\n".join(parts)
+def _source(robot: Robot) -> str:
+    values, done = Numbers(robot).values(), {"robot.h"}
+    values["joint"] = values["joint"][: robot.joint_count]
+    values["mount"], values["first"] = values["mount"][: len(robot.legs)], values["first"][: len(robot.legs) + 1]
+    core = _flattened("points.h", done)
+    return f"""\
+/* Dynamics of one robot, see hexapod_model.h. */
+#include "hexapod_model.h"
+#include <stddef.h>
+#include <string.h>
+
+{core}
+/* ---- the robot ---- */
+
+static const struct hd_robot hd_robot_of_export = {_initialiser(values)};
+
+{_flattened("export.h", done)}"""
 
 
-def _body(header: str) -> str:
-    """Return a header without its guard and without includes of the package's own headers."""
-    header = re.sub(r'#include ["<](hd_\w+\.h|stdint\.h|string\.h)[">]\n', "", header)
-    header = re.sub(r"#ifndef (HD_\w+_H)\n#define \1\n", "", header)
-    header = re.sub(r"#ifndef HD_PUBLIC\n.*?#endif\n", "", header, flags=re.DOTALL)
-    return header.strip().removesuffix("#endif").strip() + "\n" if "_H\n" not in header else header
+def _flattened(name: str, done: set[str]) -> str:
+    """Return a header of the core with those of the core that it includes in their places, each guarded one once."""
+
+    def included(match: re.Match[str]) -> str:
+        other = match[1]
+        if other in done:
+            return ""
+        if f"#ifndef HD_{other.removesuffix('.h').upper()}_H" in (CORE / other).read_text():
+            done.add(other)
+        return _flattened(other, done)
+
+    text = re.sub(r"#include <\w+\.h>\n", "", (CORE / name).read_text())
+    return re.sub(r'#include "(\w+\.h)"\n', included, text)
 
 
-def _enumeration(rows: Rows) -> str:
-    """Return the rows of the sections as constants."""
-    entries = [f"    HD_ROW_{name} = {place}" for name, place in rows._asdict().items()]
-    return "/* First row of each section of a lane. */\nenum {\n" + ",\n".join(entries) + "\n};"
-
-
-def _numbers(values: Iterable[float]) -> str:
-    """Return numbers as an initialiser, exact to the last digit."""
-    return "{" + ", ".join(repr(float(value)) for value in values) + "}"
-
-
-def _table(name: str, rows: Iterable[np.ndarray]) -> str:
-    lines = ",\n".join(f"    {_numbers(row)}" for row in rows)
-    return f"static const double {name} = {{\n{lines}\n}};"
+def _initialiser(value: Any) -> str:
+    """Return a struct (dict), an array (list) or a number as an initialiser, exact to the last digit."""
+    if isinstance(value, dict):
+        return "{" + ",\n".join(f".{name} = {_initialiser(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "{" + ", ".join(map(_initialiser, value)) + "}"
+    return repr(value)

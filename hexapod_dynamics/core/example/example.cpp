@@ -23,10 +23,10 @@ int main()
             return 1;
         if (!hd_inverse_dynamics(model, rotation.data(), q.data(), velocity.data(), acceleration.data(), check.data()))
             return 1;
-        const long n = static_cast<long>(model->moving_count); // joints that exist and move
+        const long n = static_cast<long>(model->moving); // joints that exist and move
         for (long i = 0; i < 6 + n; i++)
             std::printf("%.17g %.17g\n", acceleration[i], check[i]);
-        for (int j = static_cast<int>(model->legs[HD_LEGS - 1].first); j < HD_JOINTS; j++)
+        for (int j = static_cast<int>(model->robot->first[HD_LEGS - 1]); j < HD_JOINTS; j++)
             remaining[j] = 0.0;
         if (hd_set_morphology(model, remaining.data(), nullptr, nullptr) < 0)
             return 1;
