@@ -54,9 +54,9 @@ struct hd_shape {
 static const struct hd_shape hd_zyy = {3, 1, 0, {HD_Z, HD_Y, HD_Y}, {0x11CC8, 0x11CC9, 0x11E61}};
 HD_INLINE struct hd_shape hd_general_shape(const struct hd_leg *b)
 {
-    struct hd_shape s = {(int)b->n, 0, 1, {0}, {~0u, ~0u, ~0u, ~0u, ~0u, ~0u}};
+    struct hd_shape s = {(int)b->n, 0, 1, {0}, {0}};
     for (int k = 0; k < HD_MOST_JOINTS; k++)
-        s.axis[k] = (int)b->axis[k];
+        s.axis[k] = (int)b->axis[k], s.nonzero[k] = ~0u;
     return s;
 }
 

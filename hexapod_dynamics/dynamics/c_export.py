@@ -1,7 +1,7 @@
 """A robot's model as C for other programs: hexapod_model.h, hexapod_model.c, examples, and a shared library.
 
-Plain C99 without heap and without Python; all memory is one struct that the caller provides. hexapod_model.c is the core
-itself (core/*.h) in one file, and the robot's numbers as a constant struct hd_robot.
+Plain C99 without heap and without Python; all memory is one struct that the caller provides. hexapod_model.c is the
+core itself (core/*.h) in one file, and the robot's numbers as a constant struct hd_robot.
 """
 
 from __future__ import annotations
