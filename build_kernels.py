@@ -33,7 +33,6 @@ KERNELS = (
     "gait.first_cycle",
     "gait.planning.evaluation",
     "gait.planning.cost",
-    "dynamics.kernels",
 )
 OLDEST_CYTHON = (0, 29, 28)
 NEEDED = "cython>=3,<4"

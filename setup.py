@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this fi
 
 from build_core import CORE, BuildCore
 from build_kernels import BuildKernels, kernel_extensions
-from build_native import MODEL, BuildNative
 
 package_name = "hexapod_dynamics"
 
@@ -44,20 +43,17 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
 PREFIX = "hexapod-" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 
-class BuildExtensions(BuildKernels, BuildCore, BuildNative):
-    """Builds the core, what Cython translates, the model's extension and JetHexa's libraries."""
+class BuildExtensions(BuildKernels, BuildCore):
+    """Builds the core, what Cython translates."""
 
 
 setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
-    ext_modules=[MODEL, CORE, *kernel_extensions()],
+    ext_modules=[CORE, *kernel_extensions()],
     cmdclass={"build_ext": BuildExtensions},
-    package_data={
-        package_name: ["py.typed", "core/*.h", "core/*.pyi", "view/*.js"]
-        + ["native/*.c", "native/include/*", "native/example/*"]
-    },
+    package_data={package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "view/*.js"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
@@ -115,7 +111,7 @@ setup(
             "ftservo-python-sdk>=1.0,<3",
         ],
     },
-    # C parts, see build_native.py; Cython's extensions belong in the same list.
+    # C parts, see build_core.py.
     zip_safe=False,
     python_requires=">=3.10",
     maintainer="The hexapod_dynamics authors",

@@ -28,7 +28,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 import numpy as np
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
-from hexapod_dynamics.compile_notice import when_compiling
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
 from hexapod_dynamics.gait.plan_worker import PlanWorker
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -155,9 +154,7 @@ def print_tick_times():
 
 def print_times():
     """Print the table of --times."""
-    compiled = []
-    AdaptiveGait().bind(ROBOT)  # as the node does at its start; nothing may be compiled after it
-    when_compiling(lambda: compiled.append(True))
+    AdaptiveGait().bind(ROBOT)
     print("| lost | changes | rehearsed | rehearsal: median | 99 % | largest | whole change: median | 99 % | largest |")
     print("|---|---|---|---|---|---|---|---|---|")
     for count in (1, 2):
@@ -165,7 +162,6 @@ def print_times():
         rehearsals, changes = (1e3 * np.concatenate(times) for times in zip(*both, strict=True))
         figures = [f"{np.percentile(times, q):.1f} ms" for times in (rehearsals, changes) for q in (50, 99, 100)]
         print(f"| {GROUPS[count]} | {changes.size} | {rehearsals.size} | {' | '.join(figures)} |")
-    print(f"compiled meanwhile: {len(compiled)} functions")
 
 
 def main():

@@ -61,7 +61,6 @@ LONG = (
     "dynamics/chain/test_trajectory_optimisation.py",
     "dynamics/test_derivatives_extended.py",
     "dynamics/test_c_export.py",
-    "dynamics/test_native_library.py",
     "estimation/test_dead_band.py",
     "estimation/test_observer.py",
     "estimation/test_payload.py",
@@ -88,9 +87,6 @@ LONG = (
     "repository/test_import_circles.py",
     "repository/test_pages.py",
     "simulation/test_batch.py",
-    "test_code_cache.py",
-    "test_warm_up.py",
-    "tools/test_compile_model.py",
 )
 MARKERS |= dict.fromkeys(LONG, "long")
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one

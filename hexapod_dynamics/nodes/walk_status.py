@@ -16,7 +16,7 @@ from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import MalformedMessages, subscribe
-from hexapod_dynamics.ros.node_functions import COMPILING, LATCHED, declare_all, stamp_seconds, text_of
+from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
@@ -27,7 +27,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # A pose older than this [s] is not shown; a message is repeated after this [s].
 SILENT_AFTER, REPEAT = 3.0, 30.0
-# At the start nodes discover each other and compile: early problems are shown only if they last this long [s].
+# At the start nodes discover each other: early problems are shown only if they last this long [s].
 STARTING = 10.0
 # How a report begins that names a device which is not there: the cause of all others, shown at once where no simulated
 # device is being started.
@@ -36,9 +36,8 @@ DEVICES = ("servo port", "I2C bus")
 # read it, which report this until they are stopped, too.
 LASTING = 0.6
 # A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
-# in the graph is absent after this time [s]. Longest duration of a start, and time for which a report that a node
-# compiles is valid [s].
-ABSENT, NEVER_SEEN, LONGEST_START, LONGEST_COMPILING = 5.0, 15.0, 60.0, 60.0
+# in the graph is absent after this time [s]. Longest duration of a start [s].
+ABSENT, NEVER_SEEN, LONGEST_START = 5.0, 15.0, 60.0
 # Words by which nodes report that this computer is too busy; nothing is broken then.
 BUSY = ("too busy", "readings come late", "arrive too late")
 # Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed once above the
@@ -141,7 +140,7 @@ class WalkStatus(GuardedNode):
         self._before = self._speed = None
         self._lost = []
         self._stopped = False  # by the emergency stop: `servos` complains, and nothing is wrong
-        self._complaints, self._told, self._compiling, self._reported = {}, {}, {}, set()
+        self._complaints, self._told, self._reported = {}, {}, set()
         values = declare_all(self, PARAMETERS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
@@ -183,10 +182,7 @@ class WalkStatus(GuardedNode):
             self._reported.add(node)
             if node == "dynamics":
                 self._on_prediction(status)
-            began, _, _ = self._compiling.pop(name, (self._elapsed(), 0.0, ""))
-            if status.message.startswith(COMPILING):
-                self._compiling[name] = began, self._elapsed(), status.message.rpartition(": ")[2]
-            elif status.level == DiagnosticStatus.OK:
+            if status.level == DiagnosticStatus.OK:
                 self._complaints.pop(name, None)
             else:
                 since = self._complaints.get(name, (self._elapsed(),))[0]
@@ -230,21 +226,16 @@ class WalkStatus(GuardedNode):
         self._show(predicted if true is None else Pose.of(true))
         off = () if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
-        compiling = [
-            f"{name} ({part}, {elapsed - began:.0f} s)"
-            for name, (began, at, part) in self._compiling.items()
-            if elapsed - at < LONGEST_COMPILING
-        ]
         absent = self._absent(elapsed)
         starting = set(self._expected) - self._reported - absent if elapsed < LONGEST_START else set()
         complaints = {
             name: (message, level)
             for name, (since, message, level) in self._complaints.items()
-            # A node that starts or compiles is not ready yet: reports of other nodes about it are not repeated.
+            # A node that starts is not ready yet: reports of other nodes about it are not repeated.
             if name not in absent
             and elapsed - since > LASTING
             and (
-                (not compiling and not starting and max(since, elapsed - since) > STARTING)
+                (not starting and max(since, elapsed - since) > STARTING)
                 or (message.startswith(DEVICES) and "simulator" not in self._expected)
             )
         }
@@ -256,7 +247,6 @@ class WalkStatus(GuardedNode):
         self._told = {name: told for name, told in self._told.items() if name in complaints}
         expected = ("damage_manager", "servos") if self._stopped else ("damage_manager",)
         known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
-        starting -= {name.rpartition("/")[2] for name in self._compiling}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}
         wrong = {
             "emergency stop": ["`stop --resume` ends it"] if self._stopped else [],
@@ -264,7 +254,6 @@ class WalkStatus(GuardedNode):
             "computer too busy": busy,
             "absent": absent,
             "starting": starting,
-            "compiling, once": compiling,
             "received": [MalformedMessages.of(self).recent] if MalformedMessages.of(self).recent else [],
         }
         levels = [level for name, (_, level) in complaints.items() if name not in known]

@@ -23,15 +23,6 @@ LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter;
 class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises."""
 
-    compiling = None  # set by node_functions.load_robot
-
-    def destroy_node(self):
-        """End the node; compilations of this process after that are not reported for it."""
-        if self.compiling is not None:
-            self.compiling.close()
-            self.compiling = None
-        return super().destroy_node()
-
     def create_service(self, srv_type, srv_name, callback, **more):
         """Create a service as Node does; the callback may raise, or return something that is not a response."""
         guard = _RequestGuard(self, srv_type, srv_name)

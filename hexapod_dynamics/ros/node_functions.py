@@ -3,7 +3,6 @@
 import math
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics.compile_notice import forget_listener, when_compiling
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.common import ROBOT
 from hexapod_dynamics.robot import Robot
@@ -25,7 +24,6 @@ LATCHED = QoSProfile(
 )
 STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 REAL_TIME = "servos, IMU and simulated robot run in real time"
-COMPILING = "compiling the model for this machine, once"
 LEVELS = {
     "ok": DiagnosticStatus.OK,
     "warn": DiagnosticStatus.WARN,
@@ -74,7 +72,7 @@ def steady_timer(node, period, callback):
 def load_robot(node):
     """Declare the parameter `robot` and load that file; empty: the JetHexa of this package.
 
-    Every node calls this first: it also refuses `use_sim_time` and reports on /diagnostics while the node compiles.
+    Every node calls this first: it also refuses `use_sim_time`.
     """
     Refused.node = node
     Refused.name = node.get_fully_qualified_name().lstrip("/").replace("/", ".")
@@ -85,7 +83,6 @@ def load_robot(node):
         type=ParameterType.PARAMETER_BOOL, description=f"stays false: {REAL_TIME}", read_only=True
     )
     node.set_descriptor("use_sim_time", descriptor)
-    node.compiling = Compiling(node)  # GuardedNode.destroy_node closes it
     path = declare(node, ROBOT)
     return Robot.load(path) if path else Robot.jethexa()
 
@@ -117,26 +114,6 @@ class Wanted:
             self._next = now + 0.2
             self._wanted = self._publisher.get_subscription_count() > 0
         return self._wanted
-
-
-class Compiling:
-    """Publishes on /diagnostics that a node compiles and cannot answer; the node's next status replaces this one."""
-
-    def __init__(self, node):
-        name = node.get_fully_qualified_name().lstrip("/")
-        self._status = DiagnosticStatus(name=name, level=DiagnosticStatus.WARN)
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._parts = 0
-        when_compiling(self._tell)
-
-    def close(self):
-        """Stop publishing, because the node ends and its process may compile for another node."""
-        forget_listener(self._tell)
-
-    def _tell(self):
-        self._parts += 1
-        self._status.message = f"{COMPILING}: part {self._parts}"
-        self._publisher.publish(DiagnosticArray(status=[self._status]))
 
 
 class Diagnostics:

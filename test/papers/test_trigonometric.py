@@ -1,4 +1,4 @@
-"""Lemma 4 as a statement about the generated expressions, and what its form costs beside the traced one."""
+"""Lemma 4 as a statement about the generated expressions."""
 
 import math
 
@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from support.random_robots import random_robot
 
-from hexapod_dynamics.dynamics.leg_kernels import trace_terms
-from hexapod_dynamics.dynamics.leg_program import LegType
-from hexapod_dynamics.dynamics.workspace import Rows
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.trigonometric import FUNCTIONS, PAPER_BASIS, TrigonometricLeg
 from hexapod_dynamics.robot import Robot
@@ -44,22 +41,6 @@ def test_the_papers_basis_is_large_enough_and_more_than_is_needed(case):
     n = leg.joint_count
     assert PAPER_BASIS[n] == math.factorial(2 * n + 1) // math.factorial(n) ** 2
     assert leg.independent == independent <= FUNCTIONS**n <= PAPER_BASIS[n] <= 6**n
-
-
-def test_the_generated_program_has_no_other_functions_of_the_joints(case):
-    """One sine and one cosine a joint, and nothing but sums and products of them: what lemma 4 starts from."""
-    _, leg, _, _ = case
-    counts = trace_terms(LegType.of(leg), Rows.of(len(leg.joints))).operation_count()
-    assert counts["sin"] == counts["cos"] == len(leg.joints)
-    assert set(counts) <= {"sin", "cos", "add", "sub", "mul", "neg"}
-
-
-def test_the_traced_form_costs_less_than_the_decomposed_one():
-    """The traced terms hold Coriolis and gravity terms too; the decomposed ones M alone, and derivatives three more."""
-    leg = JETHEXA.legs[0]
-    traced = trace_terms(LegType.of(leg), Rows.of(3)).operation_count()["mul"]
-    decomposed = TrigonometricLeg(JETHEXA, leg).multiplications() * (1 + 3)
-    assert traced < decomposed / 3
 
 
 def test_a_prismatic_joint_is_refused():

@@ -145,10 +145,6 @@ def test_what_builds_the_kernels_is_declared():
     assert {each.text for each in package if each.tag == "build_depend"} == {
         *("cython3", "python3-dev", "python3-numpy", "python3-yaml"),
     }
-    # The build imports the package to print JetHexa's model as C.
-    loaded = "import sys, hexapod_dynamics.dynamics.build_libraries; print(*{m.partition('.')[0] for m in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) & {*UBUNTU_22_04, "yaml", "serial", "urdf_parser_py", "casadi"} == {"numpy", "yaml"}
     assert '"cython>=3,<4"' in (ROOT / "pyproject.toml").read_text()
     assert "'cython>=3,<4'" in (ROOT / "with_ros2").read_text()
 

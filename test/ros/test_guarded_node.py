@@ -1,18 +1,14 @@
 """Callbacks that raise: the request is refused, the message ignored; both are counted, and the node serves on."""
 
 import threading
-import time
 
 import pytest
 from support.ros_session import ask, wait_until
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.compile_notice import announce
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import MalformedMessages
-from hexapod_dynamics.ros.node_functions import load_robot
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
@@ -119,20 +115,3 @@ def test_a_message_whose_callback_raises_is_ignored_and_counted_and_a_failed_dev
     assert isinstance(node.failed[0], DeviceError)
     probe.node.destroy_publisher(publisher)
     assert rclpy.ok()
-
-
-def test_a_node_that_has_ended_reports_no_compiling(probe, tmp_path):
-    statuses = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
-
-    def reports():
-        return [m for _, m in list(statuses) if m.status[0].name == "ending"]
-
-    node = GuardedNode("ending")
-    load_robot(node)
-    wait_until(lambda: announce(tmp_path) or reports(), 10, "a living node reports that it compiles")
-    node.destroy_node()
-    time.sleep(0.2)
-    before = len(reports())
-    announce(tmp_path)  # raises without an end of the listener, or publishes for a node that is gone
-    time.sleep(0.5)
-    assert len(reports()) == before
