@@ -1,6 +1,5 @@
-"""The status line says what compiles and what is absent, not what others report meanwhile, and where the robot is."""
+"""The status line says what is absent, not what others report meanwhile, and where the robot is."""
 
-import re
 import time
 
 import numpy as np
@@ -10,7 +9,7 @@ from support.ros_session import Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import predicted_pose, walk_status
-from hexapod_dynamics.ros.node_functions import COMPILING, stamp_seconds
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from nav_msgs.msg import Odometry
 
@@ -23,33 +22,6 @@ def probe():
     probe = Probe("imu")
     yield probe
     probe.close()
-
-
-def test_a_node_that_compiles_is_named_with_its_progress_and_complaints_wait(probe):
-    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    status = Process.node("walk_status", "-p", "nodes:=[imu, gait]")
-    parts = iter(range(1, 10**6))
-
-    def tell():
-        said.publish(
-            DiagnosticArray(
-                status=[
-                    DiagnosticStatus(
-                        name="imu", level=DiagnosticStatus.WARN, message=f"{COMPILING}: part {next(parts)}"
-                    ),
-                    DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="no servo answers"),
-                ]
-            )
-        )
-
-    probe.node.create_timer(0.2, tell)
-    try:
-        wait_until(lambda: "absent: gait" in status.output, 60, lambda: status.output)
-        numbers = [int(n) for n in re.findall(r"compiling, once: imu \(part (\d+), \d+ s\)", status.output)]
-        assert len(numbers) > 5 and numbers == sorted(numbers) and numbers[-1] > numbers[0]
-        assert "not well" not in status.output and "no servo answers" not in status.output
-    finally:
-        status.end()
 
 
 @pytest.mark.parametrize(("nodes", "shown"), [("[servos]", True), ("[servos, simulator]", False)])
