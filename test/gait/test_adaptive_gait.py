@@ -10,10 +10,10 @@ from support.allocations import least_growth
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
 from hexapod_dynamics.gait import adaptive_state as kernel
-from hexapod_dynamics.gait.interface import SWAYS
 from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.weighing_sway import WeighingSway
+from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector

@@ -10,7 +10,7 @@ pytest.importorskip("diagnostic_msgs")
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.interface import SWAYS
+from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.nodes.gait import GaitNode
 from hexapod_dynamics.nodes.payload import PayloadReport
 from hexapod_dynamics.onboard.payload import FRESH, PayloadWeighing
