@@ -6,10 +6,11 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from support.ros_names import ROS
+
 import hexapod_dynamics
 
 ROOT = Path(hexapod_dynamics.__file__).parent
-ROS = {path.parent.name for path in Path(__file__).parents[1].glob("pocket_ros2/src/*/__init__.py")} - {"pocket_ros2"}
 PURE = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ("nodes", "ros", "tools")]
 
 

@@ -22,7 +22,7 @@ _IMU = struct.Struct("<37d")
 _DOUBLE = np.dtype("<f8")
 _NOTHING = np.empty(0)
 # Exceptions for bytes that are not a message of the type: of `struct` and numpy here, and of deserialize_message
-# (RuntimeError: RMWError of rclpy; MemoryError: a length beyond the memory; ValueError: pocket_ros2).
+# (RuntimeError: RMWError of rclpy; MemoryError: a length beyond the memory).
 _MALFORMED = (struct.error, ValueError, IndexError)
 MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
 

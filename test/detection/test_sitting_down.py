@@ -1,6 +1,6 @@
 """Two neighbours are lost one after the other, the robot sits down and stands up; nothing healthy is declared."""
 
-import mujoco  # noqa: F401 (MujocoSimulator needs it: .ci/jammy_versions leaves this file out)
+import mujoco  # noqa: F401 (MujocoSimulator needs it)
 import pytest
 from support.blind_walk import BlindWalk
 

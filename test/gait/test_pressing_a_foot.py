@@ -1,6 +1,6 @@
 """The gait presses one foot down and walks on; on MuJoCo a foot that is there tilts the body, a lost one does not."""
 
-import mujoco  # noqa: F401 (MujocoSimulator needs it: .ci/jammy_versions leaves this file out)
+import mujoco  # noqa: F401 (MujocoSimulator needs it)
 import numpy as np
 import pytest
 

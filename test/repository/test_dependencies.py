@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import setuptools
 from packaging.requirements import Requirement
+from support.ros_names import ROS
 
 ROOT = Path(__file__).parents[2]
 # Import names that differ from the name pip or rosdep knows.
@@ -64,9 +65,6 @@ UBUNTU_22_04 = {
     "psutil": "5.9.0",
     "distributed": "2022.2.0",
 }
-# Packages of ROS: a ROS 2 brings them, or pocket_ros2 does; pip does not know them.
-ROS = {path.parent.name for path in (ROOT / "pocket_ros2" / "src").glob("*/__init__.py")} - {"pocket_ros2"}
-
 
 TESTING = "test/support"  # needs the extra `test`
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TREES = {"hexapod_dynamics": ROOT, "pocket_ros2": ROOT / "pocket_ros2" / "src"}
+TREES = {"hexapod_dynamics": ROOT, "ros2_tools": ROOT / "ros2_tools" / "src"}
 
 
 def modules(tree, folder):
     """Return {dotted name: file} of every module of a tree."""
     found = {}
-    for path in sorted(folder.rglob("*.py") if tree == "pocket_ros2" else (folder / tree).rglob("*.py")):
+    for path in sorted(folder.rglob("*.py") if tree == "ros2_tools" else (folder / tree).rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found

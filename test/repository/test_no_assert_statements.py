@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(
     path.relative_to(ROOT)
-    for folder in ("hexapod_dynamics", "pocket_ros2/src", "launch")
+    for folder in ("hexapod_dynamics", "ros2_tools/src", "launch")
     for path in (ROOT / folder).rglob("*.py")
 )
 

@@ -168,7 +168,7 @@ def check_ros2(words):
     elif verb == "service" and rest[0] == "call":
         kind = interface(rest[2]).Request()
         fill(kind, yaml.safe_load(rest[3]) if len(rest) > 3 else {})
-    else:  # verbs of ROS 2 itself, of which pocket_ros2 has the most
+    else:  # verbs of ROS 2 itself, of which ros2_tools has the most
         assert (verb, rest[0]) in {
             *[("topic", one) for one in ("echo", "hz", "list")],
             *[("param", one) for one in ("list", "set", "get", "describe")],

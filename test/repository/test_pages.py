@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="the pages are in the 
 
 FOLDERS = (
     "hexapod_dynamics",
-    "pocket_ros2",
+    "ros2_tools",
     "launch",
     "config",
     "test",

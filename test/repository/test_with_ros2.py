@@ -58,7 +58,9 @@ class Checkout:
             "build_kernels.py",
             "setup.cfg",
             "package.xml",
-            "pocket_ros2/pyproject.toml",
+            "ros2_tools/pyproject.toml",
+            "ros2_tools/jazzy.txt",
+            "ros2_tools/kilted.txt",
             "launch/walk.launch.py",
             "config/robot.yaml",
             "resource/hexapod_dynamics",
@@ -118,7 +120,8 @@ class Checkout:
         return found
 
 
-ALL = ["venv", "pip setuptools>=68,<80", "pip --no-build-isolation", "pip numpy", "colcon build"]
+ROS = ["pip --no-deps", "pip --no-build-isolation"]
+ALL = ["venv", "pip setuptools>=68,<80", *ROS, "pip numpy", "colcon build"]
 
 
 @pytest.fixture
@@ -131,8 +134,8 @@ def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
     assert code == 7
     assert out == f"yes {checkout.root / '.ros2_env/venv'} a b *\n"
     assert checkout.calls() == ALL
-    for step in range(1, 6):
-        assert f"with_ros2: [{step}/5] " in err
+    for step in range(1, 8):
+        assert f"with_ros2: [{step}/7] " in err
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_the_environment_can_ask_for_what_tests_need(checkout):
     code, _, err = checkout.run("true", WITH_ROS2_TESTS="1")
     assert code == 0
     assert checkout.calls() == [*ALL[:-1], "pip pytest", "colcon build"]
-    assert "with_ros2: [6/6] colcon build" in err
+    assert "with_ros2: [8/8] colcon build" in err
 
 
 def test_without_a_compiler_or_its_headers_nothing_begins(checkout):
@@ -237,14 +240,17 @@ def test_the_metadata_of_an_older_version_does_not_stay(checkout):
     assert kept.exists()
 
 
-@pytest.mark.parametrize(("name", "requirement"), [("setup.py", "scipy"), ("pocket_ros2/pyproject.toml", "numpy")])
+@pytest.mark.parametrize(
+    ("name", "requirement"),
+    [("setup.py", "scipy"), ("ros2_tools/pyproject.toml", "numpy"), ("ros2_tools/jazzy.txt", "numpy")],
+)
 def test_changed_requirements_are_installed_into_what_is_there(checkout, name, requirement):
     checkout.run("true")
     checkout.write(name, "# changed\n")
     code, _, err = checkout.run("true", REQUIREMENT=requirement)
     assert code == 0
     assert "requirements have changed" in err
-    assert checkout.calls()[:3] == ["pip setuptools>=68,<80", "pip --no-build-isolation", f"pip {requirement}"]
+    assert checkout.calls()[:4] == ["pip setuptools>=68,<80", *ROS, f"pip {requirement}"]
 
 
 def test_setup_py_changed_elsewhere_installs_nothing(checkout):
@@ -337,7 +343,7 @@ def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     code, _, err = checkout.run("true", VERSION="3.8")
     assert code == 1
     assert "python3 is 3.8" in err
-    assert "remedy: install one" in err
+    assert "docs/ros2.md" in err
     code, _, err = checkout.run("true", NO_VENV="1")
     assert code == 1
     assert "remedy: sudo apt install python3.11-venv" in err
@@ -346,6 +352,31 @@ def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     assert code == 1
     assert "no Python from 3.10 to 3.13 found" in err
     assert not (checkout.root / ".ros2_env/venv").exists()
+
+
+def test_another_release_is_another_environment(checkout):
+    checkout.run("true")
+    code, out, err = checkout.run("sh", "-c", 'echo "$FASTDDS_DEFAULT_PROFILES_FILE"', WITH_ROS2_DISTRO="kilted")
+    assert (code, out) == (0, f"{checkout.root}/ros2_tools/fastdds.xml\n")
+    assert "making it anew" in err and checkout.calls() == ALL
+    code, _, err = checkout.run("true", WITH_ROS2_DISTRO="rolling")
+    assert code == 1 and "WITH_ROS2_DISTRO is 'rolling'" in err and "jazzy or kilted" in err
+
+
+def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout):
+    (checkout.bin / "uname").unlink()
+    (checkout.bin / "uname").write_text('#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo Linux\n')
+    (checkout.bin / "uname").chmod(0o755)
+    code, _, err = checkout.run("true")
+    assert code == 1 and checkout.calls() == []
+    assert "no ROS 2 for Linux on aarch64" in err and "docs/ros2.md" in err
+
+
+@pytest.mark.parametrize(("variables", "scope"), [({}, "LOCALHOST"), ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET")])
+def test_nodes_stay_on_this_computer_unless_told_otherwise(checkout, variables, scope):
+    words = 'echo "$ROS_AUTOMATIC_DISCOVERY_RANGE ${FASTRTPS_DEFAULT_PROFILES_FILE-none}"'
+    profile = checkout.root / "ros2_tools/fastdds.xml" if scope == "LOCALHOST" else "none"
+    assert checkout.run("sh", "-c", words, **variables)[1] == f"{scope} {profile}\n"
 
 
 def test_named_python_is_taken(checkout):

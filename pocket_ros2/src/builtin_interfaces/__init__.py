@@ -1,1 +1,0 @@
-"""builtin_interfaces of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""diagnostic_msgs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""geometry_msgs of ROS 2 Humble."""

@@ -1,8 +1,0 @@
-"""Descriptions of parameters."""
-
-from pocket_ros2.errors import not_covered
-
-from .parameter_descriptions import ParameterFile, ParameterValue
-
-__all__ = ["ParameterFile", "ParameterValue"]
-__getattr__ = not_covered(__name__, __all__)

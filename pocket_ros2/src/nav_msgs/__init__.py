@@ -1,1 +1,0 @@
-"""nav_msgs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""rcl_interfaces of ROS 2 Humble."""

@@ -1,5 +1,0 @@
-"""Services of rcl_interfaces, created on first use."""
-
-from pocket_ros2.messages import provide
-
-provide(__name__)

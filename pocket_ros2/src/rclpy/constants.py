@@ -1,3 +1,0 @@
-"""Numbers used all over rclpy."""
-
-S_TO_NS = 1000 * 1000 * 1000

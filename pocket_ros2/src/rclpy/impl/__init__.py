@@ -1,1 +1,0 @@
-"""Inner modules of rclpy that programs import nevertheless."""

@@ -1,1 +1,0 @@
-"""rosgraph_msgs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""sensor_msgs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""std_msgs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""std_srvs of ROS 2 Humble."""

@@ -1,1 +1,0 @@
-"""tf2_msgs of ROS 2 Humble."""

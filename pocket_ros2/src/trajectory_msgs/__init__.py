@@ -1,1 +1,0 @@
-"""trajectory_msgs of ROS 2 Humble."""

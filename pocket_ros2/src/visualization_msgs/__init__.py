@@ -1,1 +1,0 @@
-"""visualization_msgs of ROS 2 Humble."""

@@ -1,0 +1,258 @@
+"""What the command `ros2` makes of messages and words, without a network."""
+
+import io
+from contextlib import redirect_stdout
+
+import pytest
+
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry, Path
+from ros2_tools.cli import main
+from ros2_tools.cli.fill import fill
+from ros2_tools.cli.launch import parsed_arguments
+from ros2_tools.cli.param_api import plain_value, value_message
+from ros2_tools.cli.param_files import file_parameters, flat, nested
+from ros2_tools.cli.text import Printer
+from ros2_tools.cli.topic_rate import Rate, bandwidth_line
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Header, String, UInt8MultiArray
+from std_srvs.srv import SetBool
+
+
+def output(*words):
+    """Return the exit value of `ros2 <words>` and what it prints."""
+    out = io.StringIO()
+    out.reconfigure = lambda **options: None
+    with redirect_stdout(out):
+        code = main([*words])
+    return code, out.getvalue()
+
+
+def test_yaml_of_a_message_keeps_its_order_and_spells_numbers_as_yaml():
+    message = Twist()
+    message.linear.x, message.angular.z = 1e-7, float("nan")
+    assert Printer().yaml(message) == (
+        "linear:\n  x: 1.0e-07\n  y: 0.0\n  z: 0.0\nangular:\n  x: 0.0\n  y: 0.0\n  z: .nan\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "data: abcdef\n"),
+        ({"truncate": 3}, "data: abc...\n"),
+        ({"no_str": True}, "data: '<string length: <6>>'\n"),
+    ],
+)
+def test_strings_are_cut_or_left_out_on_request(options, expected):
+    assert Printer(**options).yaml(String(data="abcdef")) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "expected"),
+    [
+        (JointState(position=[1.0, 2.0]), "position", "<sequence type: double, length: 2>"),
+        (JointState(name=["a"]), "name", "<sequence type: string, length: 1>"),
+        (Path(), "poses", "<sequence type: geometry_msgs/msg/PoseStamped, length: 0>"),
+        (Imu(), "orientation_covariance", "<array type: double[9]>"),
+        (UInt8MultiArray(data=[1]), "data", "<sequence type: uint8, length: 1>"),
+    ],
+)
+def test_no_arr_names_type_and_length(message, field, expected):
+    lines = Printer(no_arr=True).yaml(message).splitlines()
+    assert f"{field}: '{expected}'" in [line.strip() for line in lines]
+
+
+def test_flow_style_puts_arrays_in_one_line():
+    assert "position: [1.0, 2.0]\n" in Printer(flow_style=True).yaml(JointState(position=[1.0, 2.0]))
+
+
+def test_csv_has_every_value_and_drops_leading_empty_ones():
+    assert Printer().csv(JointState(header=Header(frame_id="f"), name=["a", "b"], position=[1.5])) == "0,0,f,a,b,1.5,,"
+    assert Printer(truncate=2).csv(UInt8MultiArray(data=[1, 2, 3])) == "0,1,2,..."
+
+
+def test_fill_makes_the_messages_of_a_list():
+    message = Path()
+    fill(message, {"poses": [{"pose": {"position": {"x": 2}}}, {}]})
+    assert [pose.pose.position.x for pose in message.poses] == [2.0, 0.0]
+
+
+def test_fill_takes_arrays():
+    message, joints = Odometry(), JointState()
+    fill(message, {"pose": {"covariance": [*range(36)]}})
+    fill(joints, {"name": ["a"], "position": [1]})
+    assert message.pose.covariance.tolist() == [float(i) for i in range(36)]
+    assert (joints.name, joints.position.tolist()) == (["a"], [1.0])
+
+
+def test_fill_leaves_auto_and_now_to_be_stamped_later():
+    message = Odometry()
+    stamps = fill(message, {"header": "auto", "child_frame_id": "now"}, stamped=True)
+    now = type(message.header.stamp)(sec=7)
+    for stamp in stamps:
+        stamp(now)
+    assert (message.header.stamp.sec, message.child_frame_id) == (7, "now")
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"linear": {"q": 1}}, AttributeError),
+        ({"linear": 3}, TypeError),
+        ({"linear": {"x": "abc"}}, ValueError),
+        ("text", TypeError),
+    ],
+)
+def test_fill_refuses_what_does_not_fit(values, error):
+    with pytest.raises(error):
+        fill(Twist(), values)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "value"),
+    [
+        ("true", 1, True),
+        ("5", 2, 5),
+        ("5.0", 3, 5.0),
+        ("abc", 4, "abc"),
+        ("[]", 6, []),
+        ("[true, false]", 6, [True, False]),
+        ("[1, 2]", 7, [1, 2]),
+        ("[1.0]", 8, [1.0]),
+        ("[a, b]", 9, ["a", "b"]),
+        ("[1, 2.0]", 4, "[1, 2.0]"),
+        ("{a: 1}", 4, "{a: 1}"),
+        ("[a: b", 4, "[a: b"),
+        ("", 4, ""),
+        ("a: b: c", 4, "a: b: c"),
+        ("[[1]]", 4, "[[1]]"),
+    ],
+)
+def test_a_word_becomes_the_parameter_value_it_looks_like(text, code, value):
+    message = value_message(text)
+    assert (message.type, plain_value(message)) == (code, value)
+
+
+def test_dotted_parameter_names_nest_and_flatten():
+    values = {"a.b.c": 1, "a.d": 2, "e": 3}
+    assert nested(values) == {"a": {"b": {"c": 1}, "d": 2}, "e": 3}
+    assert dict(flat(nested(values))) == values
+
+
+def test_a_parameter_file_holds_wildcard_and_own_parameters_or_is_refused():
+    document = {"/**": {"ros__parameters": {"a": 1, "b": 1}}, "/n": {"ros__parameters": {"b": 2}}, "/bad": {"a": 1}}
+    assert file_parameters(document, "/n", use_wildcard=True) == {"a": 1, "b": 2}
+    assert file_parameters(document, "/n", use_wildcard=False) == {"b": 2}
+    with pytest.raises(RuntimeError, match="does not contain parameters for /other"):
+        file_parameters(document, "/other", use_wildcard=False)
+    with pytest.raises(RuntimeError, match="Invalid structure"):
+        file_parameters(document, "/bad", use_wildcard=False)
+
+
+def test_launch_arguments_are_split_and_the_last_wins():
+    assert parsed_arguments(["a:=1", "c:=x:=y", "a:=2"]) == [("a", "2"), ("c", "x:=y")]
+    for word in ("a", ":=1", "a:=", "a=1"):
+        with pytest.raises(RuntimeError, match="malformed launch argument"):
+            parsed_arguments([word])
+
+
+def test_the_rate_is_printed_once_a_second_over_the_window():
+    rate, lines = Rate(window=10), []
+    for i in range(1, 40):
+        rate.add(i * 100_000_000)
+        lines.append(rate.line())
+    printed = [line for line in lines if line]
+    assert len(printed) == 3
+    assert printed[-1] == "average rate: 10.000\n\tmin: 0.100s max: 0.100s std dev: 0.00000s window: 10"
+
+
+def test_the_rate_starts_again_when_time_does(capsys):
+    rate = Rate(window=10)
+    for now in (5, 6, 0):
+        rate.add(now * 10**9)
+    assert capsys.readouterr().out == "time has reset, resetting counters\n"
+    assert not rate.intervals
+
+
+def test_bandwidth_is_scaled():
+    assert bandwidth_line([(0, 500), (10**9, 500)], 2 * 10**9) == (
+        "500 B/s from 2 messages\n\tMessage size mean: 500 B min: 500 B max: 500 B"
+    )
+    assert bandwidth_line([(0, 5000), (0, 1000)], 10**9).startswith(
+        "6.00 KB/s from 2 messages\n\tMessage size mean: 3.00 KB"
+    )
+
+
+def test_interface_show_prints_fields_and_what_is_in_them():
+    assert output("interface", "show", "geometry_msgs/msg/PointStamped") == (
+        None,
+        (
+            "std_msgs/Header header\n\tbuiltin_interfaces/Time stamp\n\t\tint32 sec\n\t\tuint32 nanosec\n"
+            "\tstring frame_id\nPoint point\n\tfloat64 x\n\tfloat64 y\n\tfloat64 z\n"
+        ),
+    )
+    assert output("interface", "show", "std_srvs/srv/SetBool") == (
+        None,
+        "bool data\n---\nbool success\nstring message\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("std_msgs/String", "Invalid name 'std_msgs/String'. Expected three parts separated by '/'"),
+        ("nope/msg/Nope", "Unknown package 'nope'"),
+        ("std_msgs/msg/Nope", "Could not find the interface 'std_msgs/msg/Nope'; std_msgs has: std_msgs/msg/Bool"),
+    ],
+)
+def test_interface_show_refuses_an_unknown_name(name, reason):
+    assert output("interface", "show", name)[0].startswith(reason)
+
+
+def test_interface_list_has_messages_services_and_no_actions():
+    _, text = output("interface", "list")
+    assert text.startswith("Messages:\n    builtin_interfaces/msg/Duration\n")
+    assert "    nav_msgs/msg/Odometry\n" in text and "    std_srvs/srv/SetBool\n" in text
+    assert text.endswith("Actions:\n")
+    assert output("interface", "list", "-s")[1].startswith("Services:\n")
+
+
+def test_interface_proto_prints_the_defaults():
+    assert output("interface", "proto", "std_srvs/srv/SetBool") == (None, '"data: false\n"\n')
+    assert SetBool.Request().data is False
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["daemon", "stop"], "ros2 daemon: ros2_tools does not cover a daemon"),
+        (["pkg", "create", "x"], "ros2 pkg create: ros2_tools does not cover making packages"),
+    ],
+)
+def test_what_is_not_covered_says_so_and_fails(words, reason):
+    assert main(words).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nope"],
+        ["topic", "nope"],
+        ["topic", "echo"],
+        ["topic", "pub", "-r", "0", "/x", "y"],
+        ["topic", "echo", "/x", "--qos-profile", "nope"],
+    ],
+)
+def test_a_word_that_is_none_of_the_choices_is_refused(words, capsys):
+    with pytest.raises(SystemExit) as refused:
+        main(words)
+    assert refused.value.code == 2
+    assert "usage: ros2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["topic"], ["param"]])
+def test_a_command_without_a_verb_prints_its_help(words):
+    code, text = output(*words)
+    assert not code
+    assert text.startswith(" ".join(["usage: ros2", *words])) and "Commands:" in text
