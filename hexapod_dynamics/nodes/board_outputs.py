@@ -30,7 +30,7 @@ class BoardOutputs(BoardListener):
         servos = parameters.servos
         return cls(node, servos.board, parameters, stop_inputs) if isinstance(servos, BoardServos) else None
 
-    def __init__(self, node, board, parameters, stop_inputs):
+    def __init__(self, node, board, parameters, stop_inputs) -> None:
         self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
@@ -39,7 +39,7 @@ class BoardOutputs(BoardListener):
         board.listener = self
         subscribe(node, Bool, "buzzer", self._on_buzzer, 1)
 
-    def _on_buzzer(self, message):
+    def _on_buzzer(self, message) -> None:
         if not message.data:
             return
         try:
@@ -47,11 +47,11 @@ class BoardOutputs(BoardListener):
         except BusError as error:
             self._node.get_logger().warning(f"the buzzer does not sound: {error}", throttle_duration_sec=5.0)
 
-    def on_imu(self, values, stamp):
+    def on_imu(self, values, stamp) -> None:
         """Pass a sample on."""
         self._sender.send(values, stamp)
 
-    def on_button(self, number, event):
+    def on_button(self, number, event) -> None:
         """Stop the robot: this thread sends the stop; the rest is done in another thread, because this one reads
         the port.
         """
@@ -59,12 +59,12 @@ class BoardOutputs(BoardListener):
             self._stops.freeze()
             threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
 
-    def on_pad(self, pad):
+    def on_pad(self, pad) -> None:
         """Publish the gamepad, unless a remote control is switched on."""
         if time.monotonic() >= self._remote_until:
             self._publish_joy(joy_values(pad))
 
-    def on_remote(self, remote):
+    def on_remote(self, remote) -> None:
         """Publish the remote control. When its signal is lost, publish once that everything is released, then
         nothing.
         """
@@ -77,7 +77,7 @@ class BoardOutputs(BoardListener):
         self._remote_lost = remote.lost
         self._publish_joy(remote_values(remote))
 
-    def _publish_joy(self, values):
+    def _publish_joy(self, values) -> None:
         """Publish axes and buttons: each change at once, unchanged values every JOY_PERIOD."""
         now = time.monotonic()
         if values == self._last and now < self._next_joy:
@@ -88,6 +88,6 @@ class BoardOutputs(BoardListener):
         message.axes, message.buttons = values
         self._joy.publish(message)
 
-    def close(self):
+    def close(self) -> None:
         """Close the socket."""
         self._sender.close()

@@ -22,7 +22,7 @@ class CommandWatch:
     others are rejected; without names, two publishers cannot be distinguished, and none is followed.
     """
 
-    def __init__(self, node, topic: str, one):
+    def __init__(self, node, topic: str, one) -> None:
         self._node, self._topic, self._one = node, topic, one
         self.refused = Counter()
         self.conflict = ""  # reason why no source is followed

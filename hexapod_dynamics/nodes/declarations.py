@@ -24,12 +24,12 @@ class _Call:
 class Declarations:
     """The decisions that `set_morphology` has not answered yet; declaring one twice has no additional effect."""
 
-    def __init__(self, node):
+    def __init__(self, node) -> None:
         self._client = node.create_client(SetParametersAtomically, "set_morphology")
         self._log = node.get_logger()
         self._open = []
 
-    def declare(self, decision, now):
+    def declare(self, decision, now) -> None:
         """Call the service with the values of a Decision; now: monotonic time [s]."""
         if not self._client.service_is_ready():
             self._log.error(f"{decision.name} is not declared: no service set_morphology; is damage_manager up?")
@@ -39,7 +39,7 @@ class Declarations:
         self._open.append(_Call(decision))
         self._ask(self._open[-1], now)
 
-    def look(self, now):
+    def look(self, now) -> None:
         """Call again for each decision that has not been answered in time."""
         for call in [call for call in self._open if now >= call.again]:
             name = call.decision.name
@@ -50,7 +50,7 @@ class Declarations:
                 self._log.error(f"{name} is not declared: set_morphology does not answer; is damage_manager up?")
                 self._end(call)
 
-    def follow(self, values):
+    def follow(self, values) -> None:
         """Drop the decisions that are contained in {name: value} of the topic `morphology`: only their answer was
         lost.
         """
@@ -58,7 +58,7 @@ class Declarations:
             if all(values.get(name) == value for name, value in call.decision.values.items()):
                 self._end(call)
 
-    def _ask(self, call, now):
+    def _ask(self, call, now) -> None:
         request = SetParametersAtomically.Request()
         values = call.decision.values.items()
         request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values]
@@ -66,7 +66,7 @@ class Declarations:
         call.futures.append(self._client.call_async(request))
         call.futures[-1].add_done_callback(lambda future: self._answered(call, future))
 
-    def _answered(self, call, future):
+    def _answered(self, call, future) -> None:
         if call not in self._open:
             return
         self._end(call)
@@ -75,7 +75,7 @@ class Declarations:
         elif not future.result().result.successful:
             self._log.error(f"{call.decision.name} is refused: {future.result().result.reason}")
 
-    def _end(self, call):
+    def _end(self, call) -> None:
         self._open.remove(call)
         for future in call.futures:
             self._client.remove_pending_request(future)

@@ -27,7 +27,7 @@ class ForeignJoints:
         """Return the connection for these servos; None if they do not belong to another driver."""
         return cls(node, servos, robot, command_interface, joints) if isinstance(servos, TopicServos) else None
 
-    def __init__(self, node, servos, robot, command_interface, joints):
+    def __init__(self, node, servos, robot, command_interface, joints) -> None:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
@@ -40,18 +40,18 @@ class ForeignJoints:
         servos.publish = self.publish
         node.loop.subscribe(JointState, MEASURED, self._on_states, FOREIGN)
 
-    def set_missing(self, missing):
+    def set_missing(self, missing) -> None:
         """Set which joints (n,) bool are declared missing."""
         self._servos.set_missing(missing)
 
-    def _on_states(self, message):
+    def _on_states(self, message) -> None:
         names, positions = message.name, message.position.tolist()
         if self._joints.as_many(MEASURED, names, positions):
             readings = list(self._joints.readings(MEASURED, names, positions, others=True))
             joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
             self._servos.take(joints, angles, age_of(message.header.stamp))
 
-    def publish(self, angles, duration):
+    def publish(self, angles, duration) -> None:
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""
         there = np.flatnonzero(np.isfinite(angles)).tolist()
         if not there:

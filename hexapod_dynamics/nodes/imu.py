@@ -4,6 +4,8 @@ The frame of these axes is on /tf_static. imu/data_raw has the values of the dev
 subtracted, and it has the attitude. Yaw starts at zero for base_link and drifts: there is no magnetometer.
 """
 
+from __future__ import annotations
+
 import math
 import threading
 import time
@@ -49,12 +51,12 @@ LEFT_OUT = 0.1  # share of left-out samples above which this is reported
 MOTION, ATTITUDE = 6, 5
 
 
-def _fill_motion(message, values):
+def _fill_motion(message, values) -> None:
     g, a = message.angular_velocity, message.linear_acceleration
     g.x, g.y, g.z, a.x, a.y, a.z = values[:MOTION]
 
 
-def _fill_data(message, values):
+def _fill_data(message, values) -> None:
     _fill_motion(message, values)
     turn = message.orientation
     turn.x, turn.y, turn.z, turn.w, message.orientation_covariance[0] = values[MOTION:]
@@ -63,7 +65,7 @@ def _fill_data(message, values):
 class ImuNode(GuardedNode):
     """Publishes the IMU; see the module. The thread of the reader publishes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("imu")
         robot = load_robot(self)
         settings = self._declare_parameters()
@@ -136,7 +138,7 @@ class ImuNode(GuardedNode):
         self._time_constant, self._calibrate_level = values["accel_time_constant"], values["calibrate_level"]
         return settings
 
-    def _set_noise(self, chip):
+    def _set_noise(self, chip) -> None:
         """Set covariances and delay to those of the chip that was found."""
         self._chip, level = chip, self._orientation_variance
         self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0
@@ -154,7 +156,7 @@ class ImuNode(GuardedNode):
         message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
         return message
 
-    def _broadcast(self, imu):
+    def _broadcast(self, imu) -> None:
         transform = TransformStamped(child_frame_id=self.frame)
         transform.header.frame_id = self._parent
         transform.header.stamp = self.get_clock().now().to_msg()
@@ -164,7 +166,7 @@ class ImuNode(GuardedNode):
         self._broadcaster = StaticTransformBroadcaster(self)
         self._broadcaster.sendTransform(transform)
 
-    def _on_foreign(self, message):
+    def _on_foreign(self, message) -> None:
         now = time.monotonic()
         reading = read_imu(self._foreign, message, now)
         if reading.chip_force is None or reading.chip_rate is None:
@@ -175,14 +177,14 @@ class ImuNode(GuardedNode):
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 
-    def _on_sample(self, sample, now):
+    def _on_sample(self, sample, now) -> None:
         try:
             self._take(sample, now)
         except Exception:
             if self.context.ok():  # else the node is ending, and its publishers no longer exist
                 raise
 
-    def _take(self, sample, now):
+    def _take(self, sample, now) -> None:
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
@@ -217,7 +219,7 @@ class ImuNode(GuardedNode):
         )
         return response
 
-    def _calibrate(self, done):
+    def _calibrate(self, done) -> None:
         try:
             done.set_result((self.imu.calibrate(), self.imu.offsets))
         except Exception as error:  # raised again where the result is awaited
@@ -236,13 +238,13 @@ class ImuNode(GuardedNode):
             wrong.append(f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}")
         return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
 
-    def _tell_changes(self):
+    def _tell_changes(self) -> None:
         if self.source == "topic":
             self.reader.watch(time.monotonic())
         if self._assess()[0] != self._level:
             self.diagnostics.publish()
 
-    def _count_late(self):
+    def _count_late(self) -> None:
         """Store whether too many samples were left out since the last call."""
         health = self.reader.health
         late, samples = health.late - self._counted[0], health.samples - self._counted[1]
@@ -272,12 +274,12 @@ class ImuNode(GuardedNode):
         )
         return self._level, message, values
 
-    def close(self):
+    def close(self) -> None:
         """End the reader."""
         self.reader.stop()
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node."""
     run(ImuNode, args)
 

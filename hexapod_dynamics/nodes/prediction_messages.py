@@ -21,7 +21,7 @@ TWIST_COVARIANCE = np.diag([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2]).ravel().tolist(
 ODOMETRY = 3 + 4 + 36 + 6
 
 
-def _fill_odometry(message, values):
+def _fill_odometry(message, values) -> None:
     place, turn, twist = message.pose.pose.position, message.pose.pose.orientation, message.twist.twist
     place.x, place.y, place.z = values[:3]
     turn.x, turn.y, turn.z, turn.w = values[3:7]
@@ -33,7 +33,7 @@ def _fill_odometry(message, values):
 class PredictionMessages:
     """Publishes an Observer's prediction: odometry and tf odom -> base_link, joints, torques, the path ahead."""
 
-    def __init__(self, node, observer, publish_tf, odom_topic=""):
+    def __init__(self, node, observer, publish_tf, odom_topic="") -> None:
         self._node, self._observer, self._odom_topic = node, observer, odom_topic
         base, odom = frame(node, "base_link"), frame(node, "odom")
         odometry = Odometry(child_frame_id=base)
@@ -57,7 +57,7 @@ class PredictionMessages:
         self._path_is_wanted = Wanted(self._path_publisher)
         self._tf_wanted = Wanted(self._broadcaster.pub_tf) if publish_tf else lambda _now: False
 
-    def name_joints(self):
+    def name_joints(self) -> None:
         """Set the joint names of the messages: existing joints have a state, moving joints a torque."""
         morphology = self._observer.morphology
         names = np.array(self._node.robot.joint_names)
@@ -79,7 +79,7 @@ class PredictionMessages:
         """Time of the state that was published last, in seconds (float)."""
         return 1e-9 * self._nanoseconds
 
-    def publish(self, torques, ahead):
+    def publish(self, torques, ahead) -> None:
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 
         All carry the time of the state. A topic without a subscriber costs nothing.
@@ -106,7 +106,7 @@ class PredictionMessages:
         if ahead is not None:
             self._publish_path(now, *ahead)
 
-    def _publish_state(self, now, state, odom):
+    def _publish_state(self, now, state, odom) -> None:
         observer = self._observer
         numbers = [
             *observer.position.tolist(),
@@ -120,14 +120,14 @@ class PredictionMessages:
         if odom:
             self._send_odom(message)
 
-    def _broadcast(self):
+    def _broadcast(self) -> None:
         transform = self._transform
         transform.header.stamp = self.stamp
         _place(transform.transform.translation, self._observer.position)
         _turn(transform.transform.rotation, self._observer.rotation)
         self._broadcaster.sendTransform(transform)
 
-    def _publish_path(self, now, positions, rotations, _joints):
+    def _publish_path(self, now, positions, rotations, _joints) -> None:
         path, step, observer = self._path, int(2e9 * self._observer.model.horizon_period), self._observer
         path.header.stamp = self.stamp
         positions = [observer.position, *positions[1::2]]
@@ -139,11 +139,11 @@ class PredictionMessages:
         self._path_publisher.publish(path)
 
 
-def _place(point, position):
+def _place(point, position) -> None:
     """Write position (3,) to a Point or Vector3."""
     point.x, point.y, point.z = position.tolist()
 
 
-def _turn(quaternion, rotation):
+def _turn(quaternion, rotation) -> None:
     """Write rotation (3, 3) to a Quaternion."""
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = quaternion_from_rotation(rotation)

@@ -5,6 +5,8 @@ base_link -> every link by the measured joints; the same under `predicted/` by t
 base_footprint (REP-120), level and at the height of the lowest foot. Nothing is computed while nobody subscribes to tf.
 """
 
+from __future__ import annotations
+
 import math
 import re
 import time
@@ -42,7 +44,7 @@ ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
 class Transforms:
     """The tf message of a LinkTree: serialised once, then only its numbers change. prefix: of every frame's name."""
 
-    def __init__(self, tree, prefix):
+    def __init__(self, tree, prefix) -> None:
         self._tree = tree
         self.messages = [TransformStamped(child_frame_id=prefix + child) for child in tree.children]
         for message, parent in zip(self.messages, tree.parents, strict=True):
@@ -56,7 +58,7 @@ class Transforms:
         return poses
 
 
-def write(message, place, turn, stamp):
+def write(message, place, turn, stamp) -> None:
     """Write a translation (3,) [m] and a quaternion (x, y, z, w) into a TransformStamped."""
     message.header.stamp = stamp
     translation, rotation = message.transform.translation, message.transform.rotation
@@ -83,7 +85,7 @@ def translucent(urdf, opacity):
 class RobotDescription(GuardedNode):
     """The node."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("robot_description")
         self.robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
@@ -110,7 +112,7 @@ class RobotDescription(GuardedNode):
         self._watched, self._next_look = False, 0.0
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
 
-    def _take(self, morphology):
+    def _take(self, morphology) -> None:
         self.morphology = morphology
         tree = LinkTree(self.robot, morphology)
         self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
@@ -127,7 +129,7 @@ class RobotDescription(GuardedNode):
         if self._ghost_description is not None:
             self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
 
-    def _on_morphology(self, message):
+    def _on_morphology(self, message) -> None:
         try:
             morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except MorphologyError as error:
@@ -136,19 +138,19 @@ class RobotDescription(GuardedNode):
         if morphology != self.morphology:
             self._take(morphology)
 
-    def _on_joints(self, which, message):
+    def _on_joints(self, which, message) -> None:
         q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
         for joint, angle in self._joints.readings(topic, message.name, message.position.tolist(), others=True):
             q[joint] = angle
 
-    def _on_imu(self, message):
+    def _on_imu(self, message) -> None:
         rotation = read_imu(self._imu, message, time.monotonic()).rotation
         if rotation is not None:
             self._rotation = rotation
 
-    def _attend(self):
+    def _attend(self) -> None:
         """Subscribe to joints and attitude while /tf has subscribers: else this node does not need them."""
         now = time.monotonic()
         if now < self._next_look:
@@ -165,7 +167,7 @@ class RobotDescription(GuardedNode):
             self._q, self._rotation = {"": None, PREDICTED: None}, None
         self._watched = watched
 
-    def _publish(self):
+    def _publish(self) -> None:
         self._attend()
         if self._q[""] is None or not self._watched:
             return
@@ -203,7 +205,7 @@ class RobotDescription(GuardedNode):
         return ("warn", "; ".join(faults), values) if faults else ("ok", "publishing", values)
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node."""
     run(RobotDescription, args)
 

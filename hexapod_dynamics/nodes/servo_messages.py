@@ -18,7 +18,7 @@ class ServoMessages:
     joint_states: whether the node publishes this topic; False if a foreign driver does.
     """
 
-    def __init__(self, node, names, stale, *, joint_states=True):
+    def __init__(self, node, names, stale, *, joint_states=True) -> None:
         self._names, self._stale, self._clock = names, stale, node.get_clock()
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(names)
@@ -34,13 +34,13 @@ class ServoMessages:
         self._battery_publisher = node.create_publisher(BatteryState, "battery_state", 10)
         self._following_publisher, self._following = node.create_publisher(Bool, "~/following", LATCHED), None
 
-    def publish_following(self, following):
+    def publish_following(self, following) -> None:
         """Publish whether joint_commands are executed, if that has changed."""
         if following != self._following:
             self._following = following
             self._following_publisher.publish(Bool(data=following))
 
-    def publish_readings(self, now, state):
+    def publish_readings(self, now, state) -> None:
         """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then each new reading."""
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
@@ -74,7 +74,7 @@ class ServoMessages:
             message.effort = [newest - stamps[joint] for joint in joints]
             self._new_publisher.publish(message)
 
-    def publish_battery(self, supply):
+    def publish_battery(self, supply) -> None:
         """Publish the supply [V] of the servos, unless it is NaN: not measured."""
         if np.isfinite(supply):
             self._battery.header.stamp = self._clock.now().to_msg()

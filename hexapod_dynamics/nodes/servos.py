@@ -12,6 +12,8 @@ should use this topic. The age of the oldest one is in /diagnostics.
 sits down or torque is off, or before all joints have been measured again.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 import time
@@ -68,7 +70,7 @@ PORT_PATIENCE = {"device": 1.0, "alone": 2.0, "launched": 60.0}
 class ServosNode(GuardedNode):
     """Owns the servo bus; see the module."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("servos")
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
@@ -124,7 +126,7 @@ class ServosNode(GuardedNode):
 
     # In --------------------------------------------------------------------------------------------------------------
 
-    def _on_command(self, message):
+    def _on_command(self, message) -> None:
         now = time.monotonic()
         positions, joints = message.position.tolist(), self._joints.order_of_command(message.name)
         refusal = self._joints.command_refusal(message.name, positions, message.velocity)
@@ -156,7 +158,7 @@ class ServosNode(GuardedNode):
         self._take_torques()
         self.control.follow(joints.joints_array, message.position, now)
 
-    def _pace(self, age, now):
+    def _pace(self, age, now) -> None:
         """Tick once for each command while commands are punctual, else twice as often, so that no command waits
         long for a tick.
 
@@ -177,7 +179,7 @@ class ServosNode(GuardedNode):
             self._deaf_until = now + BACKLOG
         return now < self._deaf_until
 
-    def _on_torques(self, message):
+    def _on_torques(self, message) -> None:
         if not self.parameters.use_feedforward:
             return
         if age_of(message.header.stamp) > self.parameters.control.command_timeout:
@@ -188,7 +190,7 @@ class ServosNode(GuardedNode):
             joints, torques = [joint for joint, _ in readings], [torque for _, torque in readings]
             self.control.feed_forward(joints, torques, time.monotonic())
 
-    def _on_morphology(self, message):
+    def _on_morphology(self, message) -> None:
         try:
             morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except HexapodError as error:
@@ -206,16 +208,16 @@ class ServosNode(GuardedNode):
         if self.foreign is not None:
             self.foreign.set_missing(gone)
 
-    def _tell_news(self):
+    def _tell_news(self) -> None:
         """Let the next tick look for a change of the diagnostics."""
         self._next_news = 0.0
 
-    def _watch_sources(self):
+    def _watch_sources(self) -> None:
         self._session_state.expire()
         if self.watch.look(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
-    def _tick(self):
+    def _tick(self) -> None:
         now = time.monotonic()
         if now - self._commanded > 2.5 * self._ticks[True]:
             self._punctual = 0
@@ -236,7 +238,7 @@ class ServosNode(GuardedNode):
 
     # Out -------------------------------------------------------------------------------------------------------------
 
-    def _publish(self, now, state):
+    def _publish(self, now, state) -> None:
         self.control.hold_when_commands_stop(now)
         self._messages.publish_following(self.control.executes)
         self._messages.publish_readings(now, state)
@@ -246,7 +248,7 @@ class ServosNode(GuardedNode):
                 self.diagnostics.publish()
         self._say_port_trouble(now, state)
 
-    def _say_port_trouble(self, now, state):
+    def _say_port_trouble(self, now, state) -> None:
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
         if state.connected:
             self._port_told = True
@@ -256,7 +258,7 @@ class ServosNode(GuardedNode):
             self._port_told = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 
-    def _publish_battery(self):
+    def _publish_battery(self) -> None:
         self._messages.publish_battery(self.control.state.supply)
 
     def _assess(self, now):
@@ -291,7 +293,7 @@ class ServosNode(GuardedNode):
         values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 
-    def close(self):
+    def close(self) -> None:
         """Hold the pose, or switch torque off if configured so, and close the port."""
         self.stop_inputs.close()
         if self.parameters.release_on_shutdown:
@@ -302,7 +304,7 @@ class ServosNode(GuardedNode):
             self.board.close()
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     run(ServosNode, args)

@@ -2,6 +2,8 @@
 devices.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -45,7 +47,7 @@ class SimulatorNode(GuardedNode):
     start or at any time (`devices.faults`); `load.mass`, `load.x`, `load.y` put a load on its body.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("simulator")
         robot = load_robot(self)
         values = declare_all(self, OWN)
@@ -89,11 +91,11 @@ class SimulatorNode(GuardedNode):
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
 
-    def close(self):
+    def close(self) -> None:
         """Remove the devices."""
         self.simulated.stop()
 
-    def _put_on(self):
+    def _put_on(self) -> None:
         """Let the robot carry the load of the parameters."""
         load = self._load
         self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], LOAD_HEIGHT))
@@ -125,7 +127,7 @@ class SimulatorNode(GuardedNode):
             response.result.successful, response.result.reason = False, str(error)
         return response
 
-    def _on_push(self, message):
+    def _on_push(self, message) -> None:
         """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
         force, torque = message.force, message.torque
         try:
@@ -133,14 +135,14 @@ class SimulatorNode(GuardedNode):
         except HexapodError as error:
             self.get_logger().error(f"~/push is ignored: {error}")
 
-    def _on_attitude(self, message):
+    def _on_attitude(self, message) -> None:
         """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
         try:
             self.simulated.put(rotation_from_quaternion((message.x, message.y, message.z, message.w)))
         except HexapodError as error:
             self.get_logger().warning(f"set_attitude: {error}", throttle_duration_sec=5.0)
 
-    def _publish(self):
+    def _publish(self) -> None:
         truth = self.simulated.truth()
         age = int((time.monotonic() - truth.time) * 1e9)
         stamp = Time(nanoseconds=self.get_clock().now().nanoseconds - age).to_msg()
@@ -157,7 +159,7 @@ class SimulatorNode(GuardedNode):
         if self._joints_publisher.get_subscription_count():
             self._publish_joints(truth, stamp, morphology)
 
-    def _publish_pose(self, truth, stamp):
+    def _publish_pose(self, truth, stamp) -> None:
         odometry = self._odometry
         odometry.header.stamp = stamp
         pose, twist = odometry.pose.pose, odometry.twist.twist
@@ -168,7 +170,7 @@ class SimulatorNode(GuardedNode):
         twist.angular.x, twist.angular.y, twist.angular.z = truth.nu[3:6].tolist()
         self._odometry_publisher.publish(odometry)
 
-    def _publish_joints(self, truth, stamp, morphology):
+    def _publish_joints(self, truth, stamp, morphology) -> None:
         joints = self._joints
         joints.header.stamp = stamp
         existing = morphology.existing_mask
@@ -202,7 +204,7 @@ class SimulatorNode(GuardedNode):
         return "ok", damage, values
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     run(SimulatorNode, args)

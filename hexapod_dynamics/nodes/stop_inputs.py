@@ -25,13 +25,13 @@ class GamePad:
     button: index in `buttons`, negative for none. press() is called when the button goes down.
     """
 
-    def __init__(self, loop, button, press):
+    def __init__(self, loop, button, press) -> None:
         self._button, self._press = button, press
         self._received, self._down, self.reason = None, False, ""
         if button >= 0:
             loop.subscribe(Joy, "joy", self._on_joy, 10)
 
-    def _on_joy(self, message):
+    def _on_joy(self, message) -> None:
         self._received = time.monotonic()
         count = len(message.buttons)
         self.reason = "" if self._button < count else f"the game pad has {count} buttons, none of index {self._button}"
@@ -66,7 +66,7 @@ class StopInputs:
     (crash_recovery.SessionState).
     """
 
-    def __init__(self, control, loop, parameters, log, namespace, stored):
+    def __init__(self, control, loop, parameters, log, namespace, stored) -> None:
         self._control, self._loop, self._log, self._stored = control, loop, log, stored
         self._pad = GamePad(loop, parameters.stop_joy_button, self._on_pad)
         self._button = self._socket = None
@@ -91,11 +91,11 @@ class StopInputs:
         failure = self._wait_for_disk()
         return success, f"{message}; {failure}" if failure else message
 
-    def freeze(self):
+    def freeze(self) -> None:
         """Send the stop, from any thread; `stop` must be called afterwards."""
         self._control.chain.freeze()
 
-    def stop_by(self, what):
+    def stop_by(self, what) -> None:
         """Stop at once and log who has requested it; not to be called from the thread that ticks."""
         self._log.warning(f"{what}: {self.stop()[1]}")
 
@@ -114,7 +114,7 @@ class StopInputs:
             return "error", [*words, self._button.fault]
         return level, words
 
-    def close(self):
+    def close(self) -> None:
         """Release the socket and the pin."""
         for each in (self._button, self._socket):
             if each is not None:
@@ -128,8 +128,8 @@ class StopInputs:
             return f"a restart of this node may lose it: it is not on the disk after {PATIENCE:g} s"
         return f"a restart of this node may lose it: {future.result()}" if future.result() else ""
 
-    def _on_pad(self):
+    def _on_pad(self) -> None:
         self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")
 
-    def _on_button(self):
+    def _on_button(self) -> None:
         self.stop_by("stop button of the board")

@@ -39,7 +39,7 @@ class StopServices:
     the thread that ticks.
     """
 
-    def __init__(self, node, control, stop_inputs, stored, on_stop):
+    def __init__(self, node, control, stop_inputs, stored, on_stop) -> None:
         self._control, self._stop_inputs, self._session_state, self._on_stop = control, stop_inputs, stored, on_stop
         group = ReentrantCallbackGroup()
         for kind, name, callback in (

@@ -22,7 +22,7 @@ class SupportMarkers:
     once, then only their numbers change. Nothing is computed without subscribers.
     """
 
-    def __init__(self, node, observer):
+    def __init__(self, node, observer) -> None:
         self._observer, self._support = observer, Support(node.robot)
         self._frame = frame(node, "odom")
         legs = len(node.robot.legs)
@@ -44,7 +44,7 @@ class SupportMarkers:
         marker.lifetime.sec = LIFETIME
         return marker
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Compute once, so that nothing is compiled or loaded later."""
         self._update()
 
@@ -53,7 +53,7 @@ class SupportMarkers:
         """Whether somebody subscribes."""
         return self._publisher.get_subscription_count() > 0
 
-    def publish(self, stamp):
+    def publish(self, stamp) -> None:
         """Publish the support of the observer's state."""
         self._update()
         support, forces = self._support, self._observer.model.foot_forces
@@ -77,12 +77,12 @@ class SupportMarkers:
             marker.header.stamp = stamp
         self._publisher.publish(self._array)
 
-    def _update(self):
+    def _update(self) -> None:
         model = self._observer.model
         state = model.position, model.rotation, model.q, model.nu, model.acceleration
         self._support.update(model.compiled, *state, model.slope, model.level)
 
 
-def put(point, place):
+def put(point, place) -> None:
     """Write place (3,) into a Point."""
     point.x, point.y, point.z = place

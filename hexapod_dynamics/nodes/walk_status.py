@@ -1,5 +1,7 @@
 """Print one line a second: speed, attitude, error of the prediction, damage."""
 
+from __future__ import annotations
+
 import math
 import re
 import time
@@ -134,7 +136,7 @@ class WalkStatus(GuardedNode):
     `ros2 node list`.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("_walk_status")
         self._predicted = self._true = self._off = None  # (monotonic time [s] of arrival, Pose or Odometry)
         self._before = self._speed = None
@@ -151,7 +153,7 @@ class WalkStatus(GuardedNode):
         subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
-    def _on_prediction(self, status):
+    def _on_prediction(self, status) -> None:
         """Read the pose from the diagnostics of `dynamics` and compare it with the present truth."""
         try:
             found = predicted_pose.read(status.values)
@@ -164,13 +166,13 @@ class WalkStatus(GuardedNode):
         self._predicted = now, predicted
         self._off = None if self._true is None else off_by(Pose.of(self._true[1]), predicted)
 
-    def _on_truth(self, message):
+    def _on_truth(self, message) -> None:
         self._true = time.monotonic(), message
 
-    def _on_morphology(self, message):
+    def _on_morphology(self, message) -> None:
         self._lost = list_losses(values_of(message.new_parameters))
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message) -> None:
         prefix = self.get_namespace().strip("/")
         for status in message.status:
             name = status.name
@@ -203,7 +205,7 @@ class WalkStatus(GuardedNode):
     def _elapsed(self):
         return time.monotonic() - self._started
 
-    def _show(self, shown):
+    def _show(self, shown) -> None:
         """Store a Pose, or None, and the speed since the previous one; a pose that was already shown keeps its
         speed.
         """
@@ -215,7 +217,7 @@ class WalkStatus(GuardedNode):
             turned = rotation_vector(before.rotation.T @ shown.rotation)
             self._speed = np.array([moved[0], turned[2]]) / (shown.time - before.time)
 
-    def _print(self):
+    def _print(self) -> None:
         if start.stopping():  # reports of other nodes are now caused by the end of the launch
             return
         now = time.monotonic()
@@ -265,7 +267,7 @@ class WalkStatus(GuardedNode):
         return coloured(text, level) if self._colour and text else text
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Print until the launch ends."""
     run(WalkStatus, args)
 

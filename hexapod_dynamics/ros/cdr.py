@@ -43,14 +43,14 @@ def read_message(data, kind):
 class _Fields:
     """Members of a message, by name."""
 
-    def __init__(self, **members):
+    def __init__(self, **members) -> None:
         self.__dict__.update(members)
 
 
 class _Header:
     """Reads a std_msgs/Header, which comes first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.stamp, self.frame_id = _Fields(sec=0, nanosec=0), ""
         self._raw = b""
 
@@ -71,7 +71,7 @@ class JointStateReader:
     `name` is a list, the same object while the names do not change; position, velocity and effort are arrays (k,).
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.header, self.name = _Header(), []
         self.position = self.velocity = self.effort = _NOTHING
         self._names = None  # the bytes of `name`
@@ -109,7 +109,7 @@ class JointStateReader:
 class ImuReader:
     """Reads sensor_msgs/Imu; the object itself has the members and keeps them until the next message."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.header = _Header()
         self.orientation = _Fields(x=0.0, y=0.0, z=0.0, w=1.0)
         self.angular_velocity, self.linear_acceleration = _Fields(x=0.0, y=0.0, z=0.0), _Fields(x=0.0, y=0.0, z=0.0)
@@ -167,7 +167,7 @@ class Template:
 
     """
 
-    def __init__(self, message, fill, size):
+    def __init__(self, message, fill, size) -> None:
         # Each number gets a value that nothing else in the message has, and is found by its bytes, where it is aligned.
         # Two messages must not be compared instead: Fast DDS leaves bytes between the members, and behind the last
         # one, as they were in the memory.
@@ -201,7 +201,7 @@ def joint_template(names, frame_id="", velocity=True, effort=False):
     message = JointState(name=list(names))
     message.header.frame_id = frame_id
 
-    def fill(message, values):
+    def fill(message, values) -> None:
         if effort:
             message.effort = values
             return

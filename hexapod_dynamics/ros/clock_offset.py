@@ -15,7 +15,7 @@ _CLOSE = 100e-6  # [s] largest interval between two clock readings for a valid o
 class StampConverter:
     """Converts monotonic times [s] to stamps [ns]."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._offset, self._read = None, -math.inf
 
     def nanoseconds_of(self, monotonic):
@@ -27,7 +27,7 @@ class StampConverter:
             self._measure()
         return self._offset + int(monotonic * 1e9)
 
-    def _measure(self):
+    def _measure(self) -> None:
         best = math.inf
         for _ in range(5):
             before = time.monotonic_ns()

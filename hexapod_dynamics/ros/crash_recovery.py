@@ -38,7 +38,7 @@ class SessionState:
     have changed.
     """
 
-    def __init__(self, node, lasting=True):
+    def __init__(self, node, lasting=True) -> None:
         session = declare(node, SESSION)
         directory = declare(node, STATE_DIRECTORY) if lasting else ""
         self._node, self._warn, self._failed = node, node.get_logger().warning, False
@@ -103,7 +103,7 @@ class SessionState:
             self._warn(f"the state stored before a crash is missing: {self.problem}")
         return remembered
 
-    def reject(self, error):
+    def reject(self, error) -> None:
         """Treat the file as unreadable, because its values have another structure."""
         self.unreadable = True
         self.problem = f"{self._file.path}: {error}"
@@ -120,7 +120,7 @@ class SessionState:
             return not self._wanted
         return self._begin().write(values)
 
-    def post(self, values):
+    def post(self, values) -> None:
         """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
         if self._file is not None:
             self._begin().post(values)
@@ -139,7 +139,7 @@ class SessionState:
         future.set_result(self.trouble)
         return future
 
-    def expire(self):
+    def expire(self) -> None:
         """Answer the requests that have waited too long for the disk; to be called periodically."""
         late = f"it is not on the disk after {SLOWEST:.0f} s"
         self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
@@ -171,10 +171,10 @@ class SessionState:
             )
         return True
 
-    def _on_written(self, number):
+    def _on_written(self, number) -> None:
         self._answer(lambda wanted, _: wanted <= number, self.trouble)
 
-    def _answer(self, is_due, result):
+    def _answer(self, is_due, result) -> None:
         with self._lock:
             due = [future for wanted, since, future in self._waiting if is_due(wanted, since)]
             self._waiting = [each for each in self._waiting if each[2] not in due]
@@ -203,12 +203,12 @@ class SessionState:
 
     # End -------------------------------------------------------------------------------------------------------------
 
-    def close(self):
+    def close(self) -> None:
         """Write what is posted and stop watching the file, because the node ends."""
         if self._writer is not None:
             self._writer.close()
 
-    def forget(self):
+    def forget(self) -> None:
         """Delete the stored state, because the node will not be restarted. Files in `state_directory` stay."""
         self.close()
         if self._file is not None and not self._lasts:

@@ -52,7 +52,7 @@ class GuardedNode(Node):
     def create_subscription(self, msg_type, topic, callback, qos_profile, **more):
         """Create a subscription as Node does; a message for which the callback raises is ignored and counted."""
 
-        def take(message):
+        def take(message) -> None:
             try:
                 callback(message)
             except (DeviceError, OSError):
@@ -70,7 +70,7 @@ class GuardedNode(Node):
 class _RequestGuard:
     """Calls the callback of one service and refuses the request if the callback raises."""
 
-    def __init__(self, node, srv_type, srv_name):
+    def __init__(self, node, srv_type, srv_name) -> None:
         self._node, self._type, self._name = node, srv_type, srv_name
 
     def call(self, callback, request, response):
@@ -95,7 +95,7 @@ class _RequestGuard:
         return refusal(self._type, f"refused: {described(error)}")
 
 
-def check_parameters(request):
+def check_parameters(request) -> None:
     """Raise ValueError for a parameter of a type that ROS does not have; a request without parameters passes."""
     for parameter in getattr(request, "parameters", ()):
         if parameter.value.type > LAST_TYPE:
@@ -126,7 +126,7 @@ def described(error):
     return shortened(text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
 
 
-def log_defect(node, error, occasion):
+def log_defect(node, error, occasion) -> None:
     """Log the origin of an exception that is not a refusal (ValueError), because it shows a defect of the node."""
     if not isinstance(error, ValueError):
         details = "".join(traceback.format_exception(error))

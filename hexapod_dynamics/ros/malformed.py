@@ -27,7 +27,7 @@ def subscribe(node, kind, topic, callback, qos):
     """Create a subscription for the executor; its callback gets only valid messages, see MalformedMessages."""
     read, malformed = message_reader(kind), MalformedMessages.of(node)
 
-    def take(data):
+    def take(data) -> None:
         try:
             message = read(data)
         except MALFORMED as error:
@@ -44,7 +44,7 @@ class MalformedMessages:
 
     _of_node = WeakKeyDictionary()
 
-    def __init__(self, node):
+    def __init__(self, node) -> None:
         self._node = proxy(node)  # `of` keeps this object for as long as the node exists
         self._counts = {}  # {(topic, publisher): malformed messages}
         self._requests = {}  # {service: malformed requests}
@@ -59,7 +59,7 @@ class MalformedMessages:
             cls._of_node[node] = cls(node)
         return cls._of_node[node]
 
-    def count(self, subscription, error):
+    def count(self, subscription, error) -> None:
         """Count one message; error: the exception raised when it was read."""
         now, topic = time.monotonic(), subscription.topic_name
         key = topic, self._publisher(subscription, topic, now)
@@ -71,7 +71,7 @@ class MalformedMessages:
             f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
         )
 
-    def count_request(self, service, error):
+    def count_request(self, service, error) -> None:
         """Count a request to a service; error: why it is refused or cannot be read."""
         self._requests[service] = self._requests.get(service, 0) + 1
         self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"

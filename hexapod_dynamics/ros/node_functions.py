@@ -105,7 +105,7 @@ def text_of(value):
 class Wanted:
     """Determines whether a publisher's topic has subscribers; it asks the middleware five times a second."""
 
-    def __init__(self, publisher):
+    def __init__(self, publisher) -> None:
         self._publisher, self._wanted, self._next = publisher, False, 0.0
 
     def __call__(self, now):
@@ -124,7 +124,7 @@ class Diagnostics:
     calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
     """
 
-    def __init__(self, node, hardware_id, look, period=1.0, every=None):
+    def __init__(self, node, hardware_id, look, period=1.0, every=None) -> None:
         self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._publishers = PublisherCheck(node)
@@ -135,7 +135,7 @@ class Diagnostics:
         else:
             every(period, self.publish)
 
-    def publish(self):
+    def publish(self) -> None:
         """Call `look` and publish its status now."""
         level, message, values = self._malformed.report(*self._look())
         unreceived = self._publishers.reasons()

@@ -21,12 +21,12 @@ LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
-def run(node_class, args=None):
+def run(node_class, args=None) -> None:
     """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
     run_together([node_class], args)
 
 
-def run_together(node_classes, args=None):
+def run_together(node_classes, args=None) -> None:
     """`run` several nodes in one process, each in a thread of its own.
 
     A node that would be refused again is left out, and the others run. If one of several nodes fails later, it is
@@ -118,7 +118,7 @@ def made(node_class):
             raise
 
 
-def spin(nodes):
+def spin(nodes) -> None:
     """Run the callbacks of nodes until a signal is received; several nodes run each in its own thread, with
     `kept`.
 
@@ -138,7 +138,7 @@ def spin(nodes):
         thread.join()
 
 
-def serve(node, going):
+def serve(node, going) -> None:
     """Run the callbacks of a node while going() is true, in an executor of its own."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -148,7 +148,7 @@ def serve(node, going):
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
-def kept(nodes, node, going):
+def kept(nodes, node, going) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class = type(node)
     name_thread(node.get_name())
@@ -178,7 +178,7 @@ def kept(nodes, node, going):
             node = None
 
 
-def end(node, comes_back=True):
+def end(node, comes_back=True) -> None:
     """Close a node's devices and destroy it; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
@@ -189,19 +189,19 @@ def end(node, comes_back=True):
     node.destroy_node()
 
 
-def name_thread(name):
+def name_thread(name) -> None:
     """Give the calling thread, and those that it starts, a name for `top -H`; its first 15 characters count."""
     if hasattr(LIBC, "prctl"):
         LIBC.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
-def share_heap():
+def share_heap() -> None:
     """Let the threads of this process share one heap (glibc only), because they allocate little."""
     if hasattr(LIBC, "mallopt"):
         LIBC.mallopt(M_ARENA_MAX, 1)
 
 
-def give_back_memory():
+def give_back_memory() -> None:
     """Return the memory that was freed after the start, but kept by glibc, to the system: 3 MiB of each process."""
     if hasattr(LIBC, "malloc_trim"):
         LIBC.malloc_trim(0)

@@ -25,7 +25,7 @@ def serving(executor, calls):
     return (Waiter if internals.can_wait(executor) else Spinner)(executor, calls)
 
 
-def call_next(calls):
+def call_next(calls) -> None:
     """Run the function that has waited longest, if any; an exception is raised here, and where the result is
     awaited.
     """
@@ -40,7 +40,7 @@ def call_next(calls):
             raise
 
 
-def cancel(calls):
+def cancel(calls) -> None:
     """Cancel the waiting functions."""
     while calls:
         calls.popleft()[1].cancel()
@@ -52,7 +52,7 @@ class Waiter:
     calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
     """
 
-    def __init__(self, executor, calls):
+    def __init__(self, executor, calls) -> None:
         self._executor, self._calls = executor, calls
         self._handler, self._error, self._ending = None, None, False
         self._wake, self._woken = os.pipe()
@@ -60,7 +60,7 @@ class Waiter:
         self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
         self._thread.start()
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._ending:
             try:
                 self._handler, _, _ = self._executor.wait_for_ready_callbacks()
@@ -73,11 +73,11 @@ class Waiter:
             os.write(self._woken, CALLBACK)
             self._served.acquire()
 
-    def call_soon(self):
+    def call_soon(self) -> None:
         """Wake the thread that serves, because `calls` has a new entry; any thread may call this."""
         os.write(self._woken, CALL)
 
-    def serve(self, until):
+    def serve(self, until) -> None:
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)
@@ -90,7 +90,7 @@ class Waiter:
             if not left:
                 return
 
-    def _callback(self):
+    def _callback(self) -> None:
         if self._error is not None:
             raise self._error
         self._handler()
@@ -99,7 +99,7 @@ class Waiter:
         if failed is not None:
             raise failed
 
-    def close(self):
+    def close(self) -> None:
         """End the thread; waiting functions are cancelled."""
         self._ending = True
         cancel(self._calls)
@@ -125,14 +125,14 @@ class Spinner:
     caller.
     """
 
-    def __init__(self, executor, calls):
+    def __init__(self, executor, calls) -> None:
         self._executor, self._calls = executor, calls
 
-    def call_soon(self):
+    def call_soon(self) -> None:
         """Let `serve` run the next of `calls`; any thread may call this."""
         self._executor.create_task(call_next, self._calls)
 
-    def serve(self, until):
+    def serve(self, until) -> None:
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)
@@ -145,6 +145,6 @@ class Spinner:
             if time.monotonic() >= until:
                 return
 
-    def close(self):
+    def close(self) -> None:
         """Cancel the waiting functions."""
         cancel(self._calls)

@@ -6,6 +6,8 @@ launch process has ended: `ros2 launch` does not end its nodes on SIGTERM, and t
 and no Ctrl-C would reach it.
 """
 
+from __future__ import annotations
+
 import ast
 import importlib
 import importlib.util
@@ -35,7 +37,7 @@ _running = False
 _stopping = False
 
 
-def _on_signal(_number, _frame):
+def _on_signal(_number, _frame) -> None:
     global _stopping
     _stopping = True
     if not _running:
@@ -48,13 +50,13 @@ def _on_signal(_number, _frame):
         os._exit(0)
 
 
-def hear_signals():
+def hear_signals() -> None:
     """Install the handlers of SIGINT and SIGTERM; see the module."""
     for number in SIGNALS:
         signal.signal(number, _on_signal)
 
 
-def running():
+def running() -> None:
     """Let signals only set `stopping` from now on; the caller polls it."""
     global _running
     _running = True
@@ -80,7 +82,7 @@ def stopping():
     return _stopping or left_behind()
 
 
-def wait_where_respawned():
+def wait_where_respawned() -> None:
     """Wait until the launch ends, if there is one, because it would restart this node again and again; else return
     at once.
     """
@@ -99,7 +101,7 @@ def _import(module):
         sys.exit(f"{name}: needs ROS 2, and Python finds no rclpy; source a ROS 2, or use ./with_ros2 of the checkout")
 
 
-def _answer_words(module, words):
+def _answer_words(module, words) -> None:
     """Print the help of a node and end, or refuse words that no node takes; rclpy ignores them."""
     own = words[: words.index("--ros-args")] if "--ros-args" in words else words
     name = module.rpartition(".")[2]
@@ -114,7 +116,7 @@ def _answer_words(module, words):
 
 
 def _entry(module):
-    def main(args=None):
+    def main(args: list[str] | None = None) -> None:
         _answer_words(module, list(sys.argv[1:] if args is None else args))
         hear_signals()
         compute_in_one_thread()

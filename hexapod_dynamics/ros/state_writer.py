@@ -15,7 +15,7 @@ class StateWriter:
     the newest values in it.
     """
 
-    def __init__(self, write, is_lost, on_written):
+    def __init__(self, write, is_lost, on_written) -> None:
         self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
         self.posted = self.written = self.losses = 0
         self._values, self._failed, self._ending = None, False, False
@@ -28,7 +28,7 @@ class StateWriter:
         self._thread = threading.Thread(target=self._run, name="state", daemon=True)
         self._thread.start()
 
-    def post(self, values):
+    def post(self, values) -> None:
         """Request that `values` are written; of several waiting requests only the last one is."""
         with self._lock:
             self._values = values
@@ -42,7 +42,7 @@ class StateWriter:
             self.posted += 1
         return self._attempt(False)
 
-    def close(self):
+    def close(self) -> None:
         """Write what was posted, and end the thread."""
         with self._lock:
             if self._ending:
@@ -51,13 +51,13 @@ class StateWriter:
             self._ring()
         self._thread.join(1.0)
 
-    def _ring(self):
+    def _ring(self) -> None:
         try:
             os.write(self._wake, b"1")
         except BlockingIOError:
             pass  # the pipe is full: the thread will wake anyway
 
-    def _run(self):
+    def _run(self) -> None:
         while True:
             if select.select([self._woken], [], [], WATCH)[0]:
                 os.read(self._woken, 4096)

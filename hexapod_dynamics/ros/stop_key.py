@@ -28,14 +28,14 @@ class StopKey:
     fd: the terminal. While another process group has it (the launch was put into the background) nothing is read.
     """
 
-    def __init__(self, fd, stop):
+    def __init__(self, fd, stop) -> None:
         self._fd, self._stop = fd, stop
         self._before, self._ending, self._lock = None, False, threading.Lock()
         self._wake, self._ring = os.pipe()
         self._thread = threading.Thread(target=self._run, name="stop_key", daemon=True)
         self._thread.start()
 
-    def close(self):
+    def close(self) -> None:
         """Restore the terminal and end the thread."""
         with self._lock:
             self._ending = True
@@ -50,7 +50,7 @@ class StopKey:
         except OSError:  # the terminal has hung up, or is not that of this session
             return False
 
-    def _run(self):
+    def _run(self) -> None:
         # If another process group gets the terminal between check and read, the read fails and does not stop this
         # process.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTIN, signal.SIGTTOU})
@@ -72,7 +72,7 @@ class StopKey:
             if keys and KEY in keys:
                 self._stop()
 
-    def _prepare(self):
+    def _prepare(self) -> None:
         """Set the terminal to read single keys; needed again after a shell has changed its mode."""
         with self._lock:
             settings = termios.tcgetattr(self._fd)
@@ -101,7 +101,7 @@ def stop_robot(namespace):
     return (done.stdout or done.stderr).strip()
 
 
-def _stop_all(say):
+def _stop_all(say) -> None:
     for namespace in _Launch.namespaces:
         name = f" of {namespace}" if namespace else ""
         say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ENDS}")

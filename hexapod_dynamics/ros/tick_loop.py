@@ -37,7 +37,7 @@ class _NoExecutor(CallbackGroup):
     def beginning_execution(self, entity):
         return False
 
-    def ending_execution(self, entity):
+    def ending_execution(self, entity) -> None:
         pass
 
 
@@ -47,7 +47,7 @@ class _Polled:
     If rclpy has no function for that, an executor stores the newest messages until they are taken.
     """
 
-    def __init__(self, node, kind, topic, callback, qos, group):
+    def __init__(self, node, kind, topic, callback, qos, group) -> None:
         self._node, self._kind, self._callback, self._read = node, kind, callback, message_reader(kind)
         self._kept = deque(maxlen=MOST)
         self._subscription = node.create_subscription(kind, topic, self._keep, qos, callback_group=group, raw=True)
@@ -56,7 +56,7 @@ class _Polled:
             node.destroy_subscription(self._subscription)
             self._subscription = node.create_subscription(kind, topic, self._keep, qos, raw=True)
 
-    def _keep(self, data):
+    def _keep(self, data) -> None:
         self._kept.append(data)
 
     def take(self):
@@ -66,7 +66,7 @@ class _Polled:
         taken = self._take(self._kind, True)
         return None if taken is None else taken[0]
 
-    def deliver(self, data):
+    def deliver(self, data) -> None:
         """Call the callback with the message in some bytes; count them as malformed if they are no message."""
         try:
             message = self._read(data)
@@ -75,7 +75,7 @@ class _Polled:
             return
         self._callback(message)
 
-    def destroy(self):
+    def destroy(self) -> None:
         """End the subscription."""
         self._node.destroy_subscription(self._subscription)
 
@@ -87,7 +87,7 @@ class TickLoop:
     Missed periods are skipped, as with a timer of rclpy.
     """
 
-    def __init__(self, node, period, tick=lambda: None):
+    def __init__(self, node, period, tick=lambda: None) -> None:
         self._node, self.period, self._tick = node, float(period), tick
         self._group, self._polled, self._at_times = _NoExecutor(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
@@ -129,14 +129,14 @@ class TickLoop:
         """
         polled = _Polled(self._node, kind, topic, callback, 1, self._group)
 
-        def take():
+        def take() -> None:
             data = polled.take()
             if data is not None:
                 polled.deliver(data)
 
         return take
 
-    def unsubscribe(self, polled=None):
+    def unsubscribe(self, polled=None) -> None:
         """Destroy one subscription, which `subscribe` has returned, or all."""
         if polled is not None:
             self._end(polled)
@@ -145,11 +145,11 @@ class TickLoop:
         for polled in list(self._polled):
             self._end(polled)
 
-    def _end(self, polled):
+    def _end(self, polled) -> None:
         self._polled.remove(polled)
         polled[0].destroy()
 
-    def _attend(self):
+    def _attend(self) -> None:
         """Create or destroy the subscriptions that are needed only at times."""
         for each in self._at_times:
             needed, arguments, options, polled = each
@@ -160,24 +160,24 @@ class TickLoop:
                     self._end(polled)
                     each[3] = None
 
-    def every(self, period, callback):
+    def every(self, period, callback) -> None:
         """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
         self._slow.append([time.monotonic() + period, period, callback])
         self._next_slow = 0.0
 
-    def set_period(self, period):
+    def set_period(self, period) -> None:
         """Change the period [s]; the next tick is one new period after the present one."""
         self._due += period - self.period
         self.period = period
 
-    def align(self, age, wanted):
+    def align(self, age, wanted) -> None:
         """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; the present
         one is `age` [s] old.
         """
         late = (age - wanted + 0.5 * self.period) % self.period - 0.5 * self.period
         self._due -= ALIGN * late
 
-    def poll(self):
+    def poll(self) -> None:
         """Take the received messages and call the callbacks."""
         if self._at_times:
             self._attend()
@@ -194,7 +194,7 @@ class TickLoop:
             if kept is not None:
                 polled.deliver(kept)
 
-    def run(self, executor, running):
+    def run(self, executor, running) -> None:
         """Tick while running() is true; it is called ten times a second."""
         waiter = self._waiter = serving(executor, self._calls)
         self._due = now = time.monotonic()
@@ -215,7 +215,7 @@ class TickLoop:
                 self._waiter = None
             waiter.close()
 
-    def _call_slow(self, now):
+    def _call_slow(self, now) -> None:
         for each in self._slow:
             due, period, callback = each
             if now >= due:

@@ -4,6 +4,8 @@ The robot moves only with the owner's permission, and slowly. `--simulated` rehe
 robot.
 """
 
+from __future__ import annotations
+
 import argparse
 import signal
 import socket
@@ -149,7 +151,7 @@ def bench(given, robot, checks, directory):
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack), simulated
 
 
-def write_report(file, robot, findings, given, interrupted):
+def write_report(file, robot, findings, given, interrupted) -> None:
     """Write the report; raises OSError."""
     about = [
         ("robot", f"{robot.name}{' (simulated)' if given.simulated else ''}"),
@@ -161,7 +163,7 @@ def write_report(file, robot, findings, given, interrupted):
     print(f"report: {file}")
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
     given = parser().parse_args(args)
     # end as with Ctrl-C: motions stop, and the robot returns to its initial state

@@ -4,6 +4,8 @@ The list of parameters is `hexapod_dynamics.parameters`; run this command in the
 list.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import textwrap
@@ -129,7 +131,7 @@ def files():
     }
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Write the files into the repository, the present folder."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=first_paragraph(__doc__))
     parser.parse_args(args)

@@ -21,7 +21,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.one_thread import compute_in_one_thread
 
 
-def main(args=None):
+def main(args: list[str] | None = None):
     """Run the command; return its exit status."""
     compute_in_one_thread()
     parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
@@ -64,7 +64,7 @@ def _make(given):
     path = given.out or f"plans_{robot.name}.yaml"
     library = PlanLibrary(robot)
 
-    def report(done, count, lost, plan):
+    def report(done, count, lost, plan) -> None:
         library.save(path)  # an interrupted run keeps the plans that are finished
         took = time.monotonic() - begin
         print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost):9s} {_line(plan)}", flush=True)
@@ -87,7 +87,7 @@ def _get_up(given):
     if given.again and sets is not None:
         library.remove(sets[0])
 
-    def report(done, count, lost, found):
+    def report(done, count, lost, found) -> None:
         library.save(path)  # an interrupted run keeps what has been found
         took = time.monotonic() - begin
         print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost) or 'nothing':9s} {found}", flush=True)

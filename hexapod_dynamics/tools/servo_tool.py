@@ -4,6 +4,8 @@ the bus.
 The node `servos` must not run: only one process can use the port. The tool asks before it writes to a servo's flash.
 """
 
+from __future__ import annotations
+
 import argparse
 import math
 import sys
@@ -43,11 +45,11 @@ QUIET = 0.05  # [s] pause after a late or damaged answer
 class Progress:
     """A progress bar; it is shown on terminals only."""
 
-    def __init__(self, total, what, stream=None):
+    def __init__(self, total, what, stream=None) -> None:
         self._total, self._what, self._stream = total, what, stream or sys.stderr
         self._shown = self._stream.isatty()
 
-    def show(self, done, note=""):
+    def show(self, done, note="") -> None:
         """Draw the bar after `done` of the total."""
         if self._shown:
             width = 30
@@ -62,7 +64,7 @@ class Progress:
 class ServoTool:
     """The commands of the tool on an open bus; ask(question) returns True for yes, say(text) prints."""
 
-    def __init__(self, bus, robot, ask, say=print, ids=range(lx.BROADCAST_ID)):
+    def __init__(self, bus, robot, ask, say=print, ids=range(lx.BROADCAST_ID)) -> None:
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
         joints = [joint for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
@@ -164,7 +166,7 @@ class ServoTool:
         self._say(f"{name} is at {joint.servo_direction * self._bus.read(joint.servo_id, Command.POS_READ):.3f} rad")
         return True
 
-    def _go(self, servo_id, angle):
+    def _go(self, servo_id, angle) -> None:
         """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
         rest there.
         """
@@ -255,7 +257,7 @@ def parser():
     return top
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run one command; exit code 0: done without faults, 1: a fault, or the user declined."""
     given = parser().parse_args(args)
     bus = None

@@ -2,6 +2,8 @@
 of the service.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time
@@ -32,7 +34,7 @@ def changes(*, restore=(), known=(), **damaged):
     """
     values = {}
 
-    def put(name, value):
+    def put(name, value) -> None:
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: asked to be {values[name]!r} and {value!r} at once")
 
@@ -88,7 +90,7 @@ def _arguments(words):
     return given
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
     words = remove_ros_args(sys.argv if args is None else args)[1:]
     given = _arguments(words)

@@ -6,6 +6,8 @@ The stop goes by a local socket first (drivers/stop_request.py), before anything
 socket gives no answer, and for all other requests, the service is called; rclpy is imported only then.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
@@ -32,7 +34,7 @@ def _arguments(words):
     return parser.parse_args(words)
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Send one request; exit code 0: done, 1: rejected, 2: no answer."""
     words = list(sys.argv if args is None else args)[1:]
     if not words or (len(words) == 2 and words[0] == "--namespace"):

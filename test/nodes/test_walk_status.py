@@ -167,3 +167,25 @@ def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
 def test_a_problem_has_the_colour_of_its_level(level, begin):
     assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"
     assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"
+
+
+def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(probe):
+    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    status = Process.node("walk_status", "-p", "nodes:=[imu]")
+    stopped = [KeyValue(key="emergency stop", value="True")]
+
+    def tell():
+        servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
+        servos.values = stopped
+        imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
+        said.publish(DiagnosticArray(status=[servos, imu]))
+
+    probe.node.create_timer(0.2, tell)
+    try:
+        wait_until(lambda: "| emergency stop: " in status.output, 60, lambda: status.output)
+        wait_until(lambda: "servos: emergency stop: frozen" in status.output, 30, lambda: status.output)
+        assert "not well" not in status.output
+        stopped[0] = KeyValue(key="emergency stop", value="False")
+        wait_until(lambda: "not well: servos" in status.output, 30, lambda: status.output)
+    finally:
+        status.end()
