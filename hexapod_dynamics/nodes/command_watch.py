@@ -1,8 +1,13 @@
 """Checks joint commands and their source: one source at a time; rejections and clamps go to the diagnostics."""
 
+from __future__ import annotations
+
 import os
 import socket
 from collections import Counter
+
+from hexapod_dynamics.control.command_check import SourceLock
+from rclpy.node import Node
 
 _TOLD = 3.0  # [s] for which a rejection is reported
 _CLAMPS = 20  # clamped joints per second above which it is reported
@@ -10,7 +15,7 @@ _CLAMPS = 20  # clamped joints per second above which it is reported
 _LOOKS = 2
 
 
-def source_name(node) -> str:
+def source_name(node: Node) -> str:
     """Return a name, unique among all processes, for a source of joint commands: for `header.frame_id`."""
     return f"{node.get_fully_qualified_name()} {os.getpid()}@{socket.gethostname()}"
 
@@ -22,7 +27,7 @@ class CommandWatch:
     others are rejected; without names, two publishers cannot be distinguished, and none is followed.
     """
 
-    def __init__(self, node, topic: str, one) -> None:
+    def __init__(self, node: Node, topic: str, one: SourceLock) -> None:
         self._node, self._topic, self._one = node, topic, one
         self.refused = Counter()
         self.conflict = ""  # reason why no source is followed

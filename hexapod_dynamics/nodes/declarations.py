@@ -1,9 +1,16 @@
 """Calls `set_morphology` for the decisions of the damage detector, and repeats a call that gets no answer."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hexapod_dynamics.detection.decisions import Decision
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 
 # Time [s] without an answer after which the service is called again. For 10 s ROS still lists a killed server: the
 # client is "ready" all the time, and a request that is sent before the respawned damage_manager is discovered is lost.
@@ -16,7 +23,7 @@ MOST = 5
 class _Call:
     """A decision without an answer: number of calls, their futures, monotonic time [s] of the next call."""
 
-    decision: object
+    decision: Decision
     again: float = 0.0
     futures: list = field(default_factory=list)
 
@@ -24,12 +31,12 @@ class _Call:
 class Declarations:
     """The decisions that `set_morphology` has not answered yet; declaring one twice has no additional effect."""
 
-    def __init__(self, node) -> None:
+    def __init__(self, node: Node) -> None:
         self._client = node.create_client(SetParametersAtomically, "set_morphology")
         self._log = node.get_logger()
         self._open = []
 
-    def declare(self, decision, now) -> None:
+    def declare(self, decision: Decision, now: float) -> None:
         """Call the service with the values of a Decision; now: monotonic time [s]."""
         if not self._client.service_is_ready():
             self._log.error(f"{decision.name} is not declared: no service set_morphology; is damage_manager up?")
@@ -39,7 +46,7 @@ class Declarations:
         self._open.append(_Call(decision))
         self._ask(self._open[-1], now)
 
-    def look(self, now) -> None:
+    def look(self, now: float) -> None:
         """Call again for each decision that has not been answered in time."""
         for call in [call for call in self._open if now >= call.again]:
             name = call.decision.name
@@ -50,7 +57,7 @@ class Declarations:
                 self._log.error(f"{name} is not declared: set_morphology does not answer; is damage_manager up?")
                 self._end(call)
 
-    def follow(self, values) -> None:
+    def follow(self, values: Mapping[str, Any]) -> None:
         """Drop the decisions that are contained in {name: value} of the topic `morphology`: only their answer was
         lost.
         """
@@ -58,7 +65,7 @@ class Declarations:
             if all(values.get(name) == value for name, value in call.decision.values.items()):
                 self._end(call)
 
-    def _ask(self, call, now) -> None:
+    def _ask(self, call: _Call, now: float) -> None:
         request = SetParametersAtomically.Request()
         values = call.decision.values.items()
         request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values]
@@ -66,7 +73,7 @@ class Declarations:
         call.futures.append(self._client.call_async(request))
         call.futures[-1].add_done_callback(lambda future: self._answered(call, future))
 
-    def _answered(self, call, future) -> None:
+    def _answered(self, call: _Call, future: Future) -> None:
         if call not in self._open:
             return
         self._end(call)
@@ -75,7 +82,7 @@ class Declarations:
         elif not future.result().result.successful:
             self._log.error(f"{call.decision.name} is refused: {future.result().result.reason}")
 
-    def _end(self, call) -> None:
+    def _end(self, call: _Call) -> None:
         self._open.remove(call)
         for future in call.futures:
             self._client.remove_pending_request(future)

@@ -2,11 +2,17 @@
 set-points in its form.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from builtin_interfaces.msg import Duration
+from hexapod_dynamics.drivers.servos.interface import ServoInterface
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -23,11 +29,15 @@ class ForeignJoints:
     """
 
     @classmethod
-    def of(cls, node, servos, robot, command_interface, joints):
+    def of(
+        cls, node: GuardedNode, servos: ServoInterface, robot: Robot, command_interface: str, joints: JointInput
+    ) -> ForeignJoints | None:
         """Return the connection for these servos; None if they do not belong to another driver."""
         return cls(node, servos, robot, command_interface, joints) if isinstance(servos, TopicServos) else None
 
-    def __init__(self, node, servos, robot, command_interface, joints) -> None:
+    def __init__(
+        self, node: GuardedNode, servos: TopicServos, robot: Robot, command_interface: str, joints: JointInput
+    ) -> None:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
@@ -40,18 +50,18 @@ class ForeignJoints:
         servos.publish = self.publish
         node.loop.subscribe(JointState, MEASURED, self._on_states, FOREIGN)
 
-    def set_missing(self, missing) -> None:
+    def set_missing(self, missing: np.ndarray) -> None:
         """Set which joints (n,) bool are declared missing."""
         self._servos.set_missing(missing)
 
-    def _on_states(self, message) -> None:
+    def _on_states(self, message: JointState) -> None:
         names, positions = message.name, message.position.tolist()
         if self._joints.as_many(MEASURED, names, positions):
             readings = list(self._joints.readings(MEASURED, names, positions, others=True))
             joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
             self._servos.take(joints, angles, age_of(message.header.stamp))
 
-    def publish(self, angles, duration) -> None:
+    def publish(self, angles: np.ndarray, duration: float) -> None:
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""
         there = np.flatnonzero(np.isfinite(angles)).tolist()
         if not there:
@@ -72,7 +82,7 @@ class ForeignJoints:
             # A stamp of zero means: begin at once.
             self._trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
 
-    def assess(self):
+    def assess(self) -> tuple[str, list[str]]:
         """Return level and texts for /diagnostics."""
         words = self._servos.warnings()
         return ("warn", words) if words else ("ok", [])

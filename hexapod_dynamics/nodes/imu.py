@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +18,14 @@ from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.drivers.board.imu import SOCKET, RelayedImu
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
-from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.drivers.imu.subscribed import SubscribedImu
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.imu_input import ImuInput
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
+from hexapod_dynamics.robot.parts import Imu as Mounting
 from hexapod_dynamics.ros.cdr import Template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
@@ -51,12 +54,12 @@ LEFT_OUT = 0.1  # share of left-out samples above which this is reported
 MOTION, ATTITUDE = 6, 5
 
 
-def _fill_motion(message, values) -> None:
+def _fill_motion(message: Imu, values: Sequence[float]) -> None:
     g, a = message.angular_velocity, message.linear_acceleration
     g.x, g.y, g.z, a.x, a.y, a.z = values[:MOTION]
 
 
-def _fill_data(message, values) -> None:
+def _fill_data(message: Imu, values: Sequence[float]) -> None:
     _fill_motion(message, values)
     turn = message.orientation
     turn.x, turn.y, turn.z, turn.w, message.orientation_covariance[0] = values[MOTION:]
@@ -124,7 +127,7 @@ class ImuNode(GuardedNode):
         self.diagnostics = Diagnostics(self, what, self._look, every=self.loop.every)
         self.reader.start()
 
-    def _declare_parameters(self):
+    def _declare_parameters(self) -> Mpu6050Settings:
         values = declare_all(self, PARAMETERS)
         self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
@@ -147,7 +150,7 @@ class ImuNode(GuardedNode):
         data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
         self._raw, self._data = Template(raw, _fill_motion, MOTION), Template(data, _fill_data, MOTION + ATTITUDE)
 
-    def _message(self):
+    def _message(self) -> Imu:
         message = Imu()
         message.header.frame_id = self.frame
         gyro = self._gyro_stddev**2 or self._chip.gyro_variance(self._settings.dlpf)
@@ -156,7 +159,7 @@ class ImuNode(GuardedNode):
         message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
         return message
 
-    def _broadcast(self, imu) -> None:
+    def _broadcast(self, imu: Mounting) -> None:
         transform = TransformStamped(child_frame_id=self.frame)
         transform.header.frame_id = self._parent
         transform.header.stamp = self.get_clock().now().to_msg()
@@ -166,7 +169,7 @@ class ImuNode(GuardedNode):
         self._broadcaster = StaticTransformBroadcaster(self)
         self._broadcaster.sendTransform(transform)
 
-    def _on_foreign(self, message) -> None:
+    def _on_foreign(self, message: Imu) -> None:
         now = time.monotonic()
         reading = read_imu(self._foreign, message, now)
         if reading.chip_force is None or reading.chip_rate is None:
@@ -177,14 +180,14 @@ class ImuNode(GuardedNode):
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 
-    def _on_sample(self, sample, now) -> None:
+    def _on_sample(self, sample: Sample, now: float) -> None:
         try:
             self._take(sample, now)
         except Exception:
             if self.context.ok():  # else the node is ending, and its publishers no longer exist
                 raise
 
-    def _take(self, sample, now) -> None:
+    def _take(self, sample: Sample, now: float) -> None:
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
@@ -204,7 +207,7 @@ class ImuNode(GuardedNode):
 
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
-    async def _on_calibrate(self, _request, response):
+    async def _on_calibrate(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Calibrate in another thread, which takes up to 3 s; meanwhile this node works."""
         if not self.reader.health.connected:
             response.success, response.message = False, f"no IMU: {self.reader.health.last_error}"
@@ -219,7 +222,7 @@ class ImuNode(GuardedNode):
         )
         return response
 
-    def _calibrate(self, done) -> None:
+    def _calibrate(self, done: Future) -> None:
         try:
             done.set_result((self.imu.calibrate(), self.imu.offsets))
         except Exception as error:  # raised again where the result is awaited
@@ -227,7 +230,7 @@ class ImuNode(GuardedNode):
         if self.executor is not None:
             self.executor.wake()
 
-    def _assess(self):
+    def _assess(self) -> tuple[str, str]:
         health = self.reader.health
         if not health.connected:
             return ("error", health.last_error) if health.last_error else ("warn", "opening the IMU")
@@ -254,7 +257,7 @@ class ImuNode(GuardedNode):
             left_out = f"{late} of {late + samples} samples were left out"
             self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
 
-    def _look(self):
+    def _look(self) -> tuple[str, str, dict[str, Any]]:
         health = self.reader.health
         self._count_late()
         self._level, message = self._assess()

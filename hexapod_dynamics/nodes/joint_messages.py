@@ -1,23 +1,27 @@
 """Plain data out of sensor_msgs: what `onboard.imu_input` and `onboard.joint_input` check."""
 
+from __future__ import annotations
+
 import time
 
+from builtin_interfaces.msg import Time
 from hexapod_dynamics.control.command_check import stamp_refusal
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.imu_input import NOT_GIVEN, ImuInput, ImuReading
 from hexapod_dynamics.ros.node_functions import stamp_seconds
+from sensor_msgs.msg import Imu
 
 # A message stamped longer ago than this [s], or as far in the future, is refused.
 OLDEST = 0.5
 
 
-def age_of(stamp) -> float:
+def age_of(stamp: Time) -> float:
     """Return the age [s] of a stamp; 0 if there is none."""
     seconds = stamp_seconds(stamp)
     return time.time() - seconds if seconds else 0.0
 
 
-def time_of(topic: str, stamp, faults: Faults) -> float | None:
+def time_of(topic: str, stamp: Time, faults: Faults) -> float | None:
     """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is too old, so that the
     message is rejected.
     """
@@ -29,7 +33,7 @@ def time_of(topic: str, stamp, faults: Faults) -> float | None:
     return time.monotonic() - max(age, 0.0)
 
 
-def read_imu(imu: ImuInput, message, now: float) -> ImuReading:
+def read_imu(imu: ImuInput, message: Imu, now: float) -> ImuReading:
     """Return what a sensor_msgs/Imu tells; a first covariance of -1: the quantity is not given (REP-145)."""
     o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
     return imu.read(

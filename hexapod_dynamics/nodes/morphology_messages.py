@@ -1,17 +1,23 @@
 """Morphologies as ROS messages: parameters in a request, the whole set of named values in a ParameterEvent."""
 
+from __future__ import annotations
+
 import reprlib
+from collections.abc import Iterable
 
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterEvent, ParameterType
+from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
 LONGEST_NAME = 200  # characters of a parameter's name; longer ones are refused, because the reason repeats the name
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 
 
-def values_of(parameters):
+def values_of(parameters: Iterable[ParameterMessage]) -> dict[str, bool | float]:
     """Return {name: value} of rcl_interfaces/Parameter messages.
 
     Raises MorphologyError for a parameter that is neither bool nor double, has no value, is named twice, or
@@ -36,7 +42,7 @@ def values_of(parameters):
     return values
 
 
-def _list_types():
+def _list_types() -> str:
     """Return which named values are of which type: "a bool is needed (legs., links.) or a double (locked_at.: rad)"."""
     values = KINDS.values.values()
     bools = ", ".join(f"{value.prefix}." for value in values if isinstance(value.intact, bool))
@@ -44,7 +50,7 @@ def _list_types():
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
-def whole_set(node, morphology):
+def whole_set(node: Node, morphology: Morphology) -> ParameterEvent:
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
     event = ParameterEvent(node=node.get_fully_qualified_name())
     event.stamp = node.get_clock().now().to_msg()

@@ -4,14 +4,19 @@ A subscription to `predicted_state` for one line a second would make `dynamics` 
 second.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 import numpy as np
 
+from diagnostic_msgs.msg import KeyValue
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 
 TIME, PLACE, TURN = "time of the predicted pose [s]", "predicted position [m]", "predicted quaternion (x y z w)"
 
 
-def values(seconds, position, rotation):
+def values(seconds: float, position: np.ndarray, rotation: np.ndarray) -> dict[str, str]:
     """Return {key: text} of a pose: its time [s] on the system clock, position (3,) [m], rotation (3, 3)."""
     return {
         TIME: f"{seconds:.3f}",
@@ -20,7 +25,7 @@ def values(seconds, position, rotation):
     }
 
 
-def read(pairs):
+def read(pairs: Iterable[KeyValue]) -> tuple[float, np.ndarray, np.ndarray] | None:
     """Return time [s], position (3,) and rotation (3, 3) of a status's KeyValues; None if there is no pose in them."""
     given = {pair.key: pair.value for pair in pairs}
     if not given.keys() >= {TIME, PLACE, TURN}:

@@ -2,11 +2,19 @@
 cost nothing.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from geometry_msgs.msg import PoseStamped, TransformStamped
+from builtin_interfaces.msg import Time as Stamp
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, TransformStamped, Vector3
+from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.ros.cdr import Template, joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import Wanted, frame
 from hexapod_dynamics.se3 import quaternion_from_rotation
@@ -21,7 +29,7 @@ TWIST_COVARIANCE = np.diag([1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2]).ravel().tolist(
 ODOMETRY = 3 + 4 + 36 + 6
 
 
-def _fill_odometry(message, values) -> None:
+def _fill_odometry(message: Odometry, values: Sequence[float]) -> None:
     place, turn, twist = message.pose.pose.position, message.pose.pose.orientation, message.twist.twist
     place.x, place.y, place.z = values[:3]
     turn.x, turn.y, turn.z, turn.w = values[3:7]
@@ -33,7 +41,7 @@ def _fill_odometry(message, values) -> None:
 class PredictionMessages:
     """Publishes an Observer's prediction: odometry and tf odom -> base_link, joints, torques, the path ahead."""
 
-    def __init__(self, node, observer, publish_tf, odom_topic="") -> None:
+    def __init__(self, node: GuardedNode, observer: Observer, publish_tf: bool, odom_topic: str = "") -> None:
         self._node, self._observer, self._odom_topic = node, observer, odom_topic
         base, odom = frame(node, "base_link"), frame(node, "odom")
         odometry = Odometry(child_frame_id=base)
@@ -65,21 +73,21 @@ class PredictionMessages:
         self._joints = joint_template(names[self._existing].tolist())
         self._torques = joint_template(names[self._moving].tolist(), effort=True)
 
-    def path_wanted(self, now):
+    def path_wanted(self, now: float) -> bool:
         """Return whether the path, which needs a roll-out, has subscribers at the monotonic time `now` [s]."""
         return self._path_is_wanted(now)
 
     @property
-    def stamp(self):
+    def stamp(self) -> Stamp:
         """Time of the state that was published last."""
         return Time(nanoseconds=self._nanoseconds).to_msg()
 
     @property
-    def seconds(self):
+    def seconds(self) -> float:
         """Time of the state that was published last, in seconds (float)."""
         return 1e-9 * self._nanoseconds
 
-    def publish(self, torques, ahead) -> None:
+    def publish(self, torques: np.ndarray | None, ahead: Any) -> None:
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 
         All carry the time of the state. A topic without a subscriber costs nothing.
@@ -106,7 +114,7 @@ class PredictionMessages:
         if ahead is not None:
             self._publish_path(now, *ahead)
 
-    def _publish_state(self, now, state, odom) -> None:
+    def _publish_state(self, now: int, state: bool, odom: bool) -> None:
         observer = self._observer
         numbers = [
             *observer.position.tolist(),
@@ -127,7 +135,7 @@ class PredictionMessages:
         _turn(transform.transform.rotation, self._observer.rotation)
         self._broadcaster.sendTransform(transform)
 
-    def _publish_path(self, now, positions, rotations, _joints) -> None:
+    def _publish_path(self, now: int, positions: np.ndarray, rotations: np.ndarray, _joints: Any) -> None:
         path, step, observer = self._path, int(2e9 * self._observer.model.horizon_period), self._observer
         path.header.stamp = self.stamp
         positions = [observer.position, *positions[1::2]]
@@ -139,11 +147,11 @@ class PredictionMessages:
         self._path_publisher.publish(path)
 
 
-def _place(point, position) -> None:
+def _place(point: Point | Vector3, position: np.ndarray) -> None:
     """Write position (3,) to a Point or Vector3."""
     point.x, point.y, point.z = position.tolist()
 
 
-def _turn(quaternion, rotation) -> None:
+def _turn(quaternion: Quaternion, rotation: np.ndarray) -> None:
     """Write rotation (3, 3) to a Quaternion."""
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = quaternion_from_rotation(rotation)

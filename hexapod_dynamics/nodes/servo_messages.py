@@ -1,13 +1,18 @@
 """The messages of `servos` about its bus: joint_states, ~/measurements, ~/following and battery_state."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
+from hexapod_dynamics.drivers.servos.chain import ChainState
 from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import LATCHED, Wanted
+from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
@@ -18,7 +23,7 @@ class ServoMessages:
     joint_states: whether the node publishes this topic; False if a foreign driver does.
     """
 
-    def __init__(self, node, names, stale, *, joint_states=True) -> None:
+    def __init__(self, node: Node, names: Sequence[str], stale: float, *, joint_states: bool = True) -> None:
         self._names, self._stale, self._clock = names, stale, node.get_clock()
         self._stamps, self._last_known = StampConverter(), None
         self._published = [-np.inf] * len(names)
@@ -34,13 +39,13 @@ class ServoMessages:
         self._battery_publisher = node.create_publisher(BatteryState, "battery_state", 10)
         self._following_publisher, self._following = node.create_publisher(Bool, "~/following", LATCHED), None
 
-    def publish_following(self, following) -> None:
+    def publish_following(self, following: bool) -> None:
         """Publish whether joint_commands are executed, if that has changed."""
         if following != self._following:
             self._following = following
             self._following_publisher.publish(Bool(data=following))
 
-    def publish_readings(self, now, state) -> None:
+    def publish_readings(self, now: float, state: ChainState) -> None:
         """Publish the readings of a ChainState at the monotonic time `now` [s]: all joints, then each new reading."""
         stamps, known = state.stamp.tolist(), state.known.tolist()
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
@@ -74,7 +79,7 @@ class ServoMessages:
             message.effort = [newest - stamps[joint] for joint in joints]
             self._new_publisher.publish(message)
 
-    def publish_battery(self, supply) -> None:
+    def publish_battery(self, supply: float) -> None:
         """Publish the supply [V] of the servos, unless it is NaN: not measured."""
         if np.isfinite(supply):
             self._battery.header.stamp = self._clock.now().to_msg()

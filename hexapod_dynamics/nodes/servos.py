@@ -17,12 +17,13 @@ from __future__ import annotations
 import math
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.control.command_check import SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
 from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.servos.topics import TopicServos
@@ -126,7 +127,7 @@ class ServosNode(GuardedNode):
 
     # In --------------------------------------------------------------------------------------------------------------
 
-    def _on_command(self, message) -> None:
+    def _on_command(self, message: JointState) -> None:
         now = time.monotonic()
         positions, joints = message.position.tolist(), self._joints.order_of_command(message.name)
         refusal = self._joints.command_refusal(message.name, positions, message.velocity)
@@ -158,7 +159,7 @@ class ServosNode(GuardedNode):
         self._take_torques()
         self.control.follow(joints.joints_array, message.position, now)
 
-    def _pace(self, age, now) -> None:
+    def _pace(self, age: float, now: float) -> None:
         """Tick once for each command while commands are punctual, else twice as often, so that no command waits
         long for a tick.
 
@@ -168,7 +169,7 @@ class ServosNode(GuardedNode):
         self._commanded = now
         self.loop.set_period(self._ticks[self._punctual > PUNCTUAL])
 
-    def _is_backlog(self, now):
+    def _is_backlog(self, now: float) -> bool:
         """Whether commands that arrive now may have been queued while this process was stopped.
 
         Without a stamp they look new. The first ones command the pose from before the stall, which the joints
@@ -179,7 +180,7 @@ class ServosNode(GuardedNode):
             self._deaf_until = now + BACKLOG
         return now < self._deaf_until
 
-    def _on_torques(self, message) -> None:
+    def _on_torques(self, message: JointState) -> None:
         if not self.parameters.use_feedforward:
             return
         if age_of(message.header.stamp) > self.parameters.control.command_timeout:
@@ -190,7 +191,7 @@ class ServosNode(GuardedNode):
             joints, torques = [joint for joint, _ in readings], [torque for _, torque in readings]
             self.control.feed_forward(joints, torques, time.monotonic())
 
-    def _on_morphology(self, message) -> None:
+    def _on_morphology(self, message: ParameterEvent) -> None:
         try:
             morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except HexapodError as error:
@@ -238,7 +239,7 @@ class ServosNode(GuardedNode):
 
     # Out -------------------------------------------------------------------------------------------------------------
 
-    def _publish(self, now, state) -> None:
+    def _publish(self, now: float, state: ChainState) -> None:
         self.control.hold_when_commands_stop(now)
         self._messages.publish_following(self.control.executes)
         self._messages.publish_readings(now, state)
@@ -248,7 +249,7 @@ class ServosNode(GuardedNode):
                 self.diagnostics.publish()
         self._say_port_trouble(now, state)
 
-    def _say_port_trouble(self, now, state) -> None:
+    def _say_port_trouble(self, now: float, state: ChainState) -> None:
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
         if state.connected:
             self._port_told = True
@@ -261,7 +262,7 @@ class ServosNode(GuardedNode):
     def _publish_battery(self) -> None:
         self._messages.publish_battery(self.control.state.supply)
 
-    def _assess(self, now):
+    def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
         self.control.not_kept = self._session_state.trouble
         parts = (
@@ -276,11 +277,11 @@ class ServosNode(GuardedNode):
         )
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
 
-    def _assess_faults(self, now):
+    def _assess_faults(self, now: float) -> tuple[str, list[str]]:
         faults = self._faults.recent(now)
         return ("warn" if faults else "ok"), faults
 
-    def _look(self):
+    def _look(self) -> tuple[str, str, dict[str, Any]]:
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
         self._heat.update(now, state.temperature)
         self._level = self._assess(now)

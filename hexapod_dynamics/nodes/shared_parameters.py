@@ -1,17 +1,21 @@
 """Declares the parameters by which one node knows the behaviour of another (`parameters.commands`)."""
 
+from __future__ import annotations
+
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD, RATE
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import declare, declare_all
+from rclpy.node import Node
 
 
-def declare_command_period(node) -> float:
+def declare_command_period(node: Node) -> float:
     """Declare the parameter `command_period` [s] and return it."""
     return declare(node, COMMAND_PERIOD)
 
 
-def declare_command_rate(node) -> float:
+def declare_command_rate(node: Node) -> float:
     """Declare the gait's parameter `rate` [1/s], which must be 1 / `command_period`; return the period [s]."""
     period = declare_command_period(node)
     rate = declare(node, RATE, period)
@@ -23,7 +27,7 @@ def declare_command_rate(node) -> float:
     return period
 
 
-def declare_guard(node, robot) -> GuardSettings:
+def declare_guard(node: Node, robot: Robot) -> GuardSettings:
     """Declare the bounds of the commands to the servos of a robot, and return them."""
     values = declare_all(node, GUARD, robot)
     return GuardSettings(
