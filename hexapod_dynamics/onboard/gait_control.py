@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from hexapod_dynamics.onboard.getting_up import GettingUp
 from hexapod_dynamics.onboard.imu_input import ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
 # Without a usable sample of the IMU for longer than this [s] a fall would not be noticed.
 BLIND = 0.5
@@ -226,7 +229,7 @@ class GaitControl:
         if changed:
             self.gait.adjust(**changed)
         if kind != self._kind:
-            self.gait.set_pattern(kind)
+            cast("AdaptiveGait", self.gait).set_pattern(kind)
 
     def ask_to_get_up(self, t: float) -> str:
         """Begin to get up; return what follows, HexapodError tells why not."""
@@ -265,7 +268,7 @@ class GaitControl:
         moving = self._moving
         positions, velocities = commands[0][moving].tolist(), commands[1][moving].tolist()
         tried = self.trial.setpoint(t)
-        if tried is None:
+        if tried is None or self.trial.joint is None:
             return JointCommand(moving, positions, velocities)
         return JointCommand([*moving, self.trial.joint], [*positions, tried], [*velocities, 0.0])
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, ReadSchedule
+from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, ReadSchedule, ServoChain
 from hexapod_dynamics.drivers.servos.reader import ServoLossDetector
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
 from hexapod_dynamics.errors import ParameterError
@@ -199,9 +200,9 @@ class Servos:
         self.bus = ReadingsBus(robot)
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
         self.messages: list[str] = []  # what the supervisor told
-        self.supervisor = ServoSupervisor(
-            self.bus, self.guard, settings or SupervisorSettings(seated_pose(robot)), self.messages.append, stop
-        )
+        chain = cast(ServoChain, self.bus)  # it has what a supervisor uses of a chain
+        settings = settings or SupervisorSettings(seated_pose(robot))
+        self.supervisor = ServoSupervisor(chain, self.guard, settings, self.messages.append, stop)
         self._all = np.arange(robot.joint_count)
 
     def command(self, t: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
