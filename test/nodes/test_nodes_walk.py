@@ -52,7 +52,7 @@ def gait(probe):
 
 @pytest.fixture(scope="module")
 def dynamics(probe):
-    process = Process.node("dynamics", "-r", "__ns:=/d")
+    process = Process.node("dynamics", "-r", "__ns:=/d", "-p", "odom_topic:=odom")
     feed = Feed(probe)
     feed.pid = process.pid
     probe.hear(Odometry, "/d/predicted_state", keep=500)
@@ -320,6 +320,14 @@ def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
     variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
     assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
     assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
+
+
+def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, probe):
+    probe.hear(Odometry, "/d/odom", keep=50)
+    odom = fresh(probe, "/d/odom")
+    assert (odom.header.frame_id, odom.child_frame_id) == ("d/odom", "d/base_link")
+    same = [m for _, m in list(probe.messages["/d/predicted_state"]) if m.header.stamp == odom.header.stamp]
+    assert same and same[0].pose == odom.pose and same[0].twist == odom.twist
 
 
 def test_diagnostics_have_the_predicted_pose(dynamics, probe):
