@@ -343,7 +343,7 @@ def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     code, _, err = checkout.run("true", VERSION="3.8")
     assert code == 1
     assert "python3 is 3.8" in err
-    assert "docs/ros2.md" in err
+    assert "docs/start.md" in err
     code, _, err = checkout.run("true", NO_VENV="1")
     assert code == 1
     assert "remedy: sudo apt install python3.11-venv" in err
@@ -369,7 +369,7 @@ def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout):
     (checkout.bin / "uname").chmod(0o755)
     code, _, err = checkout.run("true")
     assert code == 1 and checkout.calls() == []
-    assert "no ROS 2 for Linux on aarch64" in err and "docs/ros2.md" in err
+    assert "no ROS 2 for Linux on aarch64" in err and "docs/start.md" in err
 
 
 @pytest.mark.parametrize(("variables", "scope"), [({}, "LOCALHOST"), ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET")])
