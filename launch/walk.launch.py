@@ -146,7 +146,7 @@ ARGUMENTS = (
     DeclareLaunchArgument(
         "odom_topic",
         default_value="",
-        description="publish predicted_state on this topic, too: odom for Nav2 and robot_localization (docs/foreign.md)",
+        description="publish predicted_state on this topic, too: odom for Nav2 (docs/foreign.md)",
     ),
     DeclareLaunchArgument(
         "view",
