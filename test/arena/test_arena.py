@@ -26,7 +26,7 @@ def test_the_example_of_the_page_walks_and_stops_when_a_servo_falls_silent(arena
 
     from hexapod_dynamics.robot import Morphology, Robot
 
-    code = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "arena.md").read_text(), re.S).group(1)
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "learning.md").read_text(), re.S)[-1]
     assert len(code.strip().splitlines()) <= 25
     space: dict = {}
     exec(code, space)
