@@ -89,7 +89,14 @@ def _call(given, args, request):
         )
         return 2
     take_place()
-    rclpy.init(args=args)
+    try:
+        rclpy.init(args=args)
+    except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set
+        print(
+            f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}",
+            file=sys.stderr,
+        )
+        return 2
     node = rclpy.create_node(
         "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False
     )

@@ -162,7 +162,7 @@ def test_a_path_that_is_too_long_is_an_error_with_a_remedy(robots, tmp_path, mon
 def test_the_script_stops_the_robot_from_a_terminal_in_which_nothing_was_sourced(robots, place):
     robot = robots()
     script = Path(__file__).resolve().parents[2] / "scripts" / "stop"
-    bare = {"PATH": os.environ["PATH"], VARIABLE: str(place), "ROS_DOMAIN_ID": "7"}
+    bare = {"PATH": os.environ["PATH"], VARIABLE: str(place), "ROS_DOMAIN_ID": "7", "HOME": str(place.parent)}
     done = subprocess.run([script], env=bare, cwd="/", capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "frozen" in done.stdout and robot.stops == 1, done
     done = subprocess.run(
