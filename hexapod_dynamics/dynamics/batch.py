@@ -55,22 +55,27 @@ class BatchDynamics:
         if q.ndim != 2:
             raise DynamicsError(f"q: shape {q.shape} given, (N, {whole}) needed: a state in each row")
         count = len(q)
-        in_place = not (morphology is None or isinstance(morphology, Morphology))
-        if in_place:
+        one: Morphology | None = None
+        many: Sequence[Morphology] | None = None
+        if morphology is None or isinstance(morphology, Morphology):
+            one = morphology
+        else:
             self._check_sequence(morphology, count)
-        n = whole if in_place else self._select(morphology).n
+            many = morphology
+        in_place = many is not None
+        n = whole if in_place else self._select(one).n
         shapes = {"R": (count, 3, 3), "q": (count, whole), "nu": (count, 6 + n), "nudot": (count, 6 + n)}
         shapes["tau"] = count, n
         given = [_stacked(name, value, shapes[name]) for name, value in values.items()]
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
-        if in_place and len(set(map(id, morphology))) * FEW > count:
-            bad = [self._run_each(forward, list(morphology), *given, out)]
+        if many is not None and len(set(map(id, many))) * FEW > count:
+            bad = [self._run_each(forward, list(many), *given, out)]
         else:
-            groups = self._grouped(morphology) if in_place else [(morphology, np.arange(count))]
+            groups = [(one, np.arange(count))] if many is None else self._grouped(many)
             bad = [self._run_group(forward, each, in_place, states, given, out) for each, states in groups]
         first = min((state for state in bad if state >= 0), default=-1)
         if first >= 0:
-            each = morphology[first] if in_place else morphology
+            each = one if many is None else many[first]
             self._refuse(forward, each, in_place, first, [array[first] for array in given])
         return out
 

@@ -169,7 +169,10 @@ def _arrow(chain: Chain, V: Vector, A: Vector, rates: Vector) -> Any:
         V = add(V, own)
         wrenches.append(add(momentum(inertia, A), cross_force(V, momentum(inertia, V))))
     composite: Inertia = (0.0, [0.0] * 3, [0.0] * 6)
-    force, arms, block, torques = [0.0] * 6, [], [], []
+    force = [0.0] * 6
+    arms: list[Vector] = []
+    block: list[Vector] = []
+    torques: Vector = []
     for k in reversed(range(len(links))):
         composite, force = add_inertia(composite, links[k][1]), add(force, wrenches[k])
         arm = momentum(composite, links[k][0])

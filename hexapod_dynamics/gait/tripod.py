@@ -217,7 +217,8 @@ class TripodGait(ArrayGait):
     @property
     def compiled(self) -> _core.Tick:
         """The gait for the compiled loop of the Simulator, which advances it in place."""
-        return _core.Tick(tripod_kernel.__pyx_capi__["tick"], self._memory, self.data.position)
+        capsule = tripod_kernel.__pyx_capi__["tick"]  # type: ignore[attr-defined]
+        return _core.Tick(capsule, self._memory, self.data.position)
 
     @property
     def phase(self) -> float:

@@ -220,7 +220,8 @@ def with_gait_joints(robot: Robot) -> tuple[Robot, JointMap]:
 
     Raises RobotError, which names the leg, if a leg is none as `standard_leg` needs it.
     """
-    legs, joints = [], []
+    legs: list[Leg] = []
+    joints: list[Joint] = []
     for leg in robot.legs:
         made = standard_leg(leg, exact=True)
         joints += made.joints
@@ -231,7 +232,7 @@ def with_gait_joints(robot: Robot) -> tuple[Robot, JointMap]:
             for joint, own in zip(made.joints, leg.joints, strict=True)
         ]
         legs.append(dataclasses.replace(made, joints=tuple(kept), module=f"{leg.module} gait joints"))
-    sign = np.array([joint.servo_direction for joint in joints], float)
+    sign = np.array([joint.servo_direction for joint in joints], dtype=float)
     offset = sign * np.array([joint.servo_zero for joint in joints])
     return dataclasses.replace(robot, legs=tuple(legs)), JointMap(sign, offset)
 

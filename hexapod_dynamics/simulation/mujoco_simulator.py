@@ -270,9 +270,9 @@ class MujocoSimulator(RobotSimulator):
         data.ctrl[self._actuators] = on * torques
         if law.scale:
             rates = data.qvel[self._qvel]
-            rows = slice(data.ne, data.ne + data.nf)
+            friction_rows = slice(data.ne, data.ne + data.nf)
             dry = np.zeros(self.model.nv)
-            dry[data.efc_id[rows]] = data.efc_force[rows]
+            dry[data.efc_id[friction_rows]] = data.efc_force[friction_rows]
             others = (data.qfrc_constraint - dry - data.qfrc_bias)[self._qvel]
             self.model.dof_frictionloss[self._qvel] = law.dry_friction(
                 data.actuator_force[self._actuators], others, rates

@@ -210,11 +210,11 @@ def test_interface_show_refuses_an_unknown_name(name, reason):
     assert output("interface", "show", name)[0].startswith(reason)
 
 
-def test_interface_list_has_messages_services_and_no_actions():
+def test_interface_list_has_messages_services_and_actions():
     _, text = output("interface", "list")
-    assert text.startswith("Messages:\n    builtin_interfaces/msg/Duration\n")
-    assert "    nav_msgs/msg/Odometry\n" in text and "    std_srvs/srv/SetBool\n" in text
-    assert text.endswith("Actions:\n")
+    messages, services, actions = (text.index(title) for title in ("Messages:\n", "Services:\n", "Actions:\n"))
+    assert messages == 0 < text.index("    nav_msgs/msg/Odometry\n") < services
+    assert services < text.index("    std_srvs/srv/SetBool\n") < actions
     assert output("interface", "list", "-s")[1].startswith("Services:\n")
 
 
