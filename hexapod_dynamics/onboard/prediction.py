@@ -121,10 +121,11 @@ class Prediction:
 
     def restore(self, stored: Mapping[str, Any]) -> str:
         """Continue at the position and with the load of `stored`; return why the position is invalid, else ""."""
-        numbers = [stored.get(name) for name in ("x", "y", "yaw")]
+        given = [stored.get(name) for name in ("x", "y", "yaw")]
         if self.payload is not None:
             self.payload.restore(stored.get("payload"))
-        if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+        numbers = [number for number in given if isinstance(number, float) and math.isfinite(number)]
+        if len(numbers) < len(given):
             return f"the stored position is invalid ({stored}): odom starts at zero"
         self.observer.begin_at(*numbers)
         return ""
