@@ -155,7 +155,8 @@ def test_node_list_and_info_show_all_that_a_node_has():
 
 
 def test_parameters_are_listed_and_described():
-    names = "any count fixed flag gain many.b many.d many.i many.s many.y name start_type_description_service use_sim_time".split()
+    own = "any count fixed flag gain many.b many.d many.i many.s many.y name"
+    names = f"{own} start_type_description_service use_sim_time".split()
     assert output("param", "list", NAME) == "".join(f"  {name}\n" for name in names)
     assert output("param", "list").startswith(f"{NAME}:\n  any\n")
     assert "  many.s (type: string array)\n" in output("param", "list", NAME, "--param-type")
