@@ -20,6 +20,7 @@ from support.ros_session import Probe, Process, separate, wait_until
 import hexapod_dynamics
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.ros.node_functions import stamp_seconds
+from rclpy import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
 
 HOUR = 3600.0
@@ -99,6 +100,11 @@ def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+@pytest.mark.xfail(
+    get_rmw_implementation_identifier() == "rmw_fastrtps_cpp",
+    reason="Fast DDS waits on CLOCK_REALTIME: with this library between, its threads spin and keep the processor",
+    strict=False,
+)
 def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_set_back_an_hour(tmp_path):
     separate()
     probe, clock = Probe(), Clock(tmp_path)

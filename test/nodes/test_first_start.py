@@ -13,7 +13,7 @@ def domain():
     separate()
 
 
-OTHER_ROBOT = Path(__file__).parents[1] / "robots" / "octopod.yaml"
+OTHER_ROBOT = Path(__file__).parents[2] / "config" / "phantomx.yaml"
 
 
 @pytest.mark.parametrize("name", ["dynamics", "simulator", "gait", "damage_detector"])

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from support.ros_session import Process, separate, wait_until
 
+from rclpy import get_rmw_implementation_identifier
+
 HERE = Path(__file__).parent
+of_cyclone = pytest.mark.skipif(
+    "cyclonedds" not in get_rmw_implementation_identifier(), reason="CYCLONEDDS_URI is a setting of Cyclone DDS"
+)
 NOWHERE = (
     '<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nowhere0"/></Interfaces></General></Domain>'
     "</CycloneDDS>"
@@ -35,6 +40,7 @@ def test_the_tests_do_not_depend_on_it():
     assert run.returncode == 0 and "1 passed" in run.stdout, run.stdout
 
 
+@of_cyclone
 def test_a_node_that_cannot_be_made_because_of_it_names_it():
     process = Process.node("damage_manager", environment={"CYCLONEDDS_URI": NOWHERE})
     try:
@@ -44,6 +50,7 @@ def test_a_node_that_cannot_be_made_because_of_it_names_it():
         process.end()
 
 
+@of_cyclone
 def test_a_test_whose_node_cannot_be_made_does_not_fail_the_next():
     program = f"""
 import os, rclpy
