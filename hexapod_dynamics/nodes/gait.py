@@ -189,7 +189,12 @@ class GaitNode(GuardedNode):
 
     def _tell(self, level: str, text: str) -> None:
         log = self.get_logger()
-        {"info": log.info, "warn": log.warning, "error": log.error}[level](text)
+        if level == "error":  # a line each: rclpy wants one severity for each place of a call
+            log.error(text)
+        elif level == "warn":
+            log.warning(text)
+        else:
+            log.info(text)
         if hasattr(self, "_diagnostics"):
             self._diagnostics.publish()
 
