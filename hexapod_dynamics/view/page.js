@@ -162,6 +162,7 @@
     const now = performance.now();
     if (now - ticked > ASLEEP && held.size) {
       held.clear();
+      moving = false;  // the robot stands already: the view heard nothing meanwhile
       say(`keys are let go: this browser did nothing for ${((now - ticked) / 1000).toFixed(1)} s; press them again`, 6000);
     }
     ticked = now;

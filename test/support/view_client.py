@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 CAMERA = {"type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 1.0}
 CAMERA |= {"near": 0.1, "far": 100.0, "image_height": 760, "image_width": 1280}
 CAMERA |= {"look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
-ALIVE, DRIVE = {"type": "HexapodAlive"}, "HexapodDrive"
+ALIVE, DRIVE, STOP = {"type": "HexapodAlive"}, "HexapodDrive", {"type": "HexapodStop"}
 
 
 class ViewClient:
@@ -69,6 +69,10 @@ class ViewClient:
     def hold(self, forward=0, left=0, turn=0):
         """Report axes as held keys do; all zero: they are released, or x was pressed."""
         self.send({"type": DRIVE, "axes": [forward, left, turn]})
+
+    def stop(self):
+        """Ask for the emergency stop, as the page's own button and the space bar do."""
+        self.send(STOP)
 
     def set(self, label, value=True, **more):
         """Set a control as a page does; a button's value is True."""
