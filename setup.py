@@ -115,8 +115,6 @@ setup(
     zip_safe=False,
     python_requires=">=3.10",
     maintainer="The hexapod_dynamics authors",
-    maintainer_email="hexapod-dynamics@example.org",
-    url="https://hexapod-dynamics.example.org",
     description="Keeps a six-legged robot walking when it loses a leg.",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
