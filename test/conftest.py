@@ -32,7 +32,6 @@ MARKERS = {
     "tools/test_servo_tool.py": "devices",
     "tools/test_check_robot.py": "devices",
     "papers/figures": "papers",
-    "soak": "soak",
 }
 # Tests that compute for seconds: simulated walks, planning, compilers, processes. A
 # developer's own loop is `pytest -m pure`.
@@ -154,10 +153,8 @@ def pytest_make_collect_report(collector):
 
 
 def pytest_itemcollected(item):
-    """Mark a test by its folder; a test that is marked `soak` by hand is nothing else."""
+    """Mark a test by its folder."""
     item.place_as_written = next(NUMBERS)
-    if item.get_closest_marker("soak"):
-        return
     file = Path(str(item.fspath)).relative_to(TESTS)  # pytest 6 has no item.path
     names = [str(each) for each in (file, *file.parents)]
     marker = next((MARKERS[name] for name in names if name in MARKERS), "pure")

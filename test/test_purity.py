@@ -21,14 +21,14 @@ def imports(path):
     return names | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
-def test_only_tests_marked_ros_or_soak_import_ros():
+def test_only_tests_marked_ros_import_ros():
     """`pytest -m pure` runs on a machine without ROS."""
     tests = Path(__file__).parent
     names = {path: imports(path) for path in tests.rglob("test_*.py")}
     session = {path for path in names if "support.ros_session" in names[path]}
     users = [path for path, found in names.items() if ROS & {name.partition(".")[0] for name in found}]
     assert session and users
-    assert {path.relative_to(tests).parts[0] for path in {*users, *session}} <= {"nodes", "ros", "soak"}
+    assert {path.relative_to(tests).parts[0] for path in {*users, *session}} <= {"nodes", "ros"}
 
 
 def test_the_pure_packages_load_without_ros():

@@ -109,10 +109,6 @@ def test_the_library_computes_what_python_computes(written, tmp_path, form):
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
 
-def test_the_library_that_is_written_is_used_as_it_is(written):
-    compare(Robot.jethexa(), Foreign(written / "hexapod_model.so"), 2)
-
-
 @pytest.mark.parametrize("family", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_robot_with_legs_of_several_types(tmp_path, family):
     robot = random_robot(np.random.default_rng(family), family, 4)
@@ -162,12 +158,6 @@ def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
     assert needed <= {"memset", "memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"} | {
         name for name in needed if name.startswith("hd_")
     }
-
-
-def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
-    (tmp_path / "robot.yaml").write_text("name: none\n")
-    assert main(["--robot", str(tmp_path / "robot.yaml"), "--out", str(tmp_path / "out")]) == 1
-    assert capsys.readouterr().err.startswith("compile: ")
 
 
 ARM = """

@@ -201,7 +201,7 @@ def test_the_robot_is_driven_while_the_page_is_open_and_works(browser, robot):
         return [twist.linear.x for _, twist in twists]
 
     def drive(page):
-        """Hold the key until the page's reports keep it going; a page that is still loading may pause, and it stands."""
+        """Hold the key until the page's reports keep it going; a page that still loads may pause, and it stands."""
         before = len(twists)
         wait_until(
             lambda: page.keyboard.down("w") or (len(twists) - before > 15 and set(speeds()[-15:]) == {0.077}),

@@ -174,9 +174,3 @@ def test_the_second_order_written_by_hand_is_the_recursion_s(seed):
     chain = franka() if seed == 0 else random_chain(rng, 3 + seed, tree=seed % 2 == 0)
     motion = rng.normal(size=(5, len(chain)))
     assert relative(second_order(chain, motion), recursive(chain, motion, 2).forces) < 1e-12
-
-
-@pytest.mark.parametrize("motion", [np.zeros((4, 7)), np.zeros((5, 3)), np.full((5, 7), np.nan)])
-def test_a_wrong_motion_is_refused_by_the_second_order_too(motion):
-    with pytest.raises(DynamicsError, match="motion"):
-        second_order(franka(), motion)

@@ -82,26 +82,3 @@ def test_there_is_no_import_circle(tree):
     }
     assert sum(map(len, graph.values())) > len(graph)  # the imports were found
     assert circles(graph) == []
-
-
-def test_a_circle_hidden_in_a_function_is_found():
-    known = {"p", "p.a", "p.b", "p.c"}
-    sources = {
-        "p": "",
-        "p.a": "import sys\ndef f():\n    from p import b",
-        "p.b": "from .c import x",
-        "p.c": "if sys:\n    import p.a",
-    }
-    graph = {name: targets(name, source, name == "p", known) for name, source in sources.items()}
-    assert circles(graph) == [["p.a", "p.b", "p.c"]]
-
-
-def test_imports_for_annotations_alone_are_apart():
-    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\nelse:\n    import p.b"
-    assert targets("p.c", source, False, {"p", "p.a", "p.b", "p.c"}) == {"p.b"}
-
-
-def test_damage_does_not_know_robot_even_for_annotations():
-    files = list((ROOT / "hexapod_dynamics" / "damage").glob("*.py"))
-    assert [path.name for path in files if "hexapod_dynamics.robot import" in path.read_text(encoding="utf-8")] == []
-    assert [path.name for path in files if "import Morphology\n" in path.read_text(encoding="utf-8")] == []

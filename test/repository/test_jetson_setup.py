@@ -52,17 +52,6 @@ def test_a_yes_does_that_step_only(run):
     assert done.returncode == 0 and log == "sudo systemctl disable --now nvgetty\n" and "1 step(s) done" in done.stdout
 
 
-def test_the_udev_rules_are_whole(run):
-    _done, log = run(answers="n\ny\nn\nn\nn\n")
-    assert 'KERNEL=="ttyTHS1", GROUP="dialout", MODE="0660"\n' in log
-    assert log.count("KERNEL==") == 3
-
-
-def test_an_unknown_option_is_refused(run):
-    done, log = run("--force")
-    assert done.returncode == 2 and log == "" and "--dry-run" in done.stderr
-
-
 def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run):
     done, log = run(answers="n\n" * 7 + "y\nn\n")
     place = "/opt/hexapod_dynamics"

@@ -1,8 +1,8 @@
 """Every command on the pages is one that there is, and the Python on them runs.
 
 The program, launch file or message that gets the words of a command parses them. Nothing is started: a tool's own
-parser reads its words, and the test ends it there. Soak tests run some pages whole (test/nodes/test_own_robot_page.py,
-benchmark/first_minutes.py). SYNTAX_ONLY lists the programs whose words no test can check on this machine, with the
+parser reads its words, and the test ends it there. benchmark/first_minutes.py runs a page whole.
+SYNTAX_ONLY lists the programs whose words no test can check on this machine, with the
 reason; of these only the shell's syntax is checked.
 """
 

@@ -1,13 +1,12 @@
 """config/nodes.yaml and docs/parameters.md are what the list of parameters gives."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from hexapod_dynamics.parameters import catalogue
-from hexapod_dynamics.tools.parameter_files import COMMAND, files, nodes_yaml, parameters_page
+from hexapod_dynamics.tools.parameter_files import COMMAND, files
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
@@ -26,18 +25,6 @@ def test_a_file_that_is_written_from_the_list_is_up_to_date(name):
     assert (ROOT / name).read_text(encoding="utf-8") == files()[name], f"{name}: run {COMMAND}"
 
 
-def test_a_change_of_the_list_changes_both_files(monkeypatch):
-    before = nodes_yaml(), parameters_page()
-    nodes = dict(catalogue.NODES)
-    nodes["gait"] = tuple(
-        replace(parameter, default=0.05) if parameter.name == "body_height" else parameter
-        for parameter in nodes["gait"]
-    )
-    monkeypatch.setattr(catalogue, "NODES", nodes)
-    assert "    body_height: 0.05 " in nodes_yaml() and "    body_height: 0.05 " not in before[0]
-    assert "`body_height` | double | `0.05` |" in parameters_page() and "`0.05` | 0.03 to" not in before[1]
-
-
 @pytest.mark.parametrize("file", sorted(path.name for path in CONFIG.glob("hardware_*.yaml")) + ["nodes.yaml"])
 def test_every_value_of_a_parameter_file_is_one_that_the_node_accepts(file):
     known = {node: {parameter.name: parameter for parameter in each} for node, each in catalogue.NODES.items()}
@@ -50,18 +37,3 @@ def test_every_value_of_a_parameter_file_is_one_that_the_node_accepts(file):
             parameter.check(value)
             checked += 1
     assert checked >= 2
-
-
-def test_all_parameters_are_in_the_table():
-    page = parameters_page()
-    for node, parameters in catalogue.NODES.items():
-        own = page.partition(f"\n## {node}\n")[2].partition("\n## ")[0]
-        common = page.partition("\n## Several nodes\n")[2].partition("\n## ")[0]
-        for parameter in parameters:
-            assert f"| `{parameter.name}` | {parameter.type} |" in own + common, f"{node}: {parameter.name}"
-
-
-def test_nodes_declare_from_the_list_only():
-    places = [path for folder in ("nodes", "ros") for path in sorted((ROOT / "hexapod_dynamics" / folder).glob("*.py"))]
-    found = [path.name for path in places if "declare_parameter(" in path.read_text("utf-8")]
-    assert found == ["node_functions.py"]

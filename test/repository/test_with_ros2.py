@@ -159,13 +159,6 @@ def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checko
     assert checkout.calls_path.read_text() == ""
 
 
-def test_the_environment_can_ask_for_what_tests_need(checkout):
-    code, _, err = checkout.run("true", WITH_ROS2_TESTS="1")
-    assert code == 0
-    assert checkout.calls() == [*ALL[:-1], "pip pytest", "colcon build"]
-    assert "with_ros2: [8/8] colcon build" in err
-
-
 def test_without_a_compiler_or_its_headers_nothing_begins(checkout):
     (checkout.bin / "gcc").rename(checkout.bin / "not_gcc")
     code, _, err = checkout.run("true")
@@ -188,13 +181,6 @@ def test_what_is_compiled_lies_beside_its_source_and_nothing_older(checkout):
     kernel.write_text("another\n")  # it is no source: nothing is built again
     checkout.run("true")
     assert checkout.calls() == []
-
-
-def test_later_runs_call_nothing(checkout):
-    checkout.run("true")
-    code, out, err = checkout.run("sh", "-c", 'echo "$SOURCED"')
-    assert (code, out, err) == (0, "yes\n", "")
-    assert checkout.calls_path.read_text() == ""
 
 
 @pytest.mark.parametrize(
@@ -227,19 +213,6 @@ def test_what_was_deleted_does_not_stay_installed(checkout):
     assert not installed.exists()
 
 
-def test_the_metadata_of_an_older_version_does_not_stay(checkout):
-    """Python may find the older one first: a new program then ends with StopIteration."""
-    checkout.run("true")
-    packages = checkout.root / "install/hexapod_dynamics/lib/python3.11/site-packages"
-    old, kept = packages / "hexapod_dynamics-0.1.0-py3.11.egg-info", packages / "other-0.1.0.egg-info"
-    old.mkdir(parents=True)
-    kept.mkdir()
-    checkout.write("hexapod_dynamics/node.py", "# changed\n")
-    checkout.run("true")
-    assert not old.exists()
-    assert kept.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "requirement"),
     [("setup.py", "scipy"), ("ros2_tools/pyproject.toml", "numpy"), ("ros2_tools/jazzy.txt", "numpy")],
@@ -251,22 +224,6 @@ def test_changed_requirements_are_installed_into_what_is_there(checkout, name, r
     assert code == 0
     assert "requirements have changed" in err
     assert checkout.calls()[:4] == ["pip setuptools>=68,<80", *ROS, f"pip {requirement}"]
-
-
-def test_setup_py_changed_elsewhere_installs_nothing(checkout):
-    checkout.run("true")
-    checkout.write("setup.py", "# another entry point\n")
-    assert checkout.run("true")[0] == 0
-    assert checkout.calls() == ["colcon build"]
-    checkout.run("true")
-    assert checkout.calls_path.read_text() == ""
-
-
-def test_what_python_leaves_is_no_change(checkout):
-    checkout.run("true")
-    checkout.write("hexapod_dynamics/__pycache__/kernel.cpython-311.pyc")
-    checkout.run("true")
-    assert checkout.calls() == []
 
 
 def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
@@ -282,14 +239,6 @@ def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
         assert remedy in err
     assert checkout.run("true")[0] == 0
     assert checkout.calls() == ALL
-
-
-def test_failed_build_is_refused_and_tried_again(checkout):
-    code, out, err = checkout.run("echo", "never", COLCON_CODE="1")
-    assert (code, out) == (1, "")
-    assert "colcon build) failed" in err
-    assert checkout.run("true")[0] == 0
-    assert checkout.calls() == ["colcon build"]
 
 
 def wait_for(path):
@@ -354,15 +303,6 @@ def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     assert not (checkout.root / ".ros2_env/venv").exists()
 
 
-def test_another_release_is_another_environment(checkout):
-    checkout.run("true")
-    code, out, err = checkout.run("sh", "-c", 'echo "$FASTDDS_DEFAULT_PROFILES_FILE"', WITH_ROS2_DISTRO="kilted")
-    assert (code, out) == (0, f"{checkout.root}/ros2_tools/fastdds.xml\n")
-    assert "making it anew" in err and checkout.calls() == ALL
-    code, _, err = checkout.run("true", WITH_ROS2_DISTRO="rolling")
-    assert code == 1 and "WITH_ROS2_DISTRO is 'rolling'" in err and "jazzy or kilted" in err
-
-
 def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout):
     (checkout.bin / "uname").unlink()
     (checkout.bin / "uname").write_text('#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo Linux\n')
@@ -377,18 +317,6 @@ def test_nodes_stay_on_this_computer_unless_told_otherwise(checkout, variables, 
     words = 'echo "$ROS_AUTOMATIC_DISCOVERY_RANGE ${FASTRTPS_DEFAULT_PROFILES_FILE-none}"'
     profile = checkout.root / "ros2_tools/fastdds.xml" if scope == "LOCALHOST" else "none"
     assert checkout.run("sh", "-c", words, **variables)[1] == f"{scope} {profile}\n"
-
-
-def test_named_python_is_taken(checkout):
-    (checkout.bin / "python3").rename(checkout.bin / "snake")
-    assert checkout.run("true", WITH_ROS2_PYTHON="snake")[0] == 0
-
-
-def test_foreign_virtual_environment_is_left_alone(checkout, tmp_path):
-    code, out, _ = checkout.run(
-        "sh", "-c", 'echo "$VIRTUAL_ENV ${PYTHONHOME-unset}"', VIRTUAL_ENV=str(tmp_path), PYTHONHOME=str(tmp_path)
-    )
-    assert (code, out) == (0, f"{checkout.root / '.ros2_env/venv'} unset\n")
 
 
 def sourced(checkout, tmp_path):
@@ -429,14 +357,6 @@ def test_half_sourced_ros2_is_refused(checkout):
     assert "unset ROS_DISTRO" in err
 
 
-def test_within_its_own_environment_nothing_is_made_again(checkout):
-    checkout.run("true")
-    code, out, _ = checkout.run(str(checkout.root / "with_ros2"), "sh", "-c", 'echo "$PATH"')
-    assert code == 0
-    assert out.count(".ros2_env/venv/bin") == 1
-    assert checkout.calls() == []
-
-
 def test_command_takes_the_place_of_the_script(checkout):
     checkout.run("true")
     process = checkout.start("sh", "-c", "echo $$; exec sleep 30")
@@ -453,12 +373,3 @@ def test_command_that_is_not_there_and_no_command(checkout):
     assert (code, out) == (2, "")
     assert "./with_ros2 COMMAND" in err
     assert checkout.run("--help")[0] == 0
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_folder_without_write_permission_is_refused(checkout):
-    checkout.root.chmod(0o555)
-    code, _, err = checkout.run("true")
-    checkout.root.chmod(0o755)
-    assert code == 1
-    assert "cannot be written to" in err

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soak.fuzz_frames import WORST, fuzz
+from support.fuzz_frames import WORST, fuzz
 
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx

@@ -1,14 +1,7 @@
-"""Mutated and random frames at both ends of the servo bus: no exception, no reading far from the truth.
+"""Mutated and random frames at both ends of the servo bus: no exception, no reading far from the truth."""
 
-    python test/soak/fuzz_frames.py --frames 1000000 --seed 0
-
-The tests run it with a few seeds and fewer frames.
-"""
-
-import argparse
 import math
 import random
-import sys
 
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
@@ -75,22 +68,3 @@ def fuzz(seed, frames):
             believed += wrong
             worst = max(worst, abs(value - truth))
     return taken, worst, damaged, forged, believed, found
-
-
-def main():
-    """Fuzz and tell."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--frames", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    taken, worst, damaged, forged, believed, found = fuzz(options.seed, options.frames)
-    print(
-        f"{options.frames} answers, {damaged} refused, {taken} taken; {forged} were wrong with a right checksum, "
-        f"{believed} of these were taken; largest error {worst:.4f} rad; {found} frames found in "
-        f"{options.frames} sent"
-    )
-    sys.exit(worst >= WORST)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,31 +1,14 @@
-"""Every fault of the simulated devices, alone and in pairs, under the real drivers: found, survived, recovered from.
+"""Real drivers on the simulated devices of one robot, and a fault of these: found, survived, recovered from."""
 
-    python test/soak/device_soak.py                      # singles and pairs, 2 s each: 14 minutes
-    python test/soak/device_soak.py --seconds 60 --rigs 3  # an hour; on one rig three
-    python test/soak/device_soak.py --only bus.flip_rate servo.hot
-    python test/soak/device_soak.py --bus board          # the same behind an STM32 board; or dynamixel, feetech
-
-Prints one line a case: seconds until the right diagnosis, seconds until full recovery, what was wrong otherwise.
-"""
-
-import argparse
-import gc
-import itertools
-import multiprocessing
-import os
-import random
-import sys
-import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES, make_hardware
+from hexapod_dynamics.devices.hardware import BAUDRATES, make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
@@ -274,61 +257,3 @@ def run_case(rig, names, seconds, patience=1.0):
     if not all(each._thread.is_alive() for each in (rig.chain, rig.imu) if each is not None):
         complaints.append("a thread has ended")
     return found, recovered, complaints
-
-
-def run_cases(cases, options):
-    """Run cases one by one on a rig of their own, a line each; return (complaints, slowest diagnosis, recovery)."""
-    bad, slowest = 0, [0.0, 0.0]
-    with tempfile.TemporaryDirectory() as directory:
-        rig = Rig(directory, options.bus)
-        rig.bus_device.faults.random.seed(options.seed)
-        files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
-        gc.collect()
-        gc.freeze()  # as the nodes do
-        for k, names in enumerate(cases, 1):
-            found, recovered, complaints = run_case(rig, names, options.seconds, options.patience)
-            bad += bool(complaints)
-            slowest = [max(slowest[0], found or 0.0), max(slowest[1], recovered or 0.0)]
-            times = " ".join("   -" if t is None else f"{t:4.1f}" for t in (found, recovered))
-            print(f"{k:3}/{len(cases)} {times}  {' + '.join(names):45} {'; '.join(complaints)}", flush=True)
-        wait(rig.well, 20.0)
-        print(
-            f"{len(cases)} cases, descriptors {files} -> {len(os.listdir('/proc/self/fd'))}, threads {threads} -> "
-            f"{threading.active_count()}",
-            f"; errors {dict(rig.imu.health.errors)}, longest IMU gap {rig.imu.health.longest_gap:.3f} s"
-            if rig.imu is not None
-            else "",
-            flush=True,
-        )
-        rig.close()
-    return bad, *slowest
-
-
-def main():
-    """Run all cases and print them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=2.0, help="length of each fault")
-    parser.add_argument("--rigs", type=int, default=1, help="sets of devices and drivers side by side (0.2 cores each)")
-    parser.add_argument("--seed", type=int, default=0, help="order of the cases and noise")
-    parser.add_argument("--patience", type=float, default=1.0, help="stretch the allowed times on a busy machine")
-    parser.add_argument("--bus", choices=BUSES, default="lx", help="kind of servos")
-    parser.add_argument("--only", nargs="*", help="one case: these faults together")
-    parser.add_argument("--singles", action="store_true", help="no pairs")
-    options = parser.parse_args()
-    names = cases_of(options.bus)
-    cases = [tuple(options.only)] if options.only else [(name,) for name in names]
-    if not (options.only or options.singles):
-        pairs = list(itertools.combinations(names, 2))
-        random.Random(options.seed).shuffle(pairs)
-        cases += pairs
-    with ProcessPoolExecutor(options.rigs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = list(
-            pool.map(run_cases, [cases[k :: options.rigs] for k in range(options.rigs)], itertools.repeat(options))
-        )
-    bad, found, recovered = sum(d[0] for d in done), max(d[1] for d in done), max(d[2] for d in done)
-    print(f"{len(cases)} cases, {bad} with complaints; slowest diagnosis {found:.1f} s, recovery {recovered:.1f} s")
-    sys.exit(bad > 0)
-
-
-if __name__ == "__main__":
-    main()
