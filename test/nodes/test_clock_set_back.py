@@ -5,19 +5,16 @@ would disturb everybody on it, so a library between the node and the C library m
 """
 
 import math
-import re
 import shutil
 import struct
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.driver_session import Commands, Robots
 from support.ros_session import Probe, Process, separate, wait_until
 
-import hexapod_dynamics
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from rclpy import get_rmw_implementation_identifier
@@ -150,14 +147,3 @@ def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_
         commands.close()
         robot.close()
         probe.close()
-
-
-def test_every_timer_of_a_node_runs_on_the_steady_clock():
-    package = Path(hexapod_dynamics.__file__).parent
-    wrong = [
-        f"{path.name}: {line.strip()}"
-        for path in [*package.glob("nodes/*.py"), *package.glob("ros/*.py")]
-        for line in path.read_text().splitlines()
-        if re.search(r"\.create_timer\(", line) and "clock=STEADY" not in line
-    ]
-    assert not wrong

@@ -78,17 +78,6 @@ def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, 
         process.end()
 
 
-def test_a_kept_file_that_holds_a_list_does_not_end_the_node(probe, tmp_path):
-    more = 'mkdir -m 0700 -p "$0/run/sessions" && printf "[1,2]" >"$0/run/sessions/full.damage_manager.json"; '
-    process = start("damage_manager", tmp_path, "1000", more)
-    try:
-        wait_until(probe.morphology(), 60, lambda: process.output)
-        wait_until(lambda: "is not readable" in process.output, 10, lambda: process.output)
-        assert process.running() and "Traceback" not in process.output
-    finally:
-        process.end()
-
-
 def test_gait_servos_and_dynamics_go_on(probe, tmp_path):
     said = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
     port = device_directory() / f"nothing-{uuid.uuid4().hex}"

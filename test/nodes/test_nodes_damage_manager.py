@@ -4,8 +4,6 @@ import math
 import os
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.ros_session import Process, wait_until
@@ -14,8 +12,7 @@ from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.set_morphology import changes, summary
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
 
@@ -87,23 +84,6 @@ def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_an
     probe.node.destroy_publisher(publisher)
 
 
-def test_a_late_listener_hears_the_whole_set(probe, last):
-    assert probe.set("set_morphology", {"legs.RM": False})[0]
-    late = Process(
-        sys.executable,
-        "-c",
-        "import rclpy, sys\n"
-        "from rcl_interfaces.msg import ParameterEvent\n"
-        "from hexapod_dynamics.ros.node_functions import LATCHED\n"
-        'rclpy.init(); node = rclpy.create_node("late")\n'
-        "def hear(m): print(len(m.new_parameters), m.node, flush=True); sys.exit()\n"
-        'node.create_subscription(ParameterEvent, "morphology", hear, LATCHED)\n'
-        "rclpy.spin(node)",
-    )
-    wait_until(lambda: f"{len(WHOLE)} /damage_manager" in late.output, 20, lambda: late.output)
-    late.end()
-
-
 def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
     def by_hand(name, value):
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
@@ -152,15 +132,6 @@ def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, la
     agrees(probe, last, before)
 
 
-def test_an_entry_without_a_value_or_named_twice_is_refused(probe, last):
-    twice = [Parameter("legs.RM", value=value).to_parameter_msg() for value in (True, False)]
-    for entries, reason in (([ParameterMessage(name="legs.RM")], "bool"), (twice, "twice")):
-        request = SetParametersAtomically.Request(parameters=entries)
-        result = probe.call(SetParametersAtomically, "set_morphology", request).result
-        assert not result.successful and reason in result.reason
-    agrees(probe, last, WHOLE)
-
-
 def tool(*words):
     return subprocess.run(
         [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *words],
@@ -206,20 +177,6 @@ def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe,
         assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
-
-
-def test_a_call_right_after_a_crash_is_not_lost(probe):
-    process = Process.node("damage_manager", "-r", "__ns:=/crashed")
-    try:
-        assert probe.set("/crashed/set_morphology", {"legs.RM": False}, timeout=30) == (True, "")
-        process.kill()
-        with ThreadPoolExecutor() as pool:
-            told = pool.submit(probe.set, "/crashed/set_morphology", {"legs.LF": False}, timeout=30)
-            time.sleep(0.5)  # ROS takes the killed one for alive: the request has been sent
-            process = Process.node("damage_manager", "-r", "__ns:=/crashed")
-            assert told.result() == (True, "")
-    finally:
-        process.end()
 
 
 @pytest.mark.parametrize(

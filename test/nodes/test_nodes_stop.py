@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.driver_session import MAP, NAMES, Commands, Robots, Servos
 from support.machine_load import busy
-from support.ros_session import Process, wait_until
+from support.ros_session import wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.devices.serial_device import BusFaults
@@ -316,11 +316,6 @@ def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, c
         commands.message.header.stamp.sec = 0
 
 
-def test_many_clamps_raise_the_level(servos, commands):
-    commands.pose = np.full(18, 1.6)
-    servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")
-
-
 def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, servos, commands):
     pad, release = probe.node.create_publisher(Joy, "joy", 10), Joy(axes=[0.0], buttons=[1, 0, 1])
     commands.pose = waving
@@ -341,13 +336,3 @@ def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, s
         servos.says(DiagnosticStatus.WARN, "the game pad has 1 buttons, none of index 1")
     finally:
         probe.node.destroy_publisher(pad)
-
-
-def test_a_node_alone_says_once_what_is_wrong(probe):
-    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes.servos", ROS_DOMAIN_ID="101")
-    try:
-        wait_until(lambda: "no simulator is up" in alone.output, 30, lambda: alone.output)
-        time.sleep(1.0)
-        assert alone.output.count("does not exist") == 1, alone.output
-    finally:
-        alone.end()

@@ -2,9 +2,6 @@
 
 import math
 import os
-import re
-import signal
-import threading
 import time
 
 import numpy as np
@@ -14,7 +11,6 @@ from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
@@ -295,19 +291,6 @@ def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, p
     assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
 
 
-def test_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
-    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-    event = ParameterEvent(node="/test")
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg()
-        for name, value in Morphology.whole(ROBOT).without(*ROBOT.leg_names).parameters().items()
-    ]
-    publisher.publish(event)
-    says(probe, "g/gait", "no leg is left")
-    wait_until(lambda: quiet(probe), 5, "nothing is commanded")
-    assert status(probe, "g/gait")[0] == DiagnosticStatus.ERROR
-
-
 # ---- dynamics ----------------------------------------------------------------------------------------------------
 
 
@@ -328,38 +311,6 @@ def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, p
     assert (odom.header.frame_id, odom.child_frame_id) == ("d/odom", "d/base_link")
     same = [m for _, m in list(probe.messages["/d/predicted_state"]) if m.header.stamp == odom.header.stamp]
     assert same and same[0].pose == odom.pose and same[0].twist == odom.twist
-
-
-def test_diagnostics_have_the_predicted_pose(dynamics, probe):
-    says(probe, "d/dynamics", "predicting")
-
-    def pose():
-        statuses = (s for _, m in reversed(probe.messages["/diagnostics"]) for s in m.status)
-        return predicted_pose.read(next(s for s in statuses if s.name == "d/dynamics").values)
-
-    wait_until(pose, 5, "no pose in the diagnostics")
-    at, place, rotation = pose()
-    p = fresh(probe, "/d/predicted_state").pose.pose.position
-    assert np.allclose(place, (p.x, p.y, p.z), atol=2e-3) and rotation[2, 2] > 0.99
-    assert 0.0 < time.time() - at < 3.0
-
-
-def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
-    now = time.monotonic()
-    os.kill(dynamics.pid, signal.SIGSTOP)
-    time.sleep(0.7)
-    os.kill(dynamics.pid, signal.SIGCONT)
-
-    def left_out():
-        for at, message in list(probe.messages["/diagnostics"]):
-            for entry in message.status:
-                found = re.search(r"this machine is too slow or too busy: (\d+) of \d+ predictions", entry.message)
-                if at > now + 0.7 and entry.name == "d/dynamics" and found and int(found[1]) >= 60:
-                    return entry.level, entry.message
-        return None
-
-    level, words = wait_until(left_out, 8, lambda: status(probe, "d/dynamics"))
-    assert level == DiagnosticStatus.WARN and "noisy" not in words
 
 
 @pytest.mark.parametrize(
@@ -449,29 +400,3 @@ def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
     # Locked where the message says, in the state and in the torques alike.
     index = ROBOT.joint_names.index("tibia_joint_RF")
     assert message.position[index] == 0.0
-
-
-def test_a_machine_that_cannot_hold_the_rate_gets_half_of_it_evenly_and_says_so(dynamics, probe):
-    """The last test of `dynamics` in this module: its rate stays halved for a while."""
-    end = threading.Event()
-
-    def slow():
-        while not end.is_set():  # it has 10 ms in 55
-            os.kill(dynamics.pid, signal.SIGSTOP)
-            time.sleep(0.045)
-            os.kill(dynamics.pid, signal.SIGCONT)
-            end.wait(0.01)
-
-    thread = threading.Thread(target=slow)
-    thread.start()
-    try:
-        says(probe, "d/dynamics", "too slow or too busy for 100 a second: 50 a second", 20)
-        assert status(probe, "d/dynamics")[0] == DiagnosticStatus.WARN
-    finally:
-        end.set()
-        thread.join()
-    heard, begin = probe.messages["/d/predicted_state"], time.monotonic()
-    wait_until(lambda: heard[-1][0] > begin + 3.0, 10, "it predicts")
-    stamps = [stamp_seconds(m.header.stamp) for at, m in list(heard) if begin + 1.0 < at < begin + 3.0]
-    assert 45.0 < (len(stamps) - 1) / (stamps[-1] - stamps[0]) < 55.0
-    assert np.median(np.diff(stamps)) == pytest.approx(0.02, abs=0.002)

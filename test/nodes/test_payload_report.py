@@ -10,10 +10,9 @@ pytest.importorskip("diagnostic_msgs")
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.nodes.gait import GaitNode
 from hexapod_dynamics.nodes.payload import PayloadReport
-from hexapod_dynamics.onboard.payload import FRESH, PayloadWeighing
+from hexapod_dynamics.onboard.payload import PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
 from rclpy.clock import Clock
@@ -97,59 +96,3 @@ def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
     assert weighing.estimator.estimate().expected == (0.4, 0.016, 0.0)
     weighing._adopt()
     assert weighing.stored() == [0.4, 0.016, 0.0] and weighing._observer.load.mass == 0.4
-
-
-class History:
-    """A history of commands that counts how often its period is looked for."""
-
-    def __init__(self, period):
-        self.period, self.asked = period, 0
-
-    @property
-    def lag(self):
-        self.asked += 1
-        return self.period
-
-
-def windows(weighing, history, seconds, begin, cycles):
-    """Let time pass: a command and a reading of each joint every 20 ms, an update every 60 ms; return the end [s]."""
-    weighing._observer.commands.history = history
-    joints = np.tile([0.0, 0.5, 1.0], 6)
-    for tick in range(round(seconds / 0.02)):
-        time = begin + 0.02 * tick
-        weighing.estimator.command(time, joints)
-        weighing.estimator.measure_up(np.array([0.0, 0.0, 1.0]))
-        for joint in range(ROBOT.joint_count):
-            weighing.estimator.measure_joint(time, joint, joints[joint])
-        if tick % 3 == 0 and weighing.update(time):
-            cycles.append(time)
-    return begin + seconds
-
-
-def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(weighing):
-    history, cycles = History(1.3), []
-    end = windows(weighing, history, 20.0, 0.0, cycles)
-    assert 13 <= len(cycles) <= 15
-    assert history.asked <= 2 * (len(cycles) + 1) + 1  # of five time windows in a cycle
-    history.period = None  # it stands
-    before = len(cycles)
-    windows(weighing, history, 5.0, end, cycles)
-    assert len(cycles) == before
-
-
-def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
-    """A sway for weighing hides the period of the steps in the commands."""
-    history, cycles, now = History(None), [], [0.0]
-    monkeypatch.setattr("hexapod_dynamics.nodes.payload.time.monotonic", lambda: now[0])
-    for begin in range(20):  # gait_state comes once a second
-        now[0] = float(begin)
-        report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
-        windows(weighing, history, 1.0, now[0], cycles)
-    assert 13 <= len(cycles) <= 15
-    end = windows(weighing, history, FRESH + 5.0, 20.0, cycles)  # the gait is silent
-    assert max(cycles) <= 20.0 + FRESH
-    before, now[0] = len(cycles), end
-    report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))
-    report.on_gait_state(SimpleNamespace(values=[]))  # it no longer sways
-    windows(weighing, history, 5.0, end, cycles)
-    assert before == len(cycles)

@@ -19,7 +19,7 @@ from geometry_msgs.msg import Quaternion, Twist, Wrench
 from hexapod_dynamics.nodes.view_requests import RosCommands
 from hexapod_dynamics.view.drive_seat import DriveSeat
 from hexapod_dynamics.view.panel import CONFIRM, PUSH
-from rcl_interfaces.msg import ParameterEvent, SetParametersResult
+from rcl_interfaces.msg import SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -108,12 +108,6 @@ def still(page):
     return {"picture": other} if changed(one, other) < 100 else None
 
 
-def ground_drawn(pixels):
-    """How many pixels have the colour of sand, lighter or darker: neither grey as the robot nor white."""
-    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
-    return int(((red - blue > 0.03) & (red - blue < 0.2) & (red > green) & (green > blue)).sum())
-
-
 def has_leg(descriptions, leg):
     return bool(descriptions) and f"foot_{leg}" in descriptions[-1][1].data
 
@@ -191,39 +185,6 @@ def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
 
     wait_until(lambda: said("True") == 1, WAIT, lambda: view.output)
     wait_until(lambda: said("False") == 0, WAIT, lambda: view.output)
-
-
-def test_rough_ground_is_drawn(session, page):
-    probe, view = session
-    heard = probe.hear(String, "simulator/truth", LATCHED)
-    wait_until(lambda: heard, WAIT, lambda: view.output)
-    assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
-    wait_until(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
-
-
-def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
-    probe, view = session
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
-    press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
-    press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
-
-
-def test_reset_view_places_the_camera_as_at_the_start(session, page):
-    def seen(button, found):
-        """Press a button until the picture is right: on a busy computer the press before takes effect late."""
-
-        def look():
-            press(page.get_by_role("button", name=button, exact=True))
-            return found(picture(page))
-
-        wait_until(look, WAIT, f"it is seen as after {button}")
-
-    press(page.get_by_role("button", name="reset view"))
-    first = wait_until(lambda: still(page), WAIT, "nothing moves")["picture"]
-    seen("top", lambda shown: changed(first, shown) > 6000)
-    seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
 
 
 def test_a_finger_drives_while_it_holds_a_button_of_a_phone_and_never_after(session, page):
@@ -331,31 +292,6 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
     assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
     press(page.get_by_role("button", name="undo").first)
     wait_until(whole, WAIT, lambda: view.output)
-
-
-def test_a_menu_makes_a_joint_limp(session, page):
-    probe, view = session
-    damages = probe.hear(ParameterEvent, "simulator/damage", LATCHED)
-
-    def limp():
-        return [
-            value.name
-            for value in damages[-1][1].new_parameters
-            if value.name.startswith("limp.") and value.value.bool_value
-        ]
-
-    wait_until(lambda: damages and not limp(), WAIT, lambda: view.output)
-    press(page.get_by_text("links and joints").first)
-    press(page.get_by_text("LF", exact=True).nth(1))  # the folder; the first is the leg's check box
-    menu = page.get_by_label("tibia joint", exact=True).first
-    menu.wait_for()
-    menu.focus()
-    menu.press("ArrowDown")  # it opens
-    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", WAIT, "the menu is open")
-    press(page.locator(f"[id='{menu.get_attribute('aria-controls')}'] [role=option][value=limp]"))
-    wait_until(lambda: limp() == ["limp.LF.tibia"], WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="restore all").first)
-    wait_until(lambda: not limp(), WAIT, lambda: view.output)
 
 
 def test_a_lost_robot_is_said(session, page):
