@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hexapod_dynamics
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait, adaptive_state, leg_table, plan_numbers, tripod_state
 from hexapod_dynamics.gait.gait_memory import WalkMemory
@@ -19,7 +18,6 @@ from hexapod_dynamics.gait.planning import evaluation
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = Path(hexapod_dynamics.__file__).parent
 sys.path.insert(0, str(ROOT))
 KERNELS = runpy.run_path(str(ROOT / "build_kernels.py"))["KERNELS"]
 ROBOT = Robot.jethexa()
@@ -65,15 +63,6 @@ def test_a_struct_has_the_fields_of_its_array(name):
     module, _, struct = name.rpartition(".")
     layout = STRUCTS[name]
     assert fields(module, struct) == [(field, layout[field].itemsize // 8) for field in layout.names]
-
-
-def test_every_struct_is_compared():
-    found = {
-        f"{path.relative_to(ROOT / 'hexapod_dynamics').with_suffix('')}.{name}"
-        for path in (ROOT / "hexapod_dynamics").rglob("*.pxd")
-        for name in re.findall(r"^cdef struct (\w+)", path.read_text(), re.MULTILINE)
-    }
-    assert found == set(STRUCTS)
 
 
 def test_the_modes_are_numbered_alike():

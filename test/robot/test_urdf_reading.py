@@ -78,11 +78,6 @@ def test_gravity_and_accelerations_are_pinocchios_too(source, tmp_path):
     assert robot.body.com.any() == (source == "spider")  # the frame stays where the file has it
 
 
-def test_limits_that_are_both_zero_are_none():
-    robot = Robot.from_urdf(TEXT.replace('lower="-1" upper="2"', ""))
-    assert (robot.legs[0].joints[0].lower, robot.legs[0].joints[0].upper) == (-np.pi, np.pi)
-
-
 def test_what_to_urdf_writes_is_read_back():
     robot = Robot.jethexa()
     again = Robot.from_urdf(robot.to_urdf(), legs={leg.name: leg.joints[0].name for leg in robot.legs})

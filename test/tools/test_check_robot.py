@@ -1,6 +1,5 @@
 """check_robot rehearsed on the simulated robot: all is well, each fault is found and named, nothing is left moving."""
 
-import io
 import os
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -21,9 +20,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.tools.commissioning.findings import Outcome, all_passed
-from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, TerminalOwner
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
@@ -108,17 +105,6 @@ def test_a_good_robot_passes_all_and_is_left_as_it_was(rehearse, loaded):
     assert (one.robot.servos.loaded == loaded).all() and one.robot.servos.flash_writes.sum() == 0
     assert np.abs(one.robot.angles - before).max() < 0.04
     assert 0.1 < one.fastest < 1.5
-
-
-def test_every_joint_is_moved_and_alone(rehearse):
-    findings = rehearse().run("directions", joints=())
-    assert [each.what for each in findings] == list(ROBOT.joint_names) and all_passed(findings)
-
-
-def test_without_another_wish_a_joint_moves_slowly(rehearse):
-    one = rehearse()
-    assert all_passed(one.run("directions", joints=LEFT_FRONT[:1], speed=SPEED))
-    assert 0.2 < one.fastest < 0.45  # 0.3 rad/s, over 0.1 s of a machine that is not alone
 
 
 def test_a_silent_servo_is_named(rehearse):
@@ -240,18 +226,6 @@ def test_ctrl_c_stops_the_joint_and_leaves_its_torque_as_it_was(rehearse, loaded
     np.testing.assert_array_equal(one.robot.angles, here)
 
 
-def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
-    one = rehearse()
-    findings = one.run("directions", "trim", "imu", owner=Interrupting(one.robot, one.robot.servo_bus.unplug))
-    bad = wrong(findings)
-    assert {each.check for each in bad.values()} == {"directions", "trim"}
-    assert [each.outcome for each in bad.values()] == [Outcome.FAILED, Outcome.NOT_RUN]
-    assert "cable" in next(iter(bad.values())).remedy
-    here = one.robot.angles
-    time.sleep(0.3)
-    np.testing.assert_array_equal(one.robot.angles, here)
-
-
 def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
@@ -318,22 +292,6 @@ def test_wrong_arguments_are_named(capsys, arguments, words):
     assert left.value.code == 2 and words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "nodes, words",
-    [
-        ({"servos": {"direction": "adapter"}, "imu": {"bus": "1"}}, "gives no port to servos"),
-        ({"servos": {"port": "/dev/null"}, "imu": {"address": 104}}, "gives no bus to imu"),
-        ({"servos": {"port": "/dev/null"}}, "has no parameters of servos and imu"),
-    ],
-)
-def test_what_a_parameter_file_leaves_out_is_named(capsys, tmp_path, nodes, words):
-    file = tmp_path / "hardware.yaml"
-    file.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}))
-    with pytest.raises(SystemExit) as left:
-        check_robot.main(["--hardware", str(file)])
-    assert left.value.code == 2 and words in capsys.readouterr().err
-
-
 def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     """The program as on a real robot: device files from a file, questions on the terminal, whose end is a no."""
     one, options = devices
@@ -365,15 +323,3 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     assert np.abs(here).max() > 0.01 and one.robot.servos.loaded.all(), "stopped on its way, torque as before"
     if number != signal.SIGKILL:
         assert process.returncode == 130 and b"interrupted" in said and "interrupted" in report.read_text()
-
-
-def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
-    said = []
-    owner = TerminalOwner(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
-    seen = Expected(("coxa_joint_LF",), (0.2,))
-    assert owner.permits("a motion") and owner.sees("so?", seen) is Answer.YES
-    assert owner.sees("so?", seen) is Answer.AGAIN and owner.sees("so?", seen) is Answer.NO
-    assert not owner.holds(Attitude.LEVEL) and not owner.permits("more")  # the end of the answers
-    assert "Move it?" in said[0]
-    with pytest.raises(BusError):
-        ServoBus(PortSettings("nowhere")).open()
