@@ -2,8 +2,6 @@
 
 import math
 import os
-import subprocess
-import sys
 
 import pytest
 from support.ros_session import Process, wait_until
@@ -11,7 +9,7 @@ from support.ros_session import Process, wait_until
 from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.set_morphology import changes, summary
+from hexapod_dynamics.tools.set_morphology import changes
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
@@ -132,34 +130,6 @@ def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, la
     agrees(probe, last, before)
 
 
-def tool(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *words],
-        text=True,
-        capture_output=True,
-        timeout=30,
-    )
-
-
-def test_the_short_form_accepts_restores_and_refuses(probe, last):
-    done = tool("--missing", "RM", "LM.femur", "--locked", "RF.tibia=0.4", "--remaining", "LF.tibia=0.5")
-    assert done.returncode == 0, done.stderr
-    changed = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
-    agrees(probe, last, after("RM", "LM.femur") | changed)
-    done = tool("--limp", "LR.femur")
-    assert done.returncode == 0, done.stderr
-    agrees(probe, last, after("RM", "LM.femur") | changed | {"limp.LR.femur": True})
-    done = tool("--restore", "RM", "LF", "LM", "RF", "LR")
-    assert done.returncode == 0, done.stderr
-    agrees(probe, last, WHOLE)
-    done = tool("--missing", "QQ")
-    assert done.returncode == 1 and "the legs are" in done.stderr and "Traceback" not in done.stderr
-    done = tool("--missing", "RM", "--service", "nobody/there", "--timeout", "1")
-    assert done.returncode == 2 and "walk.launch.py" in done.stderr
-    assert tool().returncode == 2
-    agrees(probe, last, WHOLE)
-
-
 def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe, last):
     arguments = ("-r", "__ns:=/other", "-p", f"session:=test{os.getpid()}")
     other = probe.morphology("/other/morphology")
@@ -205,11 +175,6 @@ def test_words_become_named_values(words, values):
     assert changes(**words) == values
 
 
-def test_a_restored_leg_is_told_in_one_word():
-    values = changes(missing=["RM"], restore=["LF", "LM.tibia"], known=WHOLE)
-    assert summary(values, ["LF", "LM.tibia"]) == "legs.RM = False, LF is whole, LM.tibia is whole"
-
-
 def test_words_that_contradict_each_other_are_refused():
     with pytest.raises(MorphologyError, match="at once"):
         changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
@@ -217,9 +182,3 @@ def test_words_that_contradict_each_other_are_refused():
         changes(remaining=["LF.tibia"])
     with pytest.raises(MorphologyError, match="RF.tibia=0.4"):
         changes(locked=["RF.tibia=bent"])
-
-
-def test_losses_are_named_without_what_hangs_on_them():
-    values = after("RM", "LM.femur") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
-    assert list_losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
-    assert list_losses(WHOLE) == []

@@ -219,31 +219,6 @@ def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe
     probe.node.destroy_publisher(walk)
 
 
-def test_a_walking_robot_that_is_pushed_braces_and_walks_on_and_a_standing_one_does_not_move(gait, probe):
-    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
-    forward = Twist()
-    forward.linear.x = 0.05
-    walk.publish(Twist())
-    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
-    imu.push = 12.0
-    time.sleep(0.5)
-    imu.push = 0.0
-    time.sleep(3.0)  # until a push is no part of the mean any more
-    assert speed_of(probe) < 1e-3
-    walking = probe.node.create_timer(0.1, lambda: walk.publish(forward))
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-    time.sleep(2.0)
-    states = probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
-    imu.push = 12.0
-    wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
-    imu.push = 0.0
-    wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
-    wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
-    walking.cancel()
-    imu._timer.cancel()
-    probe.node.destroy_publisher(walk)
-
-
 def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
     walk = listening(probe, Twist, "/g/cmd_vel")
     forward = Twist()
@@ -276,19 +251,6 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
     says(probe, "g/gait", "finite numbers")
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands: the walk of the test before has ended")
     probe.node.destroy_publisher(publisher)
-
-
-def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, probe):
-    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-    morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
-    event = ParameterEvent(node="/test")
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
-    ]
-    publisher.publish(event)
-    expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
-    wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
-    assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
 
 
 # ---- dynamics ----------------------------------------------------------------------------------------------------

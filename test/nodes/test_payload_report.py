@@ -77,18 +77,6 @@ def test_the_load_is_published_and_carried_by_model_and_gait(report):
     assert gait.load.wanted == pytest.approx([-0.014 / (weight + 0.35), 0.007 / (weight + 0.35)])
 
 
-def test_what_cannot_be_told_is_said_and_the_last_load_stays(report):
-    reason = "lighter than the tared robot: taken off"
-    status, wrench = estimate(report, Payload(-0.5, 0.0, 0.0, 0.1, 0.1, 0.1, True, reason, (0.2, 0.0, 0.0)))
-    assert status.message == f"cannot tell: {reason}"
-    assert wrench.force.z == pytest.approx(-0.2 * ROBOT.gravity)
-
-
-def test_the_service_refuses_to_tare_before_anything_is_known(report):
-    answer = report._node.services["~/tare"](None, SimpleNamespace(success=None, message=""))
-    assert answer.success is False and "needed" in answer.message
-
-
 def test_a_load_that_was_stored_is_carried_after_a_restart(weighing):
     weighing.restore(["not", "a", "load"])
     assert weighing.stored() is None

@@ -47,21 +47,6 @@ def test_a_launch_refuses_a_domain_that_is_no_number_and_touches_nothing(tmp_pat
     assert (tmp_path / "etc").stat().st_mode == mode
 
 
-@pytest.mark.parametrize("session", ["..", "a b", "x" * 300, "$(id)", "a\nb"])
-def test_a_launch_refuses_a_session_that_is_no_name(tmp_path, session):
-    output = refused(LAUNCH, HEXAPOD_DYNAMICS_SESSION=session, HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
-    assert "letters, digits" in only_line(output, "HEXAPOD_DYNAMICS_SESSION")
-
-
-def test_a_node_refuses_a_session_that_is_no_name():
-    process = Process.node("damage_manager", "-p", "session:=../../x")
-    try:
-        wait_until(lambda: not process.running(), 30, lambda: process.output)
-        assert "letters, digits" in only_line(process.output, "parameter session")
-    finally:
-        process.end()
-
-
 @pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
 def test_a_node_refuses_what_is_no_launch(name, value):
     environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}

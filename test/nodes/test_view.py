@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,11 +14,8 @@ from playwright.sync_api import sync_playwright
 from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Quaternion, Twist, Wrench
-from hexapod_dynamics.nodes.view_requests import RosCommands
-from hexapod_dynamics.view.drive_seat import DriveSeat
-from hexapod_dynamics.view.panel import CONFIRM, PUSH
-from rcl_interfaces.msg import SetParametersResult
+from geometry_msgs.msg import Twist
+from hexapod_dynamics.view.panel import CONFIRM
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -231,18 +227,6 @@ def test_the_time_slider_shows_the_past_and_says_so(session, page):
     page.get_by_text("the picture is").first.wait_for(state="detached")
 
 
-def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
-    probe, view = session
-    pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
-    press(page.get_by_text("push the simulated robot"))
-    press(page.get_by_role("button", name="push it to the right"))
-    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="put it on its back"))
-    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="put it upright"))
-    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
-
-
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
     probe, view = session
     true = probe.hear(String, "simulator/robot_description", LATCHED)
@@ -294,12 +278,6 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
     wait_until(whole, WAIT, lambda: view.output)
 
 
-def test_a_lost_robot_is_said(session, page):
-    probe, view = session
-    view.simulator.end()
-    page.get_by_text("robot lost").first.wait_for()
-
-
 def test_a_port_that_is_taken_is_refused_with_its_number(session):
     probe, view = session
     second = Process.node("view", "-p", f"port:={PORT}")
@@ -309,17 +287,6 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
         assert "choose another port" in second.output
     finally:
         second.end()
-
-
-def test_a_request_without_an_answer_is_said():
-    client = Mock(srv_name="set_morphology")
-    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat(), Mock())
-    commands.tell({"legs.RM": False})
-    assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
-    future = client.call_async.return_value
-    future.result.return_value.result = SetParametersResult(successful=True)
-    future.add_done_callback.call_args.args[0](future)
-    assert commands.answer == "set_morphology: done"
 
 
 def test_without_viser_the_view_names_what_to_install():

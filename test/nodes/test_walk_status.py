@@ -8,9 +8,9 @@ from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.nodes import predicted_pose, walk_status
+from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
+from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry
 
 BUSY = "predictions: this machine is too slow or too busy for 100 a second"  # as AutomaticRate.assess says it
@@ -120,13 +120,6 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
         assert not probe.node.count_subscribers("predicted_state")
     finally:
         status.end()
-
-
-def test_the_line_of_an_intact_robot_fits_100_columns():
-    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
-    text = walk_status.line(9999.0, pose, (0.999, 0.1), np.array([-0.125, -1.0]), [])
-    assert len(text) <= 100, text
-    assert text.endswith("| missing: nothing")
 
 
 def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(probe):

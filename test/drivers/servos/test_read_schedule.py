@@ -39,31 +39,6 @@ def test_what_is_gone_is_never_asked_and_what_is_silent_seldom(state):
     assert positions(state, 3) == [None] * 3
 
 
-def test_what_has_just_fallen_silent_is_asked_again_soon(state):
-    """With 0.5 % of the bytes lost five reads in a row fail by chance once in two hours, eight do not."""
-    state.silent[2] = True
-    state.stamp[2] = -0.2
-    asked = positions(state, 36)
-    assert asked.count(2) >= 5  # until 0.56 s after its last answer; after 0.585 s the detector calls it missing
-    state.stamp[2] = -SETTINGS.newly_silent
-    assert positions(state, 60).count(2) <= 2
-
-
-@pytest.mark.parametrize(("age", "least", "most"), [(10.0, 25, 34), (0.0, 35, 45)])
-def test_many_silent_servos_take_few_of_the_questions(state, age, least, most):
-    """Those that have just fallen silent take one in seven for a second."""
-    state.silent[:5], state.stamp[:5] = True, -age
-    schedule, turns, now = ReadSchedule(N, SETTINGS), [], 0.0
-    while now < 5.0:
-        index, due = schedule.position(state, now)
-        if due <= now:
-            schedule.asked(index, now, bool(state.silent[index]))
-            turns.append(index)
-        now += 0.01
-    assert set(turns) == set(range(N)) and least <= sum(index < 5 for index in turns) <= most
-    assert turns.count(5) > 80
-
-
 def slow_reads(state, seconds):
     schedule, reads = ReadSchedule(N, SETTINGS), []
     for k in range(round(seconds / 0.01)):

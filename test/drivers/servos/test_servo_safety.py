@@ -56,26 +56,6 @@ def assess(state, change=lambda state: None, *, simulated=False):
     return health.assess(state, 1.0)
 
 
-def test_lost_answers_of_simulated_servos_have_no_cable_for_a_cause(state):
-    def lose(state):
-        state.errors[:, 0] += 20
-
-    (real,), (simulated,) = assess(state, lose)[1], assess(state, lose, simulated=True)[1]
-    assert real.endswith("cable, ground or bus drive")
-    assert simulated.endswith("this computer is too busy, or the simulator has faults")
-
-
-def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
-    def closed(error):
-        def change(state):
-            state.connected, state.last_port_error = False, error
-
-        return change
-
-    assert assess(state, closed("")) == ("warn", ["opening the port"])
-    assert assess(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
-
-
 @pytest.mark.parametrize("late, said", [(13, True), (11, False)])
 def test_a_line_of_which_a_fifth_of_the_answers_is_late_is_named(state, late, said):
     """A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them."""
@@ -122,19 +102,6 @@ def test_one_bad_joint_is_told_from_a_noisy_line(state):
     assert "noisy line (48 checksum" in assess(other, damaged(range(6)))[1][0]
 
 
-def test_late_answers_are_told_and_single_ones_are_no_news(state):
-    def lost(count):
-        def change(state):
-            state.errors[:count, FAULTS.index("timeout")] += 1
-
-        return change
-
-    other = ChainState.empty(6)
-    other.copy_from(state)
-    assert assess(state, lost(2)) == ("ok", [])
-    assert "answers lost or late" in assess(other, lost(6))[1][0]
-
-
 @pytest.mark.parametrize("late, machine", [(0, False), (1, False), (6, True), (40, True)])
 def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(state, late, machine):
     def change(state):
@@ -145,14 +112,6 @@ def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(stat
     assert level == "warn" and "6 answers lost or late beside 60 good ones" in words
     assert ("this machine is too slow or too busy" in words) == machine
     assert ("cable" in words) != machine
-
-
-def test_damaged_answers_are_the_lines_whoever_woke_late(state):
-    def change(state):
-        state.errors[:, FAULTS.index("checksum")] += 8
-        state.late_wakes += 40
-
-    assert "noisy line (48 checksum" in assess(state, change)[1][0]
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):
