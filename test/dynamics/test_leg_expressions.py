@@ -53,14 +53,6 @@ def test_the_formulas_are_the_model(family):
     assert_close(head, weight[:6])
 
 
-def test_the_jethexa_s_formulas_as_they_are_printed():
-    text = str(MODEL.symbolic("LF"))
-    assert "M_ii[2,2] = Iyy2 + Iyy3 + m3*px3**2 - 2*hz3*px3*s3\n" in text
-    assert "M_ii[2,3] = Iyy3 - hz3*px3*s3\n" in text
-    assert "J[6,1] = 1\n" in text and "m3 = 0.11" in text
-    assert "m3" not in str(MODEL.symbolic("LF", WHOLE.without("LF.tibia")))
-
-
 def test_a_printed_formula_is_python_and_takes_casadi_s_symbols():
     formulas = MODEL.symbolic("RM")
     entry = formulas.M_ii[0, 0]

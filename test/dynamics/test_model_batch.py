@@ -1,7 +1,6 @@
 """Many states in one call: each as if it were alone, whatever robot, morphology, number of states and cores."""
 
 import cProfile
-import os
 import pickle
 
 import numpy as np
@@ -11,12 +10,11 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.batch import FEW, LEAST_SHARE
+from hexapod_dynamics.dynamics.batch import FEW
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
-MODEL = WholeBodyModel(ROBOT)
 WHOLE = Morphology.whole(ROBOT)
 
 
@@ -51,29 +49,6 @@ def test_each_state_is_pinocchios(seed):
         motor = np.concatenate([np.zeros(6), np.where(driven, tau[i], 0.0)])
         assert_close(acceleration[i], pin.aba(peer.model, peer.data, peer_q, nu[i], motor))
         assert_close(torques[i], pin.rnea(peer.model, peer.data, peer_q, nu[i], nudot[i]))
-
-
-@pytest.mark.parametrize("family", [0, 3])
-def test_each_state_with_its_own_morphology(family):
-    rng = np.random.default_rng(family)
-    robot = ROBOT if family == 0 else random_robot(rng, family, 4)
-    model, joints = WholeBodyModel(robot), robot.joint_count
-    kinds = [Morphology.whole(robot), *(random_damage(rng, robot) for _ in range(5))]
-    morphologies = [kinds[i] for i in rng.integers(len(kinds), size=60)]
-    R, q, nu, tau, nudot = states(rng, robot, joints, 60)
-    masks = np.array([morphology.moving_mask for morphology in morphologies])
-    for array in (q, nu[:, 6:], tau, nudot[:, 6:]):
-        array[~masks] = np.nan  # must be ignored
-    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
-    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
-    for i, (morphology, moving) in enumerate(zip(morphologies, masks, strict=True)):
-        body = np.concatenate([np.ones(6, bool), moving])
-        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphology)
-        assert_close(acceleration[i, body], alone, 1e-12)
-        assert not acceleration[i, ~body].any()
-        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
-        assert_close(torques[i, body], alone, 1e-12)
-        assert not torques[i, ~body].any()
 
 
 def different(rng, count):
@@ -121,14 +96,3 @@ def test_another_morphology_in_each_state_gives_what_a_loop_gives_with_no_more_c
     assert_close(batch, np.array(loop), 1e-12)
     calls = [sum(entry.callcount for entry in profile.getstats()) for profile in (together, one_by_one)]
     assert calls[0] < 1.5 * calls[1], calls
-
-
-def test_one_core_computes_what_all_do():
-    given = states(np.random.default_rng(1), ROBOT, 18, 3 * LEAST_SHARE)[:4]
-    together, cores = MODEL.forward_dynamics_batch(*given), os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        alone = MODEL.forward_dynamics_batch(*given)
-    finally:
-        os.sched_setaffinity(0, cores)
-    np.testing.assert_array_equal(alone, together)

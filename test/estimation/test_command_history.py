@@ -64,11 +64,3 @@ def test_lost_commands_do_not_shift_the_phase():
         history.append(k * PERIOD + rng.uniform(-0.004, 0.004), gait(k * PERIOD)[0])
     ahead = np.linspace(0.02, 0.4, 20)
     np.testing.assert_allclose(history.forecast(ahead), gait(229 * PERIOD + ahead), atol=0.02)
-
-
-def test_a_clock_that_jumps_back_or_far_starts_afresh():
-    history, now = filled(gait, 4.0)
-    history.append(now - 10.0, gait(0.0)[0])
-    assert history.count == 1
-    history.append(now + 100.0, gait(0.0)[0])
-    assert history.count == 1

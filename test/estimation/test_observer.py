@@ -171,15 +171,6 @@ def test_the_path_ahead_is_where_the_robot_then_is():
     np.testing.assert_allclose(joints[-1], world.truth.q, atol=0.02)
 
 
-def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
-    world = World(imu=False, patience=0.3)
-    world.run(0.2)
-    assert not world.observer.started
-    rows = world.run(4.0)
-    position, angles = gaps(rows)
-    assert position.max() < 0.01 and angles.max() < 1.0
-
-
 def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
     world = World(patience=0.3)
     world.read[3:6] = np.nan
@@ -215,20 +206,6 @@ def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_tha
     world.observer.measure_joints = measure
     world.run(2.0 + world.observer.consistency.limits.calm)
     assert world.observer.confidence == ("ok", "")
-
-
-def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
-    world = World(walks_at=100.0)
-    world.run(1.0)
-    observer = world.observer
-    locked = Morphology.whole(ROBOT).locked("RF.tibia", -0.3)
-    observer.set_morphology(locked.parameters())
-    world.forward.set_morphology(locked)
-    world.run(0.3)
-    index = ROBOT.joint_names.index("tibia_joint_RF")
-    assert abs(world.read[index] + 0.3) > 0.1
-    assert observer.q[index] == -0.3
-    assert observer.morphology == observer.model.morphology == locked
 
 
 def test_a_restart_keeps_the_place_and_the_heading():

@@ -56,20 +56,6 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     assert abs(yaws[0.03, 0.02] - yaws[0.03, 0.01]) < 0.1 * yaws[0.03, 0.01]
 
 
-def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
-    walk, spread = PoseUncertainty(), Spread()
-    walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02)
-    assert walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2 + spread.tilt_share * 0.02**2
-
-
-def test_the_heading_is_less_certain_while_the_gyroscope_contradicts_it_and_only_then():
-    walk = PoseUncertainty()
-    walk.advance((0.0, 0.0, 0.01), 0.0, yaw_innovation=0.02)
-    assert abs(walk.pose[5, 5] - 0.02**2 * Spread().yaw_share) < 1e-5
-    walk.advance((0.0, 0.0, 0.01), 0.0)
-    assert walk.pose[5, 5] < 1e-5
-
-
 def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
     test = InnovationTest(["a", "b", "c"])
     levels = []

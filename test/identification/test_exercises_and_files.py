@@ -8,7 +8,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError, RobotError
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
@@ -21,7 +20,6 @@ from hexapod_dynamics.identification.inertia import (
 from hexapod_dynamics.identification.sections import split
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
-from hexapod_dynamics.robot.servo_counts import ServoCounts
 
 ROBOT = Robot.jethexa()
 LIMITS = np.array([joint.planned_range for leg in ROBOT.legs for joint in leg.joints]).T
@@ -153,17 +151,6 @@ def test_a_robot_file_is_read_back(tmp_path):
     assert [j.servo_zero for leg in again.legs for j in leg.joints] == pytest.approx(
         [j.servo_zero for leg in robot.legs for j in leg.joints]
     )
-
-
-def test_zero_offsets_act_on_commands_and_readings_alike():
-    robot, angles = identified(), np.linspace(-0.4, 0.4, 18)
-    servos, counts = ServoMap.from_robot(robot), ServoCounts.from_robot(robot)
-    shaft = servos.servo_angles(angles)
-    assert [servos.angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
-    assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
-    assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
-    assert counts.angles(counts.counts(angles)) == pytest.approx(angles, abs=0.0022)
-    assert counts.counts(angles)[17] - 500 == pytest.approx(counts.slope[17] * (angles[17] + 0.05), abs=0.5)
 
 
 @pytest.mark.parametrize(

@@ -119,15 +119,6 @@ def test_the_two_forms_agree(tree, floating):
             assert relative(one.base, other.base) < TOLERANCE
 
 
-def test_order_zero_is_rnea():
-    rng = np.random.default_rng(5)
-    chain = random_chain(rng, 8, tree=True)
-    motion = rng.normal(size=(3, 8))
-    for form in (recursive, closed_form):
-        forces = form(chain, motion, 0).forces
-        assert forces.shape == (1, 8) and np.allclose(forces[0], rnea(chain, *motion), rtol=1e-12, atol=1e-11)
-
-
 def test_the_franka_arms_third_order_equals_differences():
     chain = franka()
     amplitudes = [franka_trajectory(t, 1) for t in np.linspace(0, 20, 400)]

@@ -35,13 +35,6 @@ def morphologies(draw):
     return morphology
 
 
-def test_what_hangs_on_a_lost_link_is_lost():
-    hurt = WHOLE.without("LM.femur")
-    assert hurt.has_link("LM", "coxa")
-    assert not hurt.has_link("LM", "tibia")
-    assert hurt.moving_mask.sum() == 16
-
-
 def test_what_hangs_on_a_broken_off_link_is_lost_and_the_stump_stays():
     hurt = WHOLE.broken("LM.femur", remaining=0.25)
     assert hurt.remaining("LM", "femur") == 0.25
@@ -130,14 +123,6 @@ def test_a_refused_change_says_why(values, named):
     for part in named:
         assert part in str(refusal.value)
     assert hurt == WHOLE.without("LM.femur").locked("RR.tibia", 0.3).limp("RR.femur")
-
-
-def test_a_limp_joint_jams_and_a_locked_one_comes_free_in_one_request():
-    tired, stuck = WHOLE.limp("LR.femur"), WHOLE.locked("LR.femur", 0.2)
-    assert tired.updated({"limp.LR.femur": False, "locked.LR.femur": True, "locked_at.LR.femur": 0.2}) == stuck
-    assert stuck.updated({"locked.LR.femur": False, "limp.LR.femur": True}) == tired
-    with pytest.raises(MorphologyError, match=r"limp\.LR\.femur: the joint is locked"):
-        stuck.limp("LR.femur")
 
 
 def test_a_change_is_made_from_the_body_outward_whatever_its_order():

@@ -88,13 +88,6 @@ def test_what_cannot_be_is_refused_with_the_key_and_the_value(path, value, named
         assert part in str(refusal.value)
 
 
-def test_a_body_s_centre_of_mass_and_rotors_are_read():
-    assert not Robot.jethexa().body.com.any()
-    assert parse_robot(changed(("body", "com"), [0.01, 0, -0.02])).body.com.tolist() == [0.01, 0.0, -0.02]
-    robot = parse_robot(changed(("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), 3e-3))
-    assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
-
-
 def test_a_file_that_is_not_there_or_not_yaml_is_refused_by_name(tmp_path):
     with pytest.raises(RobotError, match=r"nowhere\.yaml"):
         Robot.load(tmp_path / "nowhere.yaml")

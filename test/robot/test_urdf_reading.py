@@ -90,16 +90,6 @@ def test_what_to_urdf_writes_is_read_back():
     assert Robot.from_urdf(robot.to_urdf()).leg_names == robot.leg_names  # found, not named
 
 
-def test_a_file_is_read_and_its_legs_are_found(tmp_path):
-    path = tmp_path / "spider.urdf"
-    path.write_text(TEXT)
-    robot = Robot.from_urdf(path)
-    assert robot.name == "spider" and robot.leg_names == ("L", "R")
-    assert robot.legs[0].link_names == ("thigh", "shin")
-    assert robot.legs[0].links[1].length == pytest.approx(0.12)  # to the foot
-    assert robot.body.mass == pytest.approx(2.3)
-
-
 @pytest.mark.parametrize(
     ("text", "legs", "named"),
     [

@@ -30,15 +30,6 @@ def test_the_whole_robot_walks_straight_on(options):
     assert abs(log.position[-1, 1]) < 0.01 and abs(np.degrees(log.euler_zyx[-1, 0])) < 2.0
 
 
-@pytest.mark.parametrize("options", [{}, {"timestep": 5e-3}, {"command_period": 0.02, "quantised": True}])
-def test_with_two_legs_down_to_their_coxa_it_goes_on_turning_and_drops_each_cycle(options):
-    log = walk(WHOLE.without("LM.femur", "RR.femur"), **options)
-    assert 0.02 < np.linalg.norm(log.position[-1, :2]) / 5.2 < 0.035
-    assert 15.0 < np.degrees(log.euler_zyx[-1, 0]) < 35.0
-    cycles = log.position[:, 2].reshape(4, -1)
-    assert np.all(np.ptp(cycles[1:], axis=1) > 0.006) and np.all(np.ptp(cycles[1:], axis=1) < 0.015)
-
-
 # ---- conservation --------------------------------------------------------------------------------------------------
 
 
@@ -166,19 +157,6 @@ def test_at_rest_the_ground_carries_the_weight(morphology):
     assert needed[6:] == pytest.approx(sim.joint_torques[morphology.moving_mask], abs=2e-3)
 
 
-def test_it_stands_on_its_feet_as_deep_as_the_springs_say():
-    sim = Simulator(ROBOT)
-    sim.reset(joints=STAND)
-    sim.step(3000)
-    depth = sim.foot_forces[:, 2] / ROBOT.contact.stiffness
-    from hexapod_dynamics.kinematics import LegKinematics
-
-    for i, name in enumerate(ROBOT.leg_names):
-        leg = LegKinematics.of(ROBOT, name)
-        foot = sim.position + sim.rotation @ leg.to_base(leg.forward(sim.q[3 * i : 3 * i + 3]))
-        assert foot[2] == pytest.approx(-depth[i], abs=1e-6)
-
-
 @pytest.mark.parametrize(
     "morphology",
     [
@@ -200,21 +178,6 @@ def test_without_enough_legs_it_lies_on_the_ground_not_under_it(morphology, time
     assert np.abs(sim.nu).max() < 0.05
     mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in morphology.links(leg.name))
     assert sim.ground_force[2] == pytest.approx(mass * ROBOT.gravity, rel=1e-3)
-
-
-def test_limp_legs_let_it_sink_on_knees_or_belly():
-    sim = Simulator(ROBOT)
-    sim.reset(joints=STAND)
-    sim.step(100)
-    for joint in range(18):
-        sim.load_joint(joint, False)
-    sim.step(4000)
-    assert sim.position[2] < 0.06 and np.isfinite(sim.position).all()
-    for joint in range(18):
-        sim.load_joint(joint, True)
-    still = sim.q.copy()
-    sim.step(500)
-    assert np.abs(sim.q - still).max() < 0.05  # torque returns where the joints are: no leap
 
 
 def test_a_limp_joint_gives_no_torque_and_yields():
@@ -323,28 +286,6 @@ def test_the_imu_feels_gravity_at_rest_and_nothing_in_free_fall():
     assert sim.specific_force == pytest.approx(np.zeros(3), abs=0.02)
 
 
-def test_the_imu_feels_what_its_position_feels():
-    """Along a walk: the specific force is the second derivative of the IMU's place in the world, less gravity."""
-    sim = Simulator(ROBOT, gait=TripodGait(), timestep=2e-4)
-    sim.run(0.3)
-    places, forces = [], []
-    for _ in range(300):
-        places.append(sim.position + sim.rotation @ ROBOT.imu.position)
-        sim.step()
-        forces.append(sim.rotation @ sim.specific_force - [0, 0, ROBOT.gravity])
-    acceleration = np.diff(places, 2, axis=0) / 4e-8
-    assert np.mean(np.abs(acceleration - forces[1:-1])) < 0.05 * np.mean(np.abs(acceleration))
-
-
-def test_a_push_accelerates_it():
-    sim = Simulator(ROBOT)
-    sim.reset(position=[0, 0, 2.0], joints=STAND)
-    sim.push([3.0, 0, 0, 0, 0, 0])
-    sim.step(100)
-    assert (sim.rotation @ sim.nu[:3])[0] * MASS == pytest.approx(0.3, rel=0.2)  # legs follow late
-    assert sim.position[0] > 0.0
-
-
 @pytest.mark.parametrize(
     "call, named",
     [
@@ -374,35 +315,7 @@ def test_bad_arguments_are_refused_by_name(call, named):
         call()
 
 
-def test_other_robots_are_simulated_too():
-    from support.random_robots import random_robot
-
-    rng = np.random.default_rng(4)
-    for family, legs in ((1, 4), (3, 8), (2, 5)):
-        robot = random_robot(rng, family, legs)
-        sim = Simulator(robot, timestep=5e-4)
-        sim.reset()
-        sim.step(2000)
-        assert np.isfinite(sim.nu).all() and sim.position[2] > -0.05
-        assert sim.ground_force[2] > 0.0
-
-
 # ---- the predictor -------------------------------------------------------------------------------------------------
-
-
-def test_the_predictor_is_the_simulator_in_other_hands():
-    sim, predictor = Simulator(ROBOT), Predictor(ROBOT, timestep=1e-3)
-    sim.reset(joints=STAND)
-    predictor.set_state(sim.position, sim.rotation, sim.q, sim.nu)
-    gait = TripodGait().bind(ROBOT)
-    gait.walk()
-    for _ in range(65):
-        targets = gait.step(0.02)[0]
-        sim.command(targets, 0.02)
-        sim.step(20)
-        predictor.advance(0.01, targets, 0.02)
-        predictor.advance(0.01)
-    assert np.array_equal(predictor.position, sim.position) and np.array_equal(predictor.nu, sim.nu)
 
 
 @pytest.mark.parametrize("morphology", [WHOLE, WHOLE.without("LM.femur", "RR.femur"), WHOLE.without("RM", "LM")])

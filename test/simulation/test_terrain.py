@@ -12,13 +12,6 @@ ROBOT = Robot.jethexa()
 STAND = TripodGait().bind(ROBOT).position.copy()
 
 
-def test_slopes_rise_in_the_direction_that_is_named():
-    rise = np.tan(np.radians(12.0))
-    for text, x, y in (("slope:12", rise, 0.0), ("slope:12:down", -rise, 0.0), ("slope:12:across", 0.0, rise)):
-        ground = Truth.parse(f"ground={text}").ground()
-        assert [ground.height(1.0, 0.0), ground.height(0.0, 1.0)] == pytest.approx([x, y])
-
-
 @pytest.mark.parametrize("text", ["ground=blocks:0.03,seed=2", "ground=steps:0.04", "ground=gravel,seed=1"])
 def test_mujoco_s_robot_stands_on_what_is_drawn(text):
     sim = MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth.parse(text))

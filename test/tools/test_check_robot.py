@@ -266,16 +266,6 @@ def run(*arguments, answers=""):
     return subprocess.run(command, input=answers, capture_output=True, text=True, timeout=120)
 
 
-def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_path):
-    report = tmp_path / "report.md"
-    done = run("--simulated", "--only", "port,servos,supply,stop", "--report", str(report))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Your hand is at the battery switch" in done.stdout and "0 failed" not in done.stdout
-    assert "| stop | coxa_joint_LF | passed |" in report.read_text() and "jethexa (simulated)" in report.read_text()
-    done = run("--simulated", "--only", "servos", "--faults", "servo.silent=femur_joint_RM")
-    assert done.returncode == 1 and "femur_joint_RM: servo 10 does not answer" in done.stdout
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [

@@ -134,22 +134,6 @@ def test_what_makes_no_chain_is_refused_by_name(field, value, needle):
         Chain(**{**arguments(), field: value})
 
 
-def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
-    from hexapod_dynamics.robot import Robot
-
-    robot = Robot.jethexa()
-    chain = Chain.from_leg(robot, "RF")
-    assert chain.names == ("coxa_joint_RF", "femur_joint_RF", "tibia_joint_RF")
-    outward = np.array([1, -1, 0]) / np.sqrt(2)
-    hip = np.array([0.093, -0.051, 0])
-    coxa, femur, tibia = chain.poses(np.zeros(3))[:, :3, 3]  # centres of mass: mid-link
-    assert np.allclose(coxa, hip + 0.0225 * outward, atol=1e-12)
-    assert np.allclose(femur, hip + (0.045 + 0.0385) * outward, atol=1e-12)
-    assert np.allclose(tibia, hip + (0.045 + 0.077) * outward - [0, 0, 0.0615], atol=1e-12)
-    lifted = chain.poses([0, 0.5, 0])[2, :3, 3]
-    assert lifted[2] > tibia[2]  # positive femur angle lifts
-
-
 def test_a_welded_joint_leaves_the_dynamics_of_the_others():
     from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics
 
@@ -165,14 +149,3 @@ def test_a_welded_joint_leaves_the_dynamics_of_the_others():
         random_chain(rng, 1).welded(0, 0.1)
     with pytest.raises(DynamicsError, match="no joint 6"):
         chain.welded(6, 0.1)
-
-
-def test_a_damaged_legs_chain_has_what_is_left():
-    from hexapod_dynamics.robot import Morphology, Robot
-
-    robot = Robot.jethexa()
-    hurt = Morphology.whole(robot).locked("RF.femur", 0.3).broken("RF.tibia", 0.5)
-    chain = Chain.from_leg(robot, "RF", morphology=hurt)
-    assert chain.names == ("coxa_joint_RF", "tibia_joint_RF")
-    whole = Chain.from_leg(robot, "RF")
-    assert np.isclose(chain.masses.sum(), whole.masses.sum() - 0.055)

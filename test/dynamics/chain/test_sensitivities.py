@@ -86,17 +86,6 @@ def test_loads_equal_pinocchios_external_wrenches(tree):
             assert near(ours.by_q[:, k], numeric, scale)
 
 
-def test_a_batch_of_samples_is_each_sample():
-    rng = np.random.default_rng(1)
-    chain = random_chain(rng, 4, tree=True)
-    q, qdot, qddot = rng.normal(size=(3, 2, 5, 4))
-    loads = random_loads(np.random.default_rng(2), 4, 2)
-    batch = sensitivities(chain, q, qdot, qddot, loads)
-    for index in np.ndindex(2, 5):
-        for whole, one in zip(batch, sensitivities(chain, q[index], qdot[index], qddot[index], loads), strict=True):
-            assert np.allclose(whole[index], one, rtol=1e-12, atol=1e-12)
-
-
 def test_two_link_arm_equals_the_appendix():
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -181,18 +170,6 @@ def test_cut_forces_enter_as_minus_the_constraints_jacobian():
     with_force, by_force = loop.sensitivities(q, qdot, qddot, force)
     without, _ = loop.sensitivities(q, qdot, qddot, 0 * force)
     assert np.allclose(with_force.torques - without.torques, by_force @ force.ravel(), atol=1e-12)
-
-
-def test_a_cut_between_two_bodies_pulls_on_both():
-    rng = np.random.default_rng(6)
-    chain = random_chain(rng, 5, tree=True)
-    loop = ClosedLoop(chain, (CutJoint(4, (0.1, 0, 0), 1, (0, 0.2, 0)),))
-    q, qdot, qddot = random_state(rng, 5)
-    force, h = rng.normal(size=(1, 3)), 1e-6
-    ours, by_force = loop.sensitivities(q, qdot, qddot, force)
-    assert np.allclose(ours.torques, inverse_dynamics(chain, q, qdot, qddot) + by_force @ force.ravel(), atol=1e-10)
-    gap = [loop.constraint(q + step * np.eye(5)[0])[0] for step in (-h, h)]
-    assert np.allclose(loop.constraint(q)[1][:, 0], (gap[1] - gap[0]) / (2 * h), atol=1e-8)
 
 
 def test_a_loops_acceleration_bias_is_how_its_jacobian_changes():

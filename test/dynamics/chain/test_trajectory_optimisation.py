@@ -6,7 +6,6 @@ from support.pinocchio_chain import random_chain
 from hexapod_dynamics.dynamics.chain.sensitivities import ExternalLoad, point_sensitivity
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     MotionProblem,
-    NotConvergedError,
     PathConstraint,
     _Grid,
     predict_motion,
@@ -113,12 +112,6 @@ def test_least_effort_in_a_given_time_keeps_every_kind_of_bound():
     assert np.abs(qdot).max() < 9 * 1.002 and motion.duration == 0.8
     assert problem.paths[0].value(t, q).min() > -2e-3
     assert np.allclose(motion.state(0)[1], problem.start_rate) and np.allclose(motion.state(0.8)[1], problem.end_rate)
-
-
-def test_a_torque_that_cannot_lift_the_arm_does_not_converge():
-    weak = MotionProblem(**{**vars(example_2()), "torque_bound": [10, 0.5]})
-    with pytest.raises(NotConvergedError):
-        predict_motion(weak, iterations=60)
 
 
 @pytest.mark.parametrize(
