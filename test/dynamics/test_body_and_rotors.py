@@ -14,7 +14,7 @@ from support.random_robots import rotation
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Simulator
+from hexapod_dynamics.simulation import Ground, Simulator, TripodGait
 
 COM = np.array([0.03, -0.02, 0.015])
 
@@ -72,6 +72,29 @@ def rotors(morphology):
     """Rotor inertias of the joints that move."""
     all_of_them = [joint.rotor_inertia for leg in ROBOT.legs for joint in leg.joints]
     return np.array(all_of_them)[morphology.moving_mask]
+
+
+def test_a_rotor_turns_with_its_own_joint_alone():
+    """The mass matrix has it on the diagonal and nowhere else; a cut link keeps its joint's motor."""
+    plain = with_rotors(ROBOT, rotor=0.0)
+    for morphology in (WHOLE, HURT):
+        same = Morphology.from_parameters(plain, morphology.parameters())
+        without = WholeBodyModel(plain).mass_matrix(np.zeros(18), same)
+        more = MODEL.mass_matrix(np.zeros(18), morphology) - without
+        assert np.abs(more - np.diag(np.concatenate([np.zeros(6), rotors(morphology)]))).max() < 1e-15
+
+
+def test_the_simulated_robot_stands_with_its_weight_where_its_centre_of_mass_is():
+    sim = Simulator(ROBOT, ground=Ground(friction=0.6))
+    sim.reset(joints=TripodGait().bind(ROBOT).position.copy())
+    sim.step(3000)
+    poses = MODEL.link_poses(sim.rotation, sim.position, sim.q)
+    ends = np.array([p + R[:, 0] * 0.123 for R, p in (poses[f"{leg}.tibia"] for leg in ROBOT.leg_names)])
+    load = sim.foot_forces[:, 2]
+    center = MODEL.center_of_mass(sim.rotation, sim.position, sim.q)
+    assert load.sum() == pytest.approx(ROBOT.gravity * MODEL.total_mass(), rel=1e-3)
+    np.testing.assert_allclose(load @ ends[:, :2] / load.sum(), center[:2], atol=1e-3)
+    assert np.linalg.norm(center[:2] - sim.position[:2]) > 0.01  # the rest of the robot has its own off base_link
 
 
 def test_rotors_slow_the_simulated_joints_as_the_model_says():

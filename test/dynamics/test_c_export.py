@@ -18,6 +18,9 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Without vectors: plain C99, for any compiler; else lanes of the vector extension, without and with wide registers.
 FORMS = {
     "C99": ("-std=c99", "-pedantic", "-DHD_LANES=1"),
+    "2 lanes": ("-std=gnu99", "-DHD_LANES=2"),
+    "4 lanes": ("-std=gnu99", "-DHD_LANES=4"),
+    "default": ("-std=gnu99",),
     "native": ("-std=gnu99", "-march=native"),
 }
 
@@ -101,13 +104,18 @@ def compare(robot, foreign, seed):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_library_computes_what_python_computes(written, tmp_path, form):
-    command = ("gcc", "-O1", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
+    command = ("gcc", "-O2", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
     run(*command, str(written / "hexapod_model.c"), "-o", str(tmp_path / "model.so"), cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
 
-def test_a_robot_with_legs_of_several_types(tmp_path):
-    robot = random_robot(np.random.default_rng(1), 1, 4)
+def test_the_library_that_is_written_is_used_as_it_is(written):
+    compare(Robot.jethexa(), Foreign(written / "hexapod_model.so"), 2)
+
+
+@pytest.mark.parametrize("family", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_robot_with_legs_of_several_types(tmp_path, family):
+    robot = random_robot(np.random.default_rng(family), family, 4)
     write_model(robot, tmp_path)
     compare(robot, Foreign(tmp_path / "hexapod_model.so"), 3)
 
@@ -147,13 +155,19 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
 
 
 def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
-    command = ("gcc", "-std=c99", "-O1", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
+    command = ("gcc", "-std=c99", "-O2", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
     run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
     symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
     needed = set(re.findall(r" U (\w+)", symbols))
     assert needed <= {"memset", "memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"} | {
         name for name in needed if name.startswith("hd_")
     }
+
+
+def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
+    (tmp_path / "robot.yaml").write_text("name: none\n")
+    assert main(["--robot", str(tmp_path / "robot.yaml"), "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.startswith("compile: ")
 
 
 ARM = """
@@ -176,7 +190,7 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize("lanes", [8])
+@pytest.mark.parametrize("lanes", [1, 2, 8])
 def test_the_model_on_arm64_under_emulation(written, tmp_path, lanes):
     compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
     if compiler is None or emulator is None:

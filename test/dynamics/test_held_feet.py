@@ -72,6 +72,15 @@ def test_the_tips_are_held_or_a_warning_says_what_remains(bend, speed):
         assert word in said[0]
 
 
+def test_straight_legs_that_move_are_named_and_still_ones_are_held():
+    with pytest.warns(HeldTipsWarning, match="rank 15 of 18"):
+        MODEL.constrained_forward_dynamics(*state(1, 0.0, 1.0), ROBOT.leg_names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nudot, forces = MODEL.constrained_forward_dynamics(*state(1, 0.0, 0.0), ROBOT.leg_names)
+    assert all(np.linalg.norm(force) < 1e3 for force in forces.values())
+
+
 @pytest.mark.parametrize("speed", [0.0, 1.0])
 @pytest.mark.parametrize("bend", [0.7, 1e-3, 1e-8, 0.0])
 @pytest.mark.parametrize("legs", [ROBOT.leg_names, ROBOT.leg_names[:3], ("LM", "RM")])
@@ -121,3 +130,10 @@ def test_straight_legs_move_as_pinocchios_proximal_solver_says(seed, count):
     ours, _, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
     assert info.holds
     assert np.abs(ours - theirs).max() < 1e-5 * np.abs(theirs).max()
+
+
+def test_a_stance_of_nobody_has_nothing_to_hold():
+    given = state(0, 0.5, 1.0)
+    nudot, forces, info = MODEL.constrained_forward_dynamics(*given, [], info=True)
+    assert np.array_equal(nudot, MODEL.forward_dynamics(*given)) and forces == {}
+    assert (info.residual, info.rank, info.rows, info.holds) == (0.0, 0, 0, True)

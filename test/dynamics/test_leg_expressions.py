@@ -6,6 +6,7 @@ import pytest
 from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.polynomial import Polynomial
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose
@@ -53,6 +54,14 @@ def test_the_formulas_are_the_model(family):
     assert_close(head, weight[:6])
 
 
+def test_the_jethexa_s_formulas_as_they_are_printed():
+    text = str(MODEL.symbolic("LF"))
+    assert "M_ii[2,2] = Iyy2 + Iyy3 + m3*px3**2 - 2*hz3*px3*s3\n" in text
+    assert "M_ii[2,3] = Iyy3 - hz3*px3*s3\n" in text
+    assert "J[6,1] = 1\n" in text and "m3 = 0.11" in text
+    assert "m3" not in str(MODEL.symbolic("LF", WHOLE.without("LF.tibia")))
+
+
 def test_a_printed_formula_is_python_and_takes_casadi_s_symbols():
     formulas = MODEL.symbolic("RM")
     entry = formulas.M_ii[0, 0]
@@ -64,6 +73,13 @@ def test_a_printed_formula_is_python_and_takes_casadi_s_symbols():
     q2 = ca.SX.sym("q2")
     function = ca.Function("M_11", [q2], [entry.evaluate(numbers | {"s2": ca.sin(q2), "c2": ca.cos(q2)})])
     assert float(function(-0.2)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_equal_formulas_are_equal():
+    s, c, m = (Polynomial.atom(name) for name in ("s1", "c1", "m1"))
+    assert s * s + c * c == Polynomial.constant(1.0)
+    assert (m + s) * (m - s) == m * m + c * c - Polynomial.constant(1.0)
+    assert str(m - m) == "0" and str(-m * s) == "-m1*s1"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Many states in one call: each as if it were alone, whatever robot, morphology, number of states and cores."""
 
 import cProfile
+import os
 import pickle
+import tracemalloc
 
 import numpy as np
 import pinocchio as pin
@@ -10,11 +12,12 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.batch import FEW
+from hexapod_dynamics.dynamics.batch import FEW, LEAST_SHARE
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
+MODEL = WholeBodyModel(ROBOT)
 WHOLE = Morphology.whole(ROBOT)
 
 
@@ -49,6 +52,39 @@ def test_each_state_is_pinocchios(seed):
         motor = np.concatenate([np.zeros(6), np.where(driven, tau[i], 0.0)])
         assert_close(acceleration[i], pin.aba(peer.model, peer.data, peer_q, nu[i], motor))
         assert_close(torques[i], pin.rnea(peer.model, peer.data, peer_q, nu[i], nudot[i]))
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 16, 100, 2 * LEAST_SHARE + 3])
+def test_any_number_of_states(count):
+    R, q, nu, tau, nudot = states(np.random.default_rng(count), ROBOT, 18, count)
+    acceleration, torques = MODEL.forward_dynamics_batch(R, q, nu, tau), MODEL.inverse_dynamics_batch(R, q, nu, nudot)
+    assert acceleration.shape == torques.shape == (count, 24)
+    for i in range(0, count, 1 if count < 200 else 37):
+        assert_close(acceleration[i], MODEL.forward_dynamics(R[i], q[i], nu[i], tau[i]), 1e-12)
+        assert_close(torques[i], MODEL.inverse_dynamics(R[i], q[i], nu[i], nudot[i]), 1e-12)
+
+
+@pytest.mark.parametrize("family", [0, 3])
+def test_each_state_with_its_own_morphology(family):
+    rng = np.random.default_rng(family)
+    robot = ROBOT if family == 0 else random_robot(rng, family, 4)
+    model, joints = WholeBodyModel(robot), robot.joint_count
+    kinds = [Morphology.whole(robot), *(random_damage(rng, robot) for _ in range(5))]
+    morphologies = [kinds[i] for i in rng.integers(len(kinds), size=60)]
+    R, q, nu, tau, nudot = states(rng, robot, joints, 60)
+    masks = np.array([morphology.moving_mask for morphology in morphologies])
+    for array in (q, nu[:, 6:], tau, nudot[:, 6:]):
+        array[~masks] = np.nan  # must be ignored
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
+    for i, (morphology, moving) in enumerate(zip(morphologies, masks, strict=True)):
+        body = np.concatenate([np.ones(6, bool), moving])
+        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphology)
+        assert_close(acceleration[i, body], alone, 1e-12)
+        assert not acceleration[i, ~body].any()
+        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
+        assert_close(torques[i, body], alone, 1e-12)
+        assert not torques[i, ~body].any()
 
 
 def different(rng, count):
@@ -96,3 +132,73 @@ def test_another_morphology_in_each_state_gives_what_a_loop_gives_with_no_more_c
     assert_close(batch, np.array(loop), 1e-12)
     calls = [sum(entry.callcount for entry in profile.getstats()) for profile in (together, one_by_one)]
     assert calls[0] < 1.5 * calls[1], calls
+
+
+def test_one_core_computes_what_all_do():
+    given = states(np.random.default_rng(1), ROBOT, 18, 3 * LEAST_SHARE)[:4]
+    together, cores = MODEL.forward_dynamics_batch(*given), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        alone = MODEL.forward_dynamics_batch(*given)
+    finally:
+        os.sched_setaffinity(0, cores)
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_good_input_is_not_copied():
+    given = states(np.random.default_rng(1), ROBOT, 18, LEAST_SHARE)[:4]
+    result = MODEL.forward_dynamics_batch(*given)
+    tracemalloc.start()
+    try:
+        MODEL.forward_dynamics_batch(*given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < result.nbytes + given[1].nbytes  # result, indices, a robot's memory
+
+
+def test_lists_and_other_orders_are_taken():
+    R, q, nu, tau, _ = states(np.random.default_rng(2), ROBOT, 18, 9)
+    expected = MODEL.forward_dynamics_batch(R, q, nu, tau)
+    given = MODEL.forward_dynamics_batch(
+        R.tolist(), np.asfortranarray(q), np.repeat(nu, 2, axis=1)[:, ::2], tau.tolist()
+    )
+    np.testing.assert_array_equal(given, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"R": np.ones((20, 3, 3))}, ("state 0", "R:", "not a rotation")),
+        ({"R": np.eye(3)}, ("R:", "(3, 3)", "(20, 3, 3)")),
+        ({"q": np.zeros((20, 17))}, ("q:", "(20, 17)", "(20, 18)")),
+        ({"q": None}, ("q:",)),
+        ({"nu": "fast"}, ("nu:",)),
+        ({"nu": np.zeros((19, 24))}, ("nu:", "(19, 24)", "(20, 24)")),
+        ({"tau": np.zeros((20, 18)) + 1j}, ("tau:", "complex")),
+        ({"tau": np.full((20, 18), 1e308)}, ("state 0", "too large")),
+        ({"morphology": "whole"}, ("morphology", "20")),
+        ({"morphology": [WHOLE] * 19}, ("morphology", "19", "20")),
+        ({"morphology": [WHOLE] * 19 + ["RM"]}, ("morphology", "RM")),
+        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
+    ],
+)
+def test_wrong_input_is_refused_by_name(change, named):
+    R, q, nu, tau, _ = states(np.random.default_rng(3), ROBOT, 18, 20)
+    given = {"R": R, "q": q, "nu": nu, "tau": tau, "morphology": None} | change
+    with pytest.raises(DynamicsError) as refusal:
+        MODEL.forward_dynamics_batch(*given.values())
+    for part in named:
+        assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("place", [0, 3, 17, 19])
+@pytest.mark.parametrize(("name", "bad"), [("R", 2.0), ("q", np.nan), ("nu", np.inf), ("tau", np.nan)])
+def test_a_state_that_cannot_be_computed_is_named(place, name, bad):
+    given = dict(zip(("R", "q", "nu", "tau"), states(np.random.default_rng(4), ROBOT, 18, 20), strict=False))
+    given[name].reshape(20, -1)[place, -1] = bad
+    for morphology in (None, [WHOLE.without("RM"), WHOLE] * 10):
+        if name in ("q", "nu", "tau") and morphology is not None:
+            given[name].reshape(20, -1)[place, 3 + 6 * (name == "nu")] = bad  # of a joint that moves
+        with pytest.raises(DynamicsError, match=f"state {place}: {name}"):
+            MODEL.forward_dynamics_batch(*given.values(), morphology)

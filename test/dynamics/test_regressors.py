@@ -7,6 +7,8 @@ from support.pinocchio_robot import PinocchioRobot, fixed_joint
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
+from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -115,6 +117,27 @@ def test_the_regressor_is_pinocchios(case):
     assert_close(ours, pinocchio_regressor(case))
 
 
+def test_samples_along_a_leading_axis_are_those_one_by_one():
+    rng, T = np.random.default_rng(3), 4
+    R, q = np.array([rotation(rng) for _ in range(T)]), rng.normal(size=(T, 18))
+    nu, nudot = rng.normal(size=(2, T, 24))
+    together = MODEL.inverse_dynamics_regressor(R, q, nu, nudot)
+    for k in range(T):
+        assert_close(together[k], MODEL.inverse_dynamics_regressor(R[k], q[k], nu[k], nudot[k]))
+    assert MODEL.momentum_regressor(q, nu).shape == (T, 24, 190)
+    assert MODEL.energy_regressor(R, np.zeros((T, 3)), q, nu)[1].shape == (T, 190)
+
+
+def test_names_and_parameters_are_of_what_is_there():
+    links = MODEL.regressor_links(BROKEN)
+    assert links[0] == "base_link" and "RM.coxa" not in links and "LM.coxa" in links and "LM.femur" not in links
+    names = MODEL.regressor_parameters(BROKEN)
+    assert names[:10] == tuple(f"base_link.{name}" for name in PARAMETERS)
+    phi = dict(zip(names, MODEL.inertial_parameters(BROKEN), strict=True))
+    assert phi["LF.tibia.m"] == pytest.approx(0.055) and phi["LM.coxa.m"] == pytest.approx(0.02)
+    assert phi["LF.tibia.mx"] == pytest.approx(0.055 * 0.123 / 4)  # a stump's centre
+
+
 def test_base_parameters_replace_the_standard_ones(case):
     base = case.model.base_parameters(case.morphology)
     Y = case.model.inverse_dynamics_regressor(case.R, case.q, case.nu, case.nudot, case.morphology)
@@ -130,3 +153,27 @@ def test_a_free_robot_of_revolute_joints_shows_seven_of_each_link_and_all_of_its
     assert "base_link.m + LF.coxa.m" in names  # what turns about a vertical axis adds its mass to the body's
     torques = MODEL.base_parameters(rows="joints")
     assert len(torques.names) < 10 + 7 * 18
+
+
+def test_body_and_parameters_are_inverse():
+    link = ROBOT.legs[0].links[2]
+    mass, com, inertia = body_of_parameters(parameters_of_body(link.mass, link.com, link.inertia))
+    assert mass == link.mass
+    assert_close(com, link.com)
+    assert_close(inertia, link.inertia, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(17), np.zeros(24), np.zeros(24)), "q: shape"),
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(18), np.zeros(6), np.zeros(24)), "n = 18"),
+        (lambda: MODEL.inverse_dynamics_regressor(2 * np.eye(3), np.zeros(18), np.zeros(24), np.zeros(24)), "R: "),
+        (lambda: MODEL.momentum_regressor(np.full(18, np.nan), np.zeros(24)), "not finite"),
+        (lambda: MODEL.base_parameters(rows="feet"), "one of all, base, joints"),
+        (lambda: body_of_parameters(np.zeros(10)), "positive mass"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(call, named):
+    with pytest.raises(DynamicsError, match=named):
+        call()

@@ -13,6 +13,7 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose
@@ -186,6 +187,44 @@ JETHEXA = WholeBodyModel(Robot.jethexa())
 WHOLE = Morphology.whole(JETHEXA.robot)
 
 
+def test_a_leg_added_at_another_mount():
+    robot = JETHEXA.robot.with_leg("LX", like="LF", position=[0.05, 0.06, 0.01], yaw=1.1)
+    model = WholeBodyModel(robot)
+    q = np.linspace(-1, 1, robot.joint_count)
+    assert_close(model.mass_matrix(q), ClosedForm(Morphology.whole(robot)).mass_matrix(q), 1e-12)
+
+
+def test_joint_names_are_those_that_exist_and_move():
+    hurt = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4)
+    names = JETHEXA.joint_names(hurt)
+    assert len(names) == 12
+    assert names[:4] == ["coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF", "coxa_joint_LM"]
+    assert "tibia_joint_RF" not in names
+    assert JETHEXA.joint_names(WHOLE) == list(JETHEXA.robot.joint_names)
+
+
+def test_changing_the_morphology_back_and_forth_leaves_nothing_behind():
+    rng = np.random.default_rng(7)
+    q, nu, tau = rng.normal(size=18), rng.normal(size=24), rng.normal(size=18)
+    first = JETHEXA.forward_dynamics(np.eye(3), q, nu, tau, WHOLE)
+    for seed in range(20):
+        morphology = random_damage(np.random.default_rng(seed), JETHEXA.robot)
+        n = len(JETHEXA.joint_names(morphology))
+        JETHEXA.forward_dynamics(np.eye(3), q, rng.normal(size=6 + n), rng.normal(size=n), morphology)
+    np.testing.assert_array_equal(JETHEXA.forward_dynamics(np.eye(3), q, nu, tau, WHOLE), first)
+
+
+def test_arrays_of_any_kind_are_taken():
+    rng = np.random.default_rng(8)
+    R, q, nu, tau = rotation(rng), rng.normal(size=18), rng.normal(size=24), rng.normal(size=18)
+    expected = JETHEXA.forward_dynamics(R, q, nu, tau)
+    twice = np.repeat(nu, 2)
+    given = JETHEXA.forward_dynamics(np.asfortranarray(R), q.tolist(), twice[::2], tuple(tau))
+    np.testing.assert_array_equal(given, expected)
+    integers = JETHEXA.mass_matrix([0] * 18)
+    np.testing.assert_array_equal(integers, JETHEXA.mass_matrix(np.zeros(18)))
+
+
 def test_threads_share_a_model_each_with_its_own_morphology():
     """Eight threads, nine morphologies: each result is the one that the morphology has when nobody else calls."""
     rng = np.random.default_rng(9)
@@ -229,3 +268,41 @@ def test_copies_of_a_model_work_on_memory_of_their_own(twin):
     before = JETHEXA.mass_matrix(q, WHOLE)
     other.mass_matrix(q + 1.0, hurt)
     np.testing.assert_array_equal(JETHEXA.mass_matrix(q, WHOLE), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"R": np.ones((3, 3))}, ("R:", "not a rotation")),
+        ({"R": -np.eye(3)}, ("R:", "not a rotation")),
+        ({"R": np.full((3, 3), np.nan)}, ("R:", "not finite")),
+        ({"R": np.eye(4)}, ("R:", "(4, 4)", "(3, 3)")),
+        ({"q": np.zeros(17)}, ("q:", "(17,)", "(18,)")),
+        ({"q": np.full(18, np.inf)}, ("q:", "not finite")),
+        ({"q": "zero"}, ("q:", "zero")),
+        ({"nu": np.zeros(18)}, ("nu:", "(18,)", "(24,)", "n = 18")),
+        ({"nu": np.full(24, np.nan)}, ("nu:", "not finite")),
+        ({"tau": np.zeros((18, 1))}, ("tau:", "(18, 1)", "(18,)")),
+        ({"tau": None}, ("tau:",)),
+        ({"tau": np.full(18, np.nan)}, ("tau:", "not finite")),
+        ({"tau": np.full(18, 1e308)}, ("too large",)),
+        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
+        ({"morphology": "whole"}, ("morphology", "whole")),
+        ({"q": np.full(18, 1j)}, ("q:", "complex")),
+        ({"tip_forces": [1, 2, 3]}, ("tip_forces:", "[1, 2, 3]", "dict")),
+        ({"tip_forces": {"XX": [0, 0, 1]}}, ("XX", "LF")),
+        ({"tip_forces": {"LF": [0, 1]}}, ("tip_forces['LF']", "(2,)", "(3,)")),
+        ({"tip_forces": {"LF": [0, 0, np.nan]}}, ("tip_forces['LF']", "not finite")),
+        ({"morphology": WHOLE.without("LF"), "tip_forces": {"LF": [0, 0, 1]}}, ("LF", "missing")),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_by_name(change, named):
+    n = 15 if "tip_forces" in change and "morphology" in change else 18
+    given = {"R": np.eye(3), "q": np.zeros(18), "nu": np.zeros(6 + n), "tau": np.zeros(n), "morphology": WHOLE}
+    given |= change
+    with pytest.raises(DynamicsError) as refusal:
+        JETHEXA.forward_dynamics(
+            given["R"], given["q"], given["nu"], given["tau"], given["morphology"], given.get("tip_forces")
+        )
+    for part in named:
+        assert part in str(refusal.value)

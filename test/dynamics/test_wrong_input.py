@@ -115,6 +115,14 @@ def test_positions_within_the_limit_are_those_of_the_reduced_angle(far):
     np.testing.assert_allclose(given, expected, rtol=0, atol=1e-13)
 
 
+def test_far_positions_of_joints_that_do_not_move_are_ignored():
+    far = Q.copy()
+    far[ROBOT.leg_joints("RM")] = 1e300
+    rates, torques = np.zeros((4, 21)), np.zeros((4, 15))
+    MODEL.mass_matrix(far, HURT)
+    MODEL.forward_dynamics_batch(MANY["rotation"], np.tile(far, (4, 1)), rates, torques, HURT)
+
+
 @pytest.mark.parametrize("name", [name for name in CALLS if "rotation" in CALLS[name]])
 def test_a_matrix_that_is_no_rotation(name):
     refused(name, "R", "rotation", rotation=2.0 * CALLS[name]["rotation"])
@@ -157,6 +165,10 @@ def test_feet_that_cannot_be_held():
     refused(name, "stance", "twice", stance=["LF", "LF"])
     refused(name, "RM", "missing", stance=["RM"], morphology=HURT, nu=np.zeros(21), tau=np.zeros(15))
     refused(name, "stance", stance=5)
+
+
+def test_quantities_that_casadi_functions_do_not_have():
+    refused("casadi_function", "'torque'", "forward_dynamics", name="torque")
 
 
 def test_batches_of_different_lengths_name_the_array_and_bad_states_their_number():

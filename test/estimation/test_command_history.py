@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.servo_commands import CommandHistory
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -44,6 +45,31 @@ def test_a_quick_step_between_two_rows_is_found_after_one_period(lost, period):
             assert history.lag == pytest.approx(period, abs=0.002)
 
 
+def test_a_continuation_longer_than_the_period_goes_round_again():
+    history, now = filled(lambda t: gait(t, 0.5), 4.5)
+    ahead = np.linspace(0.0, 1.4, 30)
+    np.testing.assert_allclose(history.forecast(ahead), gait(now + ahead, 0.5), atol=0.02)
+
+
+def test_standing_is_continued_by_standing():
+    history, _ = filled(lambda t: np.full((1, WIDTH), 0.4), 3.0)
+    assert history.lag is None
+    np.testing.assert_array_equal(history.forecast([0.0, 0.25, 0.5]), np.full((3, WIDTH), 0.4))
+
+
+def test_an_unmatched_motion_goes_on_with_a_rate_that_dies_away():
+    history, now = filled(lambda t: np.full((1, WIDTH), 0.2 * t), 3.0)
+    assert history.lag is None
+    ahead = np.array([0.0, 0.01, 5.0])
+    expected = 0.2 * now + 0.2 * history.decay * (1 - np.exp(-ahead / history.decay))
+    np.testing.assert_allclose(history.forecast(ahead), np.tile(expected[:, None], WIDTH), atol=1e-12)
+
+
+def test_the_first_step_after_standing_is_not_taken_for_a_period():
+    history, _ = filled(lambda t: gait(max(t - 2.0, 0.0)), 2.6)
+    assert history.lag is None
+
+
 def test_a_change_of_gait_is_forgotten_and_found_again():
     history = CommandHistory(WIDTH, period=PERIOD)
     times = np.arange(0, 9.0, PERIOD)
@@ -64,3 +90,18 @@ def test_lost_commands_do_not_shift_the_phase():
         history.append(k * PERIOD + rng.uniform(-0.004, 0.004), gait(k * PERIOD)[0])
     ahead = np.linspace(0.02, 0.4, 20)
     np.testing.assert_allclose(history.forecast(ahead), gait(229 * PERIOD + ahead), atol=0.02)
+
+
+def test_a_clock_that_jumps_back_or_far_starts_afresh():
+    history, now = filled(gait, 4.0)
+    history.append(now - 10.0, gait(0.0)[0])
+    assert history.count == 1
+    history.append(now + 100.0, gait(0.0)[0])
+    assert history.count == 1
+
+
+def test_nothing_heard_is_said_and_a_window_too_long_is_refused():
+    with pytest.raises(HexapodError, match="no command"):
+        CommandHistory(WIDTH).forecast([0.0])
+    with pytest.raises(HexapodError, match="window"):
+        CommandHistory(WIDTH, duration=1.0, window=0.9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.servo_model import DeadBandFilter, DeadBandLearner
+from hexapod_dynamics.estimation.servo_model import LOADED, DeadBandFilter, DeadBandLearner
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -37,6 +37,15 @@ def test_it_is_found_beside_trims_and_another_stiffness(band, ratio):
     assert max(0.0, band - 0.5) <= found <= band + 0.2
 
 
+def test_what_is_learnt_follows_a_change_and_stays_within_its_bound():
+    found = feed(0.0)
+    assert found.band < 0.1 * COUNT
+    assert feed(1.5 * COUNT, seconds=90.0, filter_=found).band == pytest.approx(1.5 * COUNT, abs=0.4 * COUNT)
+    assert feed(8.0 * COUNT).band == 4 * COUNT
+    found.clear()
+    assert found.band == 0.0
+
+
 def test_an_identified_dead_zone_is_known_from_the_first_step_on():
     laws = (JointServo(30.0, 2.0 * COUNT, 0.02, 0.01, 1.0, 0.004, 0.02, 0.1),) * 18
     learner = DeadBandLearner(dataclasses.replace(Robot.jethexa(), joint_servos=laws))
@@ -44,6 +53,13 @@ def test_an_identified_dead_zone_is_known_from_the_first_step_on():
     for _ in range(60):  # nothing is read for a minute
         assert learner.learn(1.0) == pytest.approx(2.0 * COUNT, abs=1.1e-3)
     assert DeadBandLearner(Robot.jethexa()).learn(0.0) == 0.0
+
+
+def test_joints_without_load_say_nothing():
+    found = DeadBandFilter(2, 4 * COUNT)
+    for _ in range(1000):
+        found.measure(0, 2 * COUNT, 0.9 * LOADED, 0.0)
+    assert found.band == 0.0
 
 
 @pytest.mark.parametrize("band", [0.0, 2.0])

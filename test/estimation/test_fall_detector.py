@@ -77,6 +77,15 @@ def test_it_is_upright_again_only_when_both_witnesses_have_said_so_for_a_second(
     assert not detector.fallen and detector.upright
 
 
+def test_a_gap_in_the_data_is_no_time_spent_lying():
+    detector, down = FallDetector(), rotation_from_vector([math.pi, 0.0, 0.0])
+    force = np.array([0.0, 0.0, -9.81])
+    for time in (0.0, 1.0, 2.0, 3.0):
+        assert not detector.update(time, down, force)
+    assert not detector.update(3.05, down, np.array([0.0, 0.0, math.nan]))
+    assert not detector.update(3.04, down, force)  # an old sample
+
+
 def lean(detector, degrees, level, seconds, start=0.0, *, rotation=True):
     """Feed an attitude of `degrees` of pitch for a time; return whether the robot has fallen."""
     turned = rotation_from_vector([0.0, math.radians(degrees), 0.0])
@@ -106,3 +115,23 @@ def test_a_robot_that_leans_on_a_slope_is_upright_again_after_a_fall(known):
 def test_a_fall_up_the_slope_is_one_at_the_same_tilt_against_the_ground(known):
     assert lean(FallDetector(), -50.0, level_on(13.0), 0.5, rotation=known)
     assert not lean(FallDetector(), -50.0, level_on(0.0), 0.5, rotation=known)
+
+
+def test_what_was_a_fall_on_level_ground_is_one_on_every_slope_and_so_is_upright():
+    """A slope learnt before somebody carried the robot elsewhere makes it neither blind nor lame."""
+    assert lean(FallDetector(), 62.0, level_on(13.0), 0.5)
+    detector, level = FallDetector(), level_on(-15.0)
+    assert lean(detector, 170.0, level, 0.5)
+    assert not lean(detector, 15.0, level, 1.5, 1.0) and detector.upright
+
+
+def test_the_level_of_a_slope_turns_with_the_heading():
+    slope = SlopeReference()
+    assert slope.level == (0.0, 0.0, 1.0)
+    slope.sense(0.0, math.radians(10.0), 0.0)
+    slope.adopt()
+    for yaw in (0.0, 1.0, 2.5, -2.0):
+        turned = rotation_from_vector([0.0, 0.0, yaw]).T @ rotation_from_vector([0.0, math.radians(10.0), 0.0])[:, 2]
+        roll = math.asin(-turned[1])
+        slope.sense(roll, math.atan2(turned[0], turned[2]), yaw)
+        assert slope.level == pytest.approx((-turned[0], -turned[1], turned[2]), abs=2e-3)

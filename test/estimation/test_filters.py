@@ -3,8 +3,20 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter
+from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_z
+
+
+def test_memory_interpolates_and_keeps_to_its_ends():
+    buffer = TimedBuffer((2,), size=8)
+    for k in range(20):
+        buffer.add(0.1 * k, np.array([k, 2.0 * k]))
+    np.testing.assert_allclose(buffer.at(1.55), [15.5, 31.0], atol=1e-9)
+    np.testing.assert_array_equal(buffer.at(9.0), [19, 38])
+    np.testing.assert_array_equal(buffer.at(0.0), [12, 24])  # the oldest of eight
+    for time in (1.55, 9.0, 0.0, 1.9):
+        assert buffer.element_at(time, 1) == buffer.at(time)[1]
+
 
 STILL = np.zeros(3)
 
@@ -26,6 +38,13 @@ def test_a_constant_offset_of_a_joint_is_found_with_the_stated_time_constant():
     np.testing.assert_allclose(joints.offsets, truth * (1 - np.exp(-2.0)), rtol=0.02, atol=1e-12)
 
 
+def test_a_joint_that_turns_fast_is_believed_less():
+    joints, rate = JointFilter(2, gain=2.0, noise=2e-3, timing=0.01), np.array([0.0, 0.4])
+    for k in range(2):
+        measure(joints, 0.1 * k, np.full(2, 0.1 + k), np.full(2, k), rate)
+    np.testing.assert_allclose(joints.offsets, 2.0 * 0.1 * 0.1 * np.array([1.0, 0.2]))
+
+
 def test_counts_and_wrong_times_shift_offsets_by_less_than_a_count():
     joints, count, rng = JointFilter(1), np.deg2rad(0.24), np.random.default_rng(4)
     offsets = []
@@ -37,6 +56,19 @@ def test_counts_and_wrong_times_shift_offsets_by_less_than_a_count():
         offsets.append(joints.offsets[0])
     assert np.abs(offsets).max() < count
     assert abs(np.mean(offsets)) < 0.25 * count
+
+
+def test_a_measurement_counts_once_by_its_time_whatever_its_value():
+    joints = JointFilter(2)
+
+    def new(time, *angles):
+        return measure(joints, time, np.array(angles), np.zeros(2), np.zeros(2))
+
+    assert new(0.02, 0.1, np.nan) == [True, False]
+    assert new(0.02, 0.1, 0.3) == [False, True]
+    assert new(0.01, 0.2, 0.2) == [False, False]
+    assert new(0.04, 0.1, np.nan) == [True, False]  # the same value, measured again
+    np.testing.assert_array_equal(joints.latest, [0.1, 0.3])
 
 
 def test_a_joint_that_is_not_heard_keeps_its_offset_and_the_limit_holds():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
+from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -138,6 +139,16 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
     assert np.ptp(position) < 0.005 and angles.max() < 1.0  # promised: 1 cm and 2 degrees
 
 
+def test_two_legs_down_to_the_coxa():
+    world = World()
+    world.run(3.0)
+    world.damage("LM.femur", "RR.femur")
+    rows = world.run(5.2)
+    assert 15 < np.degrees(rows[-1, 4] - rows[0, 4]) < 35
+    position, angles = gaps(rows)
+    assert np.ptp(position) < 0.005 and angles.max() < 1.0
+
+
 def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_prediction():
     """The ground was turned about the origin of odom: a passing error of its slope, far away, lifted the robot.
 
@@ -171,6 +182,15 @@ def test_the_path_ahead_is_where_the_robot_then_is():
     np.testing.assert_allclose(joints[-1], world.truth.q, atol=0.02)
 
 
+def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
+    world = World(imu=False, patience=0.3)
+    world.run(0.2)
+    assert not world.observer.started
+    rows = world.run(4.0)
+    position, angles = gaps(rows)
+    assert position.max() < 0.01 and angles.max() < 1.0
+
+
 def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
     world = World(patience=0.3)
     world.read[3:6] = np.nan
@@ -186,6 +206,17 @@ def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others
     world.run(1.0)
     assert world.observer.started
     np.testing.assert_allclose(world.observer.q[3:6], world.truth.q[3:6], atol=0.02)
+
+
+def test_when_joints_fall_silent_the_model_holds_them():
+    world = World()
+    world.run(2.0)
+    world.observer.measure_joints = lambda *_: None
+    world.run(0.6)
+    before = world.observer.q.copy()
+    rows = world.run(1.0)
+    assert np.abs(world.observer.q - before).max() < 0.01
+    assert np.ptp(rows[:, 7]) < 0.003
 
 
 def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_than_it_is_silent():
@@ -206,6 +237,36 @@ def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_tha
     world.observer.measure_joints = measure
     world.run(2.0 + world.observer.consistency.limits.calm)
     assert world.observer.confidence == ("ok", "")
+
+
+def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
+    world = World(walks_at=100.0)
+    world.run(1.0)
+    observer = world.observer
+    locked = Morphology.whole(ROBOT).locked("RF.tibia", -0.3)
+    observer.set_morphology(locked.parameters())
+    world.forward.set_morphology(locked)
+    world.run(0.3)
+    index = ROBOT.joint_names.index("tibia_joint_RF")
+    assert abs(world.read[index] + 0.3) > 0.1
+    assert observer.q[index] == -0.3
+    assert observer.morphology == observer.model.morphology == locked
+
+
+def test_a_refused_morphology_changes_nothing():
+    world = World(walks_at=100.0)
+    world.run(0.5)
+    with pytest.raises(MorphologyError, match="no such leg"):
+        world.observer.set_morphology({"legs.RM": False, "legs.XX": False})
+    assert world.observer.morphology.is_whole and world.observer.model.morphology.is_whole
+
+
+def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():
+    world = World(walks_at=100.0)
+    world.run(1.0)
+    assert world.observer.advance(4.0)
+    assert world.observer.time == 4.0
+    assert world.observer.skipped == pytest.approx(2.5, abs=0.02)
 
 
 def test_a_restart_keeps_the_place_and_the_heading():
@@ -232,3 +293,14 @@ def test_a_model_that_has_tumbled_starts_again_from_what_is_measured():
     assert len(rows) == 100  # it predicts again
     assert gaps(rows)[1][1:].max() < 1.0
     assert np.linalg.norm(world.observer.position[:2] - place) < 0.4
+
+
+def test_it_bounds_commands_as_the_servos_are_told_to():
+    """The observer had the guard's defaults, whatever the parameters of the servos were."""
+    reached = []
+    for speed in (0.2, 0.8):
+        observer = Observer(ROBOT, guard=GuardSettings(approach_speed=speed), command_period=0.01)
+        assert observer.commands.history.period == 0.01
+        observer.commands.guard.meet(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
+        reached.append(observer.commands.guard.update(np.full(18, 0.3), np.zeros(18), observer.commands.period)[0])
+    assert np.allclose(reached, [0.002, 0.008])

@@ -1,11 +1,16 @@
 """What the body carries, of a robot that walks in MuJoCo, whose servos are not the model's springs."""
 
+import math
+
 import numpy as np
 import pytest
 from support.payload_walk import PayloadWalk
 
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.load_shift import MOST, SPEED, LoadShift
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Predictor, Truth
 
@@ -64,3 +69,28 @@ def test_the_weight_of_a_load_acts_on_the_model():
     assert weights[1] - weights[0] == pytest.approx(0.5 * ROBOT.gravity, rel=0.02)
     assert weights[2] == pytest.approx(weights[0], rel=0.01)
     assert noses[1] < noses[0] - 1e-4  # its nose is lower
+
+
+def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
+    shift = LoadShift(2.0)
+    shift.carry(0.5, 0.5 * 0.06, 0.0)
+    shift.advance(0.02, 0.03)
+    assert shift.shift.tolist() == pytest.approx([-0.02 * SPEED, 0.0])
+    for _ in range(500):
+        shift.advance(0.02, 0.03)
+    assert shift.shift.tolist() == pytest.approx([-0.012, 0.0])  # 0.5 * 60 / 2.5 mm
+    for _ in range(500):
+        shift.advance(0.02, 0.004)
+    assert shift.size == pytest.approx(0.004)
+    shift.carry(0.1, 10.0, 0.0)
+    assert np.linalg.norm(shift.wanted) == pytest.approx(MOST)
+    for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
+        with pytest.raises(HexapodError, match="finite numbers"):
+            shift.carry(*wrong)
+
+
+@pytest.mark.parametrize("up", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.6, 0.0, 0.8), (-0.3, 0.4, -math.sqrt(0.75))])
+def test_the_attitude_of_an_upward_direction_is_a_rotation_on_nose_and_tail_too(up):
+    turn = turn_upright(np.array(up))
+    assert turn @ turn.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(turn) == pytest.approx(1.0)
+    assert turn[2] == pytest.approx(up)

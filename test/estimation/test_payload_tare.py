@@ -64,3 +64,25 @@ def test_a_load_that_is_too_light_to_be_noticed_at_once_does_not_become_a_part_o
     light, empty = alike[0].walk(50, 0.06), alike[1].walk(50)
     assert alike[0].estimator._bias[2] - alike[1].estimator._bias[2] < 0.1 * 0.06 * ROBOT.gravity
     assert abs(light.mass - empty.mass - 0.06) < 0.01
+
+
+def test_with_steps_so_short_that_20_seconds_are_more_cycles_than_are_stored_no_load_becomes_a_part_of_the_tare():
+    alike = Cycles(period=0.3), Cycles(period=0.3)
+    for walk in alike:
+        walk.walk(100)
+    alike[0].walk(10, 0.06), alike[1].walk(10)
+    assert abs(alike[0].estimator._bias[2] - alike[1].estimator._bias[2]) < 1e-9
+
+
+def test_the_tare_of_a_robot_that_stopped_is_complete():
+    walk = Cycles()
+    walk.walk(20)
+    bias = walk.estimator._bias.copy()
+    walk.estimator.restart()
+    walk.walk(40)
+    assert (walk.estimator._bias == bias).all() and walk.walk(1).tared
+
+
+def test_the_deviations_are_smaller_while_the_body_sways():
+    still, swaying = Cycles().walk(20, 0.0), Cycles(3.0 * ROBOT.servo.resolution).walk(20, 0.0)
+    assert 0.0 < swaying.mass_deviation < 0.8 * still.mass_deviation

@@ -56,6 +56,29 @@ def test_a_walk_that_jerks_knows_its_heading_less_and_the_rate_of_the_steps_does
     assert abs(yaws[0.03, 0.02] - yaws[0.03, 0.01]) < 0.1 * yaws[0.03, 0.01]
 
 
+def test_roll_and_pitch_are_less_certain_while_the_imu_contradicts_them():
+    walk, spread = PoseUncertainty(), Spread()
+    walk.advance((0.0, 0.0, 0.01), 0.0, tilt_innovation=0.02)
+    assert walk.pose[3, 3] == walk.pose[4, 4] == spread.tilt**2 + spread.tilt_share * 0.02**2
+
+
+def test_the_heading_is_less_certain_while_the_gyroscope_contradicts_it_and_only_then():
+    walk = PoseUncertainty()
+    walk.advance((0.0, 0.0, 0.01), 0.0, yaw_innovation=0.02)
+    assert abs(walk.pose[5, 5] - 0.02**2 * Spread().yaw_share) < 1e-5
+    walk.advance((0.0, 0.0, 0.01), 0.0)
+    assert walk.pose[5, 5] < 1e-5
+
+
+def test_a_doubt_widens_it_as_fast_as_the_robot_may_move():
+    calm, inconsistent = PoseUncertainty(), PoseUncertainty()
+    for _ in range(500):
+        calm.advance((0.0, 0.0, 0.01), 0.0)
+        inconsistent.advance((0.0, 0.0, 0.01), 0.0, inconsistent=True)
+    assert np.sqrt(calm.pose[0, 0]) < 0.01
+    assert abs(np.sqrt(inconsistent.pose[0, 0]) - 0.5) < 0.02  # 0.1 m/s for 5 s
+
+
 def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
     test = InnovationTest(["a", "b", "c"])
     levels = []
@@ -68,6 +91,20 @@ def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
     assert all(level == "ok" for level, _ in levels[:13])
     assert levels[14][0] == "warn" and " b:" in levels[14][1] and levels[29][0] == "error"
     assert test.level(10.0) == ("ok", "")
+
+
+def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
+    test = InnovationTest(["a", "b"])
+    for k in range(50):
+        test.joint(0.02 * k, 0, 0.3 * (k % 10 == 0), rate=0.0, offset=0.0)
+        test.joint(0.02 * k, 1, 0.0, rate=0.0, offset=0.0)
+        assert test.level(0.02 * k)[0] == "ok"
+    test.silent(2.0, 1, 1.2)
+    assert test.level(2.0)[0] == "warn" and test.suspected == ["b"]
+    tilted = InnovationTest([])
+    for k in range(5):
+        tilted.attitude(0.1 * k, np.array([0.0, 0.1, 0.0]), np.pi / 2)
+    assert tilted.level(0.4)[0] == "warn" and tilted.suspected == ["roll"]
 
 
 def test_what_is_unknown_of_horns_and_imu_adds_to_way_and_tilt_and_not_to_the_yaw():

@@ -1,21 +1,25 @@
 """Predictions of walks on MuJoCo, whose robots and ground differ from the model: a small sample of the benchmark's."""
 
 import numpy as np
+import pytest
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
 
 # 95 % of chi-square with 3, 2 and 1 degrees of freedom, between its 2.5 and 97.5 % quantiles.
 POSE, TILT, SINGLE = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 
 
-def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted():
+@pytest.mark.parametrize("gait", [AdaptiveGait, pytest.param(TripodGait, marks=pytest.mark.slow)])
+def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted(gait):
     """Two walks of 20 s each, the second on rough ground; benchmark/prediction.py measures 60 s of many."""
     rng, squares, ends = np.random.default_rng(3000), [], []
     for k in range(2):
-        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=AdaptiveGait())
+        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=gait())
         rows = walk.run(20.0)
         assert not walk.said  # no false doubt
         _, tilt, *both = errors(rows)
@@ -54,3 +58,14 @@ def test_hips_and_legs_that_are_mounted_off_are_in_the_covariance_of_x_y_and_z()
         before.append(np.mean(np.abs(height[0][-40:]) < 2.24 * Spread().height))
     assert (np.mean(inside, axis=0) > 0.8).all()  # of few walks, whose errors last
     assert np.mean(before) < 0.7
+
+
+def test_legs_are_mounted_off_by_what_the_truth_says_and_its_links_stay_as_they_are():
+    robot = Robot.jethexa()
+    off = Truth(hips=2.0, leg_yaw=1.0, seed=5).robot(robot)
+    for leg, other in zip(robot.legs, off.legs, strict=True):
+        assert [(k.mass, *k.inertia.flat) for k in other.links] == [(k.mass, *k.inertia.flat) for k in leg.links]
+        assert np.linalg.norm(other.mount_position - leg.mount_position) == pytest.approx(0.002)
+        assert np.degrees(
+            np.linalg.norm(rotation_vector(leg.mount_rotation.T @ other.mount_rotation))
+        ) == pytest.approx(1.0)

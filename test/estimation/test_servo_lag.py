@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.servo_model import FIRST, RANGE, ServoLag
+from hexapod_dynamics.estimation.servo_model import FIRST, LARGEST, MEMORY, RANGE, ServoLag
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -32,6 +32,20 @@ def test_the_kind_follows_from_the_lag_and_is_that_of_the_model_before_anything_
     assert learnt(1.2 * (FIRST + RANGE) * OWN).feed_forward == 0.0
     assert learnt((FIRST + 0.5 * RANGE) * OWN).feed_forward == pytest.approx(0.5, abs=0.1)
     assert ServoLag(0.0).feed_forward == 1.0  # a servo without damping
+
+
+def test_what_was_read_long_ago_counts_less_and_one_wild_reading_little():
+    one = learnt(0.02)
+    one.forget(MEMORY / 2)
+    for rate in np.random.default_rng(2).normal(0.0, 1.0, 1000).tolist():
+        one.measure(0.0, rate)
+    assert one.seconds < 0.008
+    before = learnt(0.01)
+    after = learnt(0.01)
+    after.measure(100.0, 1.0)
+    assert abs(after.seconds - before.seconds) <= LARGEST / 1.0 * 0.01
+    one.clear()
+    assert one.seconds == 0.0
 
 
 def test_a_model_whose_servos_damp_is_late_itself_and_the_lag_is_still_that_of_the_servos():

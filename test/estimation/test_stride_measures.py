@@ -47,6 +47,26 @@ def test_a_body_that_surges_and_pitches_less_or_more_than_the_model(heading):
     assert 0.9 * np.std(swing[500:]) < pitching < np.std(swing[500:])
 
 
+def test_late_samples_are_compared_with_the_model_of_their_own_time():
+    assert walked(1.0, late=0.03).surge == pytest.approx(1.0, abs=0.005)
+
+
+def test_an_imu_of_25_samples_a_second_teaches_nothing_and_one_of_50_does():
+    assert walked(0.4, every=2).surge == pytest.approx(0.4, abs=0.1)
+    assert walked(0.4, pitching=0.05, every=4).surge == 1.0 and walked(pitching=0.05, every=4).pitching == 0.0
+
+
+def test_nothing_is_learnt_of_a_robot_that_stands_or_contradicts_its_model():
+    for strides in (walked(0.4, learns=False), walked(0.4, seconds=0.05)):
+        assert strides.surge == pytest.approx(1.0, abs=1e-3)
+    standing = StrideMeasures(G)
+    for k in range(1000):
+        standing.note_model(k * DT, [0.0, 0.0], np.zeros(6), UP, DT)
+        standing.feel(k * DT, [math.sin(k), 0.0, G], [0.0, math.sin(k), 0.0], True)
+        standing.read_coxa(0.1, 0.02)
+    assert (standing.surge, standing.deflection, standing.pitching) == (1.0, 0.0, 0.0)
+
+
 def test_coxae_that_give_way_to_their_loads():
     strides = walked(seconds=30.0)
     for k in range(4000):
@@ -59,6 +79,15 @@ def test_coxae_that_give_way_to_their_loads():
     assert READINGS * PRIOR > 100  # some readings of the first second do not decide
     strides.clear()
     assert strides.deflection == 0.0
+
+
+def test_a_gap_of_the_samples_does_not_count():
+    strides = walked(1.0)
+    before, now = strides.surge, 61.0
+    for k in range(3):  # each after a gap
+        strides.note_model(now + k, [SPEED, 0.0], np.array([SPEED, 0, 0, 0, 0, 0]), UP, DT)
+        strides.feel(now + k, [30.0, 0.0, G], [0.0, 9.0, 0.0], True)
+    assert strides.surge == before and strides.pitching == pytest.approx(0.0, abs=1e-9)
 
 
 def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_longer():

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.brace import Brace
+from hexapod_dynamics.gait.recovery.brace import Brace, BraceSettings
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -71,6 +72,13 @@ def feet(joints):
 def test_a_push_is_found_within_30_milliseconds():
     assert not sensed((3.0, LEVEL)).needed
     assert sensed((3.0, LEVEL), (0.03, PUSH)).needed
+
+
+def test_one_wrong_sample_and_nan_are_no_push():
+    for wrong in ((0.0, 99.0, 9.81), (math.nan, 0.0, 9.81), (1e6, 0.0, 0.0), (math.inf, 0.0, 0.0)):
+        brace = sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL))
+        assert not brace.needed and brace.count == 0
+        assert sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL), (0.1, PUSH)).needed  # and it is found afterwards
 
 
 def test_a_robot_that_does_not_walk_is_not_braced():
@@ -169,6 +177,12 @@ def test_the_feet_that_are_left_stand_at_equal_angles_and_no_leg_passes_another(
         np.testing.assert_allclose(gaps, 2.0 * math.pi / len(left), atol=0.06)
 
 
+def test_a_robot_without_legs_moves_nothing():
+    brace = sensed((3.0, LEVEL), (0.05, PUSH))
+    brace.set_morphology(Morphology.whole(ROBOT).without(*ROBOT.leg_names))
+    np.testing.assert_array_equal(brace.step(TICK, STANCE), STANCE)
+
+
 def test_an_imu_that_shakes_for_ever_is_usual_after_some_braces():
     brace, bracing = sensed((3.0, LEVEL)), []
     for k in range(round(60.0 / DT)):
@@ -198,6 +212,12 @@ def test_stop_ends_it():
     brace.step(TICK, STANCE)
     brace.stop()
     assert not brace.needed
+
+
+@pytest.mark.parametrize("wrong", [{"hold": 0.0}, {"forces": (1.0, math.nan)}, {"forces": (1.0,)}])
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(HexapodError):
+        BraceSettings(**wrong)
 
 
 def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():

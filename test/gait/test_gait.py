@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
@@ -36,6 +37,10 @@ def record(gait, dt, steps, command=None):
         rates.append(velocity.copy())
         twists.append(gait.twist)
     return np.array(q), np.array(rates), np.array(twists)
+
+
+def test_the_tripods_are_those_of_the_paper():
+    assert {leg.name for leg in ROBOT.legs if leg.tripod_group == 1} == {"RF", "LM", "RR"}
 
 
 @pytest.mark.parametrize("dt", [1e-3, 0.02, 0.013, 0.0371])
@@ -121,6 +126,16 @@ def test_starts_turns_and_stops_within_bounds_on_speed_and_acceleration(swing, d
     assert feet(q[-1]) == pytest.approx(neutral() + [0.0, 0.0, -H], abs=1.1e-3)
 
 
+def test_the_first_and_the_last_step_are_no_rougher_than_the_walk():
+    dt = 0.02
+    gait = TripodGait().bind(ROBOT)
+    walk = lambda t: (gait.nominal_velocity if 1.0 < t < 7.0 else 0.0, 0.0, 0.0)  # noqa: E731
+    q, _, _ = record(gait, dt, 500, walk)
+    jumps = np.abs(np.diff(q, 2, axis=0)).max(axis=1) / dt
+    steady = jumps[200:340].max()
+    assert jumps[:100].max() <= steady + 1e-9 and jumps[340:].max() <= steady + 1e-9
+
+
 @pytest.mark.parametrize("swing", ["half_sine", "minimum_jerk"])
 def test_rates_are_the_derivatives_of_positions(swing):
     gait, dt = TripodGait(swing=swing).bind(ROBOT), 1e-3
@@ -193,6 +208,11 @@ def test_a_step_out_of_reach_or_too_fast_is_refused(settings_):
         TripodGait(**settings_).bind(ROBOT)
 
 
+def test_a_tick_longer_than_a_quarter_period_is_refused():
+    with pytest.raises(HexapodError, match="quarter period"):
+        BOUND.step(0.5)
+
+
 def test_from_measured_joints_the_gait_leads_softly_to_its_stand():
     gait, dt = TripodGait().bind(ROBOT), 0.02
     somewhere = np.random.default_rng(3).uniform(-0.7, 0.7, 18)
@@ -232,6 +252,13 @@ def test_a_shortened_tibia_still_puts_its_foot_on_the_ground():
     assert min(leg.forward(unaware.step(0.01)[0][:3])[2] for _ in range(130)) > -0.08
 
 
+def test_what_is_left_of_a_leg_moves_as_in_the_whole_leg():
+    hurt, healthy = TripodGait().bind(ROBOT, WHOLE.without("LM.femur", "RR")), TripodGait().bind(ROBOT)
+    for gait in (hurt, healthy):
+        gait.reset(walking=True)
+    assert record(hurt, 0.01, 130)[0] == pytest.approx(record(healthy, 0.01, 130)[0], abs=0.0)
+
+
 def test_damage_in_mid_walk_moves_no_other_leg():
     gait, healthy = TripodGait().bind(ROBOT), TripodGait().bind(ROBOT)
     for each in (gait, healthy):
@@ -248,3 +275,9 @@ def test_a_robot_with_other_legs_is_refused_by_name():
 
     with pytest.raises(HexapodError, match="leg L0: closed-form kinematics need 3 revolute joints"):
         TripodGait().bind(random_robot(np.random.default_rng(0), 1, 4))
+
+
+def test_a_tick_allocates_nothing_that_stays():
+    gait = TripodGait().bind(ROBOT)
+    gait.walk()
+    assert least_growth(lambda: gait.step(0.02)) < 1000

@@ -12,6 +12,7 @@ from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import ROLL_SPEED, GetUp
 from hexapod_dynamics.gait.recovery.manoeuvres import (
     GetUpLibrary,
+    best_side,
     find_get_up_library,
     joint_poses,
     opposite_legs,
@@ -106,6 +107,23 @@ def test_from_the_back_it_rolls_over_and_stands_with_the_gait():
 def test_on_the_belly_it_stands_up_without_a_roll():
     puppet = Puppet(up=1.0).begin().run()
     assert puppet.get_up.phase is Phase.DONE and Phase.ROLL not in puppet.phases
+
+
+def test_it_waits_no_longer_than_for_what_it_waits_for():
+    """The joints answer at once, and the robot is at rest whenever it asks: no time is left over."""
+    puppet, took = Puppet().begin(), {}
+    while puppet.get_up.active:
+        took[puppet.get_up.phase] = took.get(puppet.get_up.phase, 0.0) + DT
+        puppet.tick()
+    assert took[Phase.PROBE] < 0.25 + 2 * DT and took[Phase.LIES] < 2 * DT
+    slow = Puppet().begin()
+    slow.run(until=Phase.TUCK)
+    slow.sensed.rate = (0.7, 0.0, 0.0)  # it sways: the tucked robot is waited for, but not for ever
+    began = 0.0
+    while slow.get_up.phase is Phase.TUCK:
+        slow.tick()
+        began += DT
+    assert began == pytest.approx(took[Phase.TUCK] + 0.5, abs=2 * DT)
 
 
 def test_a_request_alone_does_not_change_what_the_gait_commands():
@@ -476,6 +494,30 @@ def test_a_manoeuvre_of_the_robot_turned_by_half_a_turn_puts_the_feet_where_the_
             np.testing.assert_allclose(legs[0].to_base(here), legs[1].to_base(there) * (-1.0, -1.0, 1.0), atol=1e-9)
 
 
+def test_the_side_with_both_corner_legs_pushes():
+    assert best_side(ROBOT, ["RF"]) == "left" and best_side(ROBOT, ["LR", "LM"]) == "right"
+    assert best_side(ROBOT, ["LM"]) == "right" and best_side(ROBOT, ["LF", "RR"]) is None
+    library = GetUpLibrary(ROBOT, [LIBRARY.universal])
+    for lost, side in (["RF"], "left"), (["LR", "LM"], "right"):
+        assert [one.pushers for one in library.manoeuvres(lost)][0] == side
+        assert {one.pushers for one in library.manoeuvres(lost)} == {"left", "right"}
+
+
+def test_manoeuvres_in_which_a_leg_without_coxa_takes_part_come_first():
+    def lost(*names, no_coxa):
+        return [(one.lost, one.pushers) for one in LIBRARY.manoeuvres(names, no_coxa)]
+
+    assert lost("LM", no_coxa=["LM"]) == [((), "right"), ((), "left"), (("LM",), "right")]
+    first, *_, last = lost("LF", "LM", no_coxa=["LM"])
+    assert first[0] == ("LF",) and last[0] == ("LF", "LM")
+    own = LIBRARY.manoeuvres(["LM"], no_femur=["LM"])
+    assert [(one.lost, one.pushers) for one in own] == [((), "left"), ((), "right"), (("LM",), "right")]
+    assert LIBRARY.manoeuvres(["LF"], no_femur=["LF"]) == LIBRARY.manoeuvres(["LF"])
+    assert LIBRARY.manoeuvres(["LM", "RF"], no_femur=["LM"]) == LIBRARY.manoeuvres(["LM", "RF"])
+    both = lost("LF", "RR", no_coxa=["LF", "RR"])  # neither side has both corner legs
+    assert {one[1] for one in both[:2]} == {"left", "right"} and both[2][0] == ("LF", "RR")
+
+
 @pytest.mark.parametrize(
     "damage, names",
     [
@@ -525,6 +567,13 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path, old, new, named):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(HexapodError, match=named):
         GetUpLibrary.load(ROBOT, path)
+
+
+def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
+    universal = LIBRARY.universal
+    assert universal.numbers().shape == (4 * (18 + 1),) and universal.with_numbers(universal.numbers()) == universal
+    few = universal.without(("LM",))
+    assert few.numbers().shape == (4 * (15 + 1),) and few.with_numbers(few.numbers()) == few
 
 
 # ---- untangling ------------------------------------------------------------------------------------------------------

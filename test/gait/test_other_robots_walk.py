@@ -14,14 +14,42 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.plan_choice import find_library
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
+from hexapod_dynamics.gait.planning.making import make_plan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
+from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.tools import plan as tool
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
+
+
+def walked(robot, plan, lost, speed):
+    """Share of a forward speed [m/s], turn [deg] and largest tilt [deg] of a walk on a truth that is not the model."""
+    morphology = Morphology.whole(robot).without(*lost)
+    gait = AdaptiveGait(plans=PlanLibrary(robot, [plan])).bind(robot, morphology)
+    assert gait.command(speed, 0.0, 0.0)[0] == speed
+    truth = Truth(mass=1.08, stiffness=0.85, friction=0.7)
+    options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6), "truth": truth}
+    sim = Simulator(robot, morphology, gait=gait, **options)
+    sim.run(4.0)
+    seconds = 0.02 * round(4 * sim.gait.period / 0.02)
+    start, rotation = sim.position.copy(), sim.rotation.copy()
+    angles = np.degrees(sim.run(seconds, log_every=5).euler_zyx)
+    way = rotation.T @ (sim.position - start)
+    return way[0] / seconds / speed, angles[-1, 0] - angles[0, 0], np.abs(angles[:, 1:]).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file, lost", [("quadruped", ()), ("eight_legs", ("L2", "R3", "R4"))])
+def test_a_robot_with_four_or_eight_legs_walks_by_a_plan_of_its_own(file, lost):
+    robot = Robot.load(ROBOTS / f"{file}.yaml")
+    plan = make_plan(robot, lost)
+    assert plan.kind == "walk" and plan.margin > 0.003
+    share, turn, tilt = walked(robot, plan, lost, 0.04)
+    assert 0.94 < share < 1.06 and abs(turn) < 3.0 and tilt < 3.0
 
 
 def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
@@ -41,6 +69,18 @@ def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
         np.testing.assert_allclose(gait.twist, [0.04, 0.0, 0.0], atol=1e-9)
     finally:
         gait.close()
+
+
+@pytest.mark.slow
+def test_the_tool_plans_a_whole_robot_that_has_no_tripod(tmp_path, capsys):
+    path = tmp_path / "plans.yaml"
+    given = ["--robot", str(ROBOTS / "quadruped.yaml"), "--out", str(path), "--jobs", "1", "--most-lost", "0"]
+    assert tool.main(given) == 0
+    assert "[1/1]" in capsys.readouterr().out
+    plan = PlanLibrary.load(QUADRUPED, path).find([])
+    assert plan.legs == QUADRUPED.leg_names
+    gait = AdaptiveGait(plans=path).bind(QUADRUPED)
+    assert gait.doing == "standing"
 
 
 @pytest.mark.parametrize("legs", [1, 2])
@@ -98,3 +138,27 @@ def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path)
 def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():
     with pytest.raises(HexapodError, match=r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions"):
         ServoMap.from_robot(QUADRUPED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215", "octopod", "quadruped"])
+def test_the_examples_walk_on_after_any_one_lost_leg(name):
+    """On a heavier, softer robot than the model; a quadruped rows on three legs."""
+    robot = Robot.load(ROBOTS.parents[1] / "config" / f"{name}.yaml")
+    whole, seen = Morphology.whole(robot), {}
+    for leg in robot.leg_names:
+        gait = AdaptiveGait().bind(robot)
+        truth = Truth(mass=1.08, stiffness=0.85, friction=0.7)
+        options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6), "truth": truth}
+        sim = Simulator(robot, gait=gait, **options)
+        gait.command(0.04, 0.0, 0.0)
+        sim.run(3.0)
+        sim.set_morphology(whole.without(leg))
+        sim.run(10.0)
+        report, start, rotation = sim.gait.report(), sim.position.copy(), sim.rotation.copy()
+        seconds = 0.02 * round(3 * sim.gait.period / 0.02)
+        angles = sim.run(seconds, log_every=5).euler_zyx
+        share = (rotation.T @ (sim.position - start))[0] / seconds / float(report["followed"].split()[0])
+        seen[leg] = round(float(share), 2), report["kind"], round(float(np.degrees(np.abs(angles[:, 1:]).max())), 1)
+    print(name, seen)
+    assert all(share > 0.75 and tilt < 6.0 for share, _, tilt in seen.values()), seen

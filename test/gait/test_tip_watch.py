@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.gait.recovery.brace import TipWatch
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.recovery.brace import TipSettings, TipWatch
 
 DT, GRAVITY = 0.01, 9.81
 
@@ -59,3 +60,14 @@ def test_a_body_that_sinks_where_a_foot_is_lost_and_hits_the_ground_is_not_tippe
 def test_a_body_that_is_put_down_on_a_slope_is_not_tipped():
     """It turned within 0.1 s of the first sample, and braced: the mean of its lean was not known."""
     assert not watched((0.2, 1.5, 1.0, 6.0))
+
+
+def test_a_lean_that_stays_is_no_tip_any_more():
+    assert not watched(STANDS, (0.3, 1.0, 0.0, 1.0), (8.0, 0.0, 0.0, 1.0), (0.2, 0.0, 1.0, 6.0))
+    assert watched(STANDS, (0.3, 1.0, 0.0, 1.0), (0.2, 0.0, 1.0, 6.0))
+
+
+@pytest.mark.parametrize("wrong", [{"lean": 0.0}, {"rise": -0.1}, {"force": math.nan}])
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(HexapodError):
+        TipSettings(**wrong)

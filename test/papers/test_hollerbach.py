@@ -9,8 +9,11 @@ from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.hollerbach import FORMULATIONS
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
+    TABLE_II,
     count_operations,
+    explain,
     polynomial,
+    printed,
 )
 
 TOLERANCE = 1e-10  # the issue's; observed 3e-15
@@ -66,3 +69,61 @@ def test_uicker_kahn_and_the_configuration_space_have_the_printed_leading_terms_
     for name in ("uicker_kahn", "configuration_space"):
         for ours, theirs in zip(counted_polynomials(name), TABLE_I[name], strict=True):
             assert ours[-1] == theirs[-1] and ours[0] == theirs[0]
+
+
+@pytest.mark.parametrize(
+    "name, multiplications, additions",
+    [
+        ("waters", 0, 0),
+        ("recursive_4x4", 0, 0),
+        ("newton_euler", 0, 0),
+        ("configuration_space", 0, 0),
+        ("recursive_3x3", lambda n: 2 * n - 7, 0),
+    ],
+)
+def test_every_difference_from_the_print_has_a_name(name, multiplications, additions):
+    for n in range(2, 10):
+        _, rest = explain(name, n)
+        assert rest.multiplications == (multiplications(n) if callable(multiplications) else multiplications)
+        assert rest.additions == additions
+
+
+def test_uicker_kahns_nameless_rest_is_below_a_tenth_of_what_the_two_tables_disagree_by():
+    disagreement = abs(printed("uicker_kahn", 6)[0] - TABLE_II["uicker_kahn"][0])
+    assert disagreement == 882  # the print's own two tables, at n = 6
+    _, rest = explain("uicker_kahn", 6)
+    assert abs(rest.multiplications) < disagreement / 10
+
+
+def test_uicker_kahns_rest_is_53_of_table_one_and_935_of_table_two():
+    _, rest = explain("uicker_kahn", 6)
+    assert rest.multiplications == -53
+    assert rest.multiplications + TABLE_II["uicker_kahn"][0] - printed("uicker_kahn", 6)[0] == -935
+
+
+def test_the_3x3_forms_rest_is_2_n_minus_7():
+    assert [explain("recursive_3x3", n)[1].multiplications for n in (2, 6)] == [2 * 2 - 7, 2 * 6 - 7]
+
+
+def test_thirds_for_two_halves_of_the_scan_make_uicker_kahns_additions_those_of_table_two(monkeypatch):
+    products, (constant, n, n2, n3, n4) = TABLE_I["uicker_kahn"]
+    sixth = Fraction(1, 6)
+    monkeypatch.setitem(TABLE_I, "uicker_kahn", (products, (constant, n - sixth, n2, n3 - sixth, n4)))
+    assert printed("uicker_kahn", 6)[1] == TABLE_II["uicker_kahn"][1] == 51548
+    assert explain("uicker_kahn", 6)[1].additions == 13
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE_II if name not in ("uicker_kahn", "waters")])
+def test_table_two_is_table_one_at_six_joints(name):
+    assert printed(name, 6) == TABLE_II[name]
+
+
+def test_waters_row_of_table_two_belongs_to_one_more_multiplication_a_link_than_table_one_has():
+    assert (printed("waters", 6)[0] + 6, printed("waters", 6)[1]) == TABLE_II["waters"]
+
+
+def test_counting_refuses_what_it_does_not_know():
+    with pytest.raises(DynamicsError, match="known: uicker_kahn"):
+        count_operations("kane", 3)
+    with pytest.raises(DynamicsError, match="0 joints"):
+        count_operations("waters", 0)

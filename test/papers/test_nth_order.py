@@ -119,6 +119,15 @@ def test_the_two_forms_agree(tree, floating):
             assert relative(one.base, other.base) < TOLERANCE
 
 
+def test_order_zero_is_rnea():
+    rng = np.random.default_rng(5)
+    chain = random_chain(rng, 8, tree=True)
+    motion = rng.normal(size=(3, 8))
+    for form in (recursive, closed_form):
+        forces = form(chain, motion, 0).forces
+        assert forces.shape == (1, 8) and np.allclose(forces[0], rnea(chain, *motion), rtol=1e-12, atol=1e-11)
+
+
 def test_the_franka_arms_third_order_equals_differences():
     chain = franka()
     amplitudes = [franka_trajectory(t, 1) for t in np.linspace(0, 20, 400)]
@@ -165,3 +174,9 @@ def test_the_second_order_written_by_hand_is_the_recursion_s(seed):
     chain = franka() if seed == 0 else random_chain(rng, 3 + seed, tree=seed % 2 == 0)
     motion = rng.normal(size=(5, len(chain)))
     assert relative(second_order(chain, motion), recursive(chain, motion, 2).forces) < 1e-12
+
+
+@pytest.mark.parametrize("motion", [np.zeros((4, 7)), np.zeros((5, 3)), np.full((5, 7), np.nan)])
+def test_a_wrong_motion_is_refused_by_the_second_order_too(motion):
+    with pytest.raises(DynamicsError, match="motion"):
+        second_order(franka(), motion)

@@ -137,3 +137,24 @@ def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
         Leg.from_geometry(
             "A", [geometry(place) for place in places], mount_rotation=np.eye(3), mount_position=np.zeros(3)
         )
+
+
+def test_a_negative_mass_is_refused():
+    with pytest.raises(RobotError, match="mass"):
+        Leg.from_geometry("A", [geometry(coxa, mass=-1)], mount_rotation=np.eye(3), mount_position=np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "text, needle",
+    [
+        (None, "no such file"),
+        ("x = 1", r"no function robot\(\)"),
+        ("def robot():\n    return 3", "returns int"),
+    ],
+)
+def test_a_program_that_makes_no_robot_is_refused(tmp_path, text, needle):
+    path = tmp_path / "robot.py"
+    if text:
+        path.write_text(text)
+    with pytest.raises(RobotError, match=needle):
+        Robot.load(path)

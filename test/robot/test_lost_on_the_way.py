@@ -4,13 +4,15 @@ import dataclasses
 import math
 import warnings
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from hexapod_dynamics.errors import RobotError, RobotWarning
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import DynamicsError, RobotError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
@@ -77,6 +79,16 @@ def test_what_would_be_dropped_is_refused_by_name(given, named):
         assert part in str(refusal.value)
 
 
+def test_a_head_like_a_leg_and_named_legs_are_read_as_before():
+    """A head of as many joints as a leg cannot be told from one; a head that is fixed belongs to the body."""
+    assert len(Robot.from_urdf(with_head(joints=2)).legs) == 7
+    fixed = with_head().replace('name="pan_joint" type="revolute"', 'name="pan_joint" type="fixed"')
+    robot = Robot.from_urdf(fixed)
+    assert set(robot.leg_names) == set(SIX) and robot.body.mass == 2.0
+    with pytest.raises(RobotError, match='pan_joint.*type="fixed"'):
+        Robot.from_urdf(with_head(), legs={n: f"coxa_joint_{n}" for n in SIX})
+
+
 @pytest.mark.parametrize(
     ("inside", "named"),
     [
@@ -90,6 +102,18 @@ def test_what_the_model_has_no_place_for_is_named(inside, named):
     assert len(robot.legs) == 2
     for part in named:
         assert part in str(said[0].message)
+
+
+def test_a_mechanical_reduction_is_named_and_what_is_zero_or_one_is_not():
+    motor = """<transmission name="t"><joint name="hip_L"/>
+    <actuator name="m"><mechanicalReduction>{}</mechanicalReduction></actuator></transmission>"""
+    with pytest.warns(RobotWarning, match="joint hip_L: mechanicalReduction 50 is not used.*drake:gear_ratio"):
+        Robot.from_urdf(text(legs(), motor.format(50)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "leg L, R: nothing says where")
+        Robot.from_urdf(text(legs(inside='<dynamics damping="0" friction="0.0"/>'), motor.format(1)))
+        Robot.from_urdf(ROBOT.to_urdf())
 
 
 # ---- continuous joints -----------------------------------------------------------------------------------------------
@@ -170,6 +194,13 @@ def test_names_are_escaped_in_both_formats():
     )
 
 
+def test_names_that_xml_cannot_have_are_refused():
+    robot = dataclasses.replace(ROBOT, name="a\x01b")
+    for write in (robot.to_urdf, robot.to_mjcf):
+        with pytest.raises(RobotError, match=r"'a\\x01b'"):
+            write()
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("off", [0.0, *(10.0**-k for k in range(1, 17))])
 def test_roll_pitch_and_yaw_near_a_right_pitch_are_the_rotation(sign, off):
@@ -186,4 +217,54 @@ def exact_rotation(roll, pitch, yaw):
     return turns[0] @ turns[1] @ turns[2]
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-4, 1e-6, 3e-8, 1e-9, 1e-10, 1e-12])
+def test_legs_mounted_near_a_right_pitch_are_exported_to_the_last_digits(off):
+    mount = exact_rotation(0.7, math.pi / 2 - off, 0.3)
+    leg = dataclasses.replace(ROBOT.legs[0], mount_rotation=mount)
+    robot = dataclasses.replace(ROBOT, legs=(leg,))
+    model = pin.buildModelFromXML(robot.to_urdf(), pin.JointModelFreeFlyer())
+    placed = model.jointPlacements[model.getJointId(leg.joints[0].name)].rotation
+    assert np.abs(placed - mount @ leg.links[0].rotation).max() < 1e-12
+
+
 # ---- arguments of another type ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "A.B", "A/B", "A B", 7, None])
+def test_leg_names_that_are_no_word_are_refused(name):
+    with pytest.raises(RobotError, match="leg.*one word"):
+        dataclasses.replace(ROBOT.legs[0], name=name)
+    with pytest.raises(RobotError, match="leg.*one word"):
+        Robot.from_urdf(text(legs()), legs={name: "hip_L", "R": "hip_R"})
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"gravity": [0, 0, -9.81]}, ("gravity", "[0, 0, -9.81]", "number", "m/s^2")),
+        ({"gravity": "9.81"}, ("gravity", "'9.81'", "number")),
+        ({"gravity": None}, ("gravity", "None")),
+        ({"body": 3.0}, ("body", "3.0", "Body")),
+        ({"legs": ("LF",)}, ("legs", "'LF'", "Leg")),
+        ({"legs": 6}, ("legs", "6", "Leg")),
+        ({"servo": None}, ("servo", "None", "Servo")),
+        ({"contact": "hard"}, ("contact", "'hard'", "Contact")),
+        ({"imu": {}}, ("imu", "{}", "Imu")),
+        ({"name": 5}, ("name", "5", "text")),
+    ],
+)
+def test_fields_of_another_type_are_refused_by_name(change, named):
+    with pytest.raises(RobotError) as refusal:
+        dataclasses.replace(ROBOT, **change)
+    for part in named:
+        assert part in str(refusal.value)
+
+
+def test_legs_may_be_a_list():
+    assert dataclasses.replace(ROBOT, legs=list(ROBOT.legs)) == ROBOT
+
+
+@pytest.mark.parametrize("stranger", ["x", None, 3, Morphology.whole(ROBOT), Path("jethexa.yaml")])
+def test_a_model_is_made_of_a_robot(stranger):
+    with pytest.raises(DynamicsError, match="robot: .* a Robot needed"):
+        WholeBodyModel(stranger)

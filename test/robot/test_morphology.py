@@ -1,5 +1,7 @@
 """Damage in every combination: what hangs on a lost part is lost, and what cannot be is refused, nothing changed."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,13 @@ def morphologies(draw):
     return morphology
 
 
+def test_what_hangs_on_a_lost_link_is_lost():
+    hurt = WHOLE.without("LM.femur")
+    assert hurt.has_link("LM", "coxa")
+    assert not hurt.has_link("LM", "tibia")
+    assert hurt.moving_mask.sum() == 16
+
+
 def test_what_hangs_on_a_broken_off_link_is_lost_and_the_stump_stays():
     hurt = WHOLE.broken("LM.femur", remaining=0.25)
     assert hurt.remaining("LM", "femur") == 0.25
@@ -57,12 +66,34 @@ def test_a_stump_is_a_possible_body(remaining):
         assert 0 < small and large <= (small + middle) * (1 + 1e-9)
 
 
+def test_a_locked_joint_keeps_its_link_but_does_not_move():
+    hurt = WHOLE.locked("RF.tibia", angle=0.4)
+    assert hurt.locked_angle("RF", "tibia") == 0.4
+    assert hurt.existing_mask.all()
+    assert hurt.moving_mask.sum() == 17
+    assert hurt.locked_positions[17] == 0.4
+
+
+def test_a_leg_without_its_first_link_is_gone():
+    assert not WHOLE.without("RM.coxa").has_leg("RM")
+    assert WHOLE.without("RM.coxa") == WHOLE.without("RM") == WHOLE.broken("RM.coxa", remaining=0.0)
+
+
 @given(morphologies())
 @settings(max_examples=60, deadline=None)
 def test_named_values_say_all_of_a_morphology(morphology):
     again = Morphology.from_parameters(ROBOT, morphology.parameters())
     assert again == morphology
     assert hash(again) == hash(morphology)
+
+
+@given(morphologies())
+@settings(max_examples=60, deadline=None)
+def test_the_table_carried_along_is_the_one_made_anew(morphology):
+    assert WHOLE.table.shape == (4, 18)  # from here on, changes carry it along
+    fresh = pickle.loads(pickle.dumps(morphology))  # without its table
+    np.testing.assert_array_equal(morphology.table, fresh.table)
+    np.testing.assert_array_equal(morphology.existing_mask, [morphology.has_link(*name.split(".")) for name in LINKS])
 
 
 @given(morphologies())
@@ -125,6 +156,32 @@ def test_a_refused_change_says_why(values, named):
     assert hurt == WHOLE.without("LM.femur").locked("RR.tibia", 0.3).limp("RR.femur")
 
 
+def test_a_limp_joint_moves_without_torque():
+    tired = WHOLE.limp("LR.femur")
+    joint = ROBOT.joint_names.index("femur_joint_LR")
+    assert tired.is_limp("LR", "femur") and tired.moving_mask.all()
+    assert np.flatnonzero(~tired.driven_mask).tolist() == [joint]
+    assert tired != WHOLE and not tired.is_whole
+    assert tired.describe() == "LR.femur limp"
+    assert tired.parameters()["limp.LR.femur"] is True
+    assert tired.updated({"limp.LR.femur": False}) == tired.restored("LR.femur") == tired.restored("LR") == WHOLE
+
+
+def test_what_is_missing_is_not_limp_and_comes_back_driven():
+    tired = WHOLE.limp("LR.femur").without("LR.femur")
+    assert tired == WHOLE.without("LR.femur")
+    assert tired.restored("LR") == WHOLE
+    assert WHOLE.limp("LR.femur").broken("LR.coxa", 0.5) == WHOLE.broken("LR.coxa", 0.5)
+
+
+def test_a_limp_joint_jams_and_a_locked_one_comes_free_in_one_request():
+    tired, stuck = WHOLE.limp("LR.femur"), WHOLE.locked("LR.femur", 0.2)
+    assert tired.updated({"limp.LR.femur": False, "locked.LR.femur": True, "locked_at.LR.femur": 0.2}) == stuck
+    assert stuck.updated({"locked.LR.femur": False, "limp.LR.femur": True}) == tired
+    with pytest.raises(MorphologyError, match=r"limp\.LR\.femur: the joint is locked"):
+        stuck.limp("LR.femur")
+
+
 def test_a_change_is_made_from_the_body_outward_whatever_its_order():
     hurt = WHOLE.without("LM.femur")
     assert hurt.updated({"links.LM.tibia": True, "links.LM.femur": True}) == WHOLE
@@ -144,9 +201,43 @@ def test_a_lock_stands_where_the_request_says_before_where_it_was_measured():
     assert stuck.updated({"locked.RF.tibia": False}).parameters()["locked_at.RF.tibia"] == 0.0
 
 
+def test_a_leg_that_comes_back_comes_back_whole():
+    assert WHOLE.without("RM").updated({"legs.RM": True}) == WHOLE
+    assert WHOLE.broken("RM.tibia", 0.5).updated({"legs.RM": True}) == WHOLE.broken("RM.tibia", 0.5)
+
+
+@pytest.mark.parametrize("angle", [float("nan"), float("inf"), "0.4", True, None])
+def test_an_angle_that_is_no_number_is_refused(angle):
+    with pytest.raises(MorphologyError, match=r"RF\.tibia"):
+        WHOLE.locked("RF.tibia", angle)
+
+
 @pytest.mark.parametrize(("angle", "meant"), [(90, "1.571"), (-45.0, "-0.785"), (180, "3.142"), (6.3, "0.110")])
 def test_an_angle_in_degrees_is_refused_with_what_it_is_in_radians(angle, meant):
     with pytest.raises(MorphologyError) as refusal:
         WHOLE.locked("RM.tibia", angle)
     for part in ("locked.RM.tibia", repr(angle), "6.283 rad", "radians", f"did you mean {meant}?"):
         assert part in str(refusal.value)
+
+
+def test_a_broken_link_does_not_grow_when_it_breaks_again():
+    half = WHOLE.broken("LF.tibia", 0.5)
+    assert half.broken("LF.tibia", 0.8) == half == half.broken("LF.tibia", 1.0)
+    assert half.broken("LF.tibia", 0.2) == WHOLE.broken("LF.tibia", 0.2)
+    # only who declares the morphology, or repairs the link, changes it to more
+    assert half.updated({"remaining.LF.tibia": 0.8}) == WHOLE.broken("LF.tibia", 0.8)
+    assert half.updated({"remaining.LF.tibia": 1.0}) == WHOLE == half.restored("LF.tibia")
+
+
+def test_it_travels_to_another_process():
+    hurt = WHOLE.without("RM").locked("RF.tibia", 0.4).limp("LR.femur")
+    again = pickle.loads(pickle.dumps(hurt))
+    assert again == hurt
+    assert hash(again) == hash(hurt)
+    assert not again.table.flags.writeable
+
+
+def test_it_says_what_is_wrong():
+    hurt = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", 0.4).broken("LF.tibia", 0.5)
+    assert hurt.describe() == "LF.tibia broken, 50% left, LM.femur missing, RM missing, RF.tibia locked at 0.400"
+    assert WHOLE.describe() == "whole"

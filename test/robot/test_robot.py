@@ -2,6 +2,7 @@
 
 import copy
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import yaml
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Body, Contact, Imu, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.loading import jethexa_path, robot_fields
 
 ROBOTS = Path(__file__).parents[1] / "robots"
@@ -47,6 +48,15 @@ def test_jethexa_has_the_papers_numbers_and_the_vendors_names():
     assert robot.servo.resolution == pytest.approx(math.radians(0.24))
     assert [joint.servo_id for joint in robot.leg("RR").joints] == [18, 16, 14]
     assert [joint.servo_direction for joint in robot.leg("RR").joints] == [-1, 1, 1]
+
+
+def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
+    leg = Robot.jethexa().leg("RM")
+    np.testing.assert_allclose(leg.mount_rotation @ [1, 0, 0], [0, -1, 0], atol=1e-15)
+    np.testing.assert_allclose(leg.links[1].tip, [0.077, 0, 0])
+    np.testing.assert_allclose(leg.links[2].tip, [0, 0, -0.123])
+    np.testing.assert_allclose(leg.joints[2].screw, [0, 0, -0.122, 0, -1, 0])
+    np.testing.assert_allclose(np.diag(leg.links[2].inertia_in_leg), [10.01e-5, 10e-5, 0.22e-5])
 
 
 @pytest.mark.parametrize(
@@ -88,6 +98,20 @@ def test_what_cannot_be_is_refused_with_the_key_and_the_value(path, value, named
         assert part in str(refusal.value)
 
 
+def test_a_body_s_centre_of_mass_and_rotors_are_read():
+    assert not Robot.jethexa().body.com.any()
+    assert parse_robot(changed(("body", "com"), [0.01, 0, -0.02])).body.com.tolist() == [0.01, 0.0, -0.02]
+    robot = parse_robot(changed(("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), 3e-3))
+    assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
+
+
+def test_a_key_given_twice_is_refused(tmp_path):
+    file = tmp_path / "robot.yaml"
+    file.write_text(jethexa_path().read_text() + "\ngravity: 1.62\n")
+    with pytest.raises(RobotError, match="gravity is given more than once"):
+        Robot.load(file)
+
+
 def test_a_file_that_is_not_there_or_not_yaml_is_refused_by_name(tmp_path):
     with pytest.raises(RobotError, match=r"nowhere\.yaml"):
         Robot.load(tmp_path / "nowhere.yaml")
@@ -95,6 +119,25 @@ def test_a_file_that_is_not_there_or_not_yaml_is_refused_by_name(tmp_path):
     file.write_text("body: {mass: ")
     with pytest.raises(RobotError, match="not YAML"):
         Robot.load(file)
+
+
+def test_a_python_file_without_robot_is_refused_and_its_own_errors_stay_its_own(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def spider(): pass\n")
+    with pytest.raises(RobotError, match=r"mine\.py: defines no function robot"):
+        Robot.load(file)
+    file.write_text("def robot(): return {}['legs']\n")
+    with pytest.raises(KeyError, match="legs"):
+        Robot.load(file)
+
+
+def test_a_number_written_without_a_dot_is_a_number():
+    assert parse_robot(changed(("body", "mass"), "2e0")).body.mass == 2.0
+
+
+def test_robots_are_equal_when_every_number_is():
+    assert parse_robot(JETHEXA) == Robot.jethexa()
+    assert parse_robot(changed(("body", "mass"), 1.36)) != Robot.jethexa()
 
 
 @pytest.mark.parametrize(("file", "legs", "joints"), [("quadruped_with_sliders.yaml", 4, 12), ("octopod.yaml", 8, 28)])
@@ -110,3 +153,50 @@ def test_another_robot_is_another_file(file, legs, joints):
         np.testing.assert_allclose(model.gravity_force(np.eye(3), q, morphology), g, atol=1e-12)
         weight = robot.gravity * model.mass_matrix(q, morphology)[0, 0]
         assert g[2] == pytest.approx(weight)
+
+
+def test_a_leg_can_be_added_at_another_mount():
+    robot = Robot.jethexa().with_leg("LX", like="LF", position=[0.05, 0.06, 0.01], yaw=1.1)
+    assert robot.leg_names[-1] == "LX"
+    assert robot.joint_names[-1] == "tibia_joint_LX"
+    np.testing.assert_allclose(robot.legs[-1].mount_rotation[:, 2], [0, 0, 1])
+    with pytest.raises(RobotError, match="LF"):
+        robot.with_leg("LF", like="RM", position=[0, 0, 0], yaw=0.0)
+
+
+SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.4, "speed_limit": 5.8, "resolution": 0.004}
+LINK = {
+    "name": "x",
+    "mass": 1.0,
+    "length": 0.1,
+    "com": np.zeros(3),
+    "inertia": np.eye(3),
+    "rotation": np.eye(3),
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Servo(**SERVO | {"stiffness": math.nan}), "servo.stiffness: nan"),
+        (lambda: Servo(**SERVO | {"damping": -0.1}), "servo.damping: -0.1"),
+        (lambda: Servo(**SERVO | {"torque_limit": 0.0}), "servo.torque_limit: 0.0"),
+        (lambda: Servo(**SERVO | {"resolution": "1"}), "servo.resolution: '1'"),
+        (lambda: Contact(1e4, -1.0, 50.0), "contact.damping: -1.0"),
+        (lambda: Contact(math.inf, 1.0, 50.0), "contact.stiffness: inf"),
+        (lambda: Imu([0, 0, math.nan], np.eye(3)), "imu.position"),
+        (lambda: Imu([0, 0, 0], np.ones((3, 3))), "imu.rotation: .* is not a rotation"),
+        (lambda: Link(**LINK | {"rotation": np.diag([1, 1, -1])}), "link x.rotation: .* is not a rotation"),
+        (lambda: Link(**LINK | {"com": np.array([0, 0, 1j])}), "link x.com: .* is complex"),
+        (lambda: Body(1.0, np.eye(3), [0.1, -0.1, 0.1]), "body.box: .*-0.1"),
+    ],
+)
+def test_parts_made_in_python_are_checked_like_those_of_a_file(make, named):
+    with pytest.raises(RobotError, match=named):
+        make()
+
+
+def test_a_robot_is_its_own_copy_and_survives_pickle():
+    robot = Robot.jethexa()
+    assert copy.copy(robot) is copy.deepcopy(robot) is robot
+    assert pickle.loads(pickle.dumps(robot)) == robot

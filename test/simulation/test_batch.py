@@ -35,6 +35,36 @@ def test_on_processes():
         assert same(simulate_many(ROBOT, DAMAGES, 0.3, executor), one_by_one())
 
 
+def test_on_a_dask_cluster_unchanged():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert same(simulate_many(ROBOT, DAMAGES, 0.3, client.get_executor()), one_by_one())
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    simulate_many(ROBOT, DAMAGES, 0.05, progress=lambda done, count: seen.append((done, count)))
+    assert seen == [(k, 4) for k in (1, 2, 3, 4)]
+
+
+def test_another_gait_and_other_options_reach_every_simulation():
+    logs = simulate_many(
+        ROBOT, DAMAGES[:1], 1.3, gait=TripodGait(step_length=0.02), timestep=2e-3, log_every=1, command_period=0.02
+    )
+    assert logs[0].time[:2] == pytest.approx([2e-3, 4e-3])
+    assert logs[0].position[-1, 0] < 0.045
+
+
+def test_the_given_gait_stays_as_it_is():
+    gait = TripodGait().bind(ROBOT)
+    before = gait.data.state.copy()
+    simulate_many(ROBOT, DAMAGES[:2], 0.05, gait=gait)
+    assert np.array_equal(gait.data.state, before)
+
+
 def test_the_first_failure_is_raised_here():
     with ThreadPoolExecutor(1) as executor, pytest.raises(HexapodError, match="timestep: given 1.0"):
         simulate_many(ROBOT, DAMAGES, 0.1, executor, timestep=1.0)

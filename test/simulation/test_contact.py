@@ -97,6 +97,26 @@ def test_beyond_the_cone_it_slides_with_coulomb_s_acceleration(friction, degrees
     assert acceleration == pytest.approx(np.full(3, expected), rel=1e-2)
 
 
+@pytest.mark.parametrize("ground", [Ground(friction=0.4), Ground(friction=1.0)])
+def test_walking_feet_stay_in_the_cone_and_nothing_rubs_in_the_air(ground):
+    log = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait(), ground=ground).run(2.6)
+    push, rub = log.foot_forces[:, :, 2], np.linalg.norm(log.foot_forces[:, :, :2], axis=2)
+    assert np.all(rub[push == 0.0] == 0.0) and np.any(push == 0.0)
+    excess = np.maximum(0.0, rub - ground.friction * push)
+    assert np.mean(excess > 0.06 * ground.friction * push + 0.03) < 0.01  # a step whose corrections ran out
+    assert np.count_nonzero(rub > 0.99 * ground.friction * push) > 100  # feet do slide
+
+
+def test_coulomb_friction_converges_with_the_step():
+    ends = []
+    for timestep in (4e-3, 1e-3, 2.5e-4):
+        sim = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait(), timestep=timestep)
+        log = sim.run(2.6)
+        ends.append(np.append(log.position[-1, :2], 0.1 * log.euler_zyx[-1, 0]))
+    coarse, fine = np.linalg.norm(ends[0] - ends[2]), np.linalg.norm(ends[1] - ends[2])
+    assert fine < 2e-3 and fine < 0.5 * coarse
+
+
 def test_joint_stops_hold_a_limp_leg():
     """Held up by the body, a limp leg hangs at its stops, not beyond; a loaded one cannot be driven through them."""
     sim = Simulator(ROBOT)
@@ -110,6 +130,39 @@ def test_joint_stops_hold_a_limp_leg():
     assert upper < sim.q[2] < upper + 0.5 / 20.0
     lower = ROBOT.legs[1].joints[1].lower
     assert lower - 0.01 < sim.q[4]
+
+
+def test_rough_ground_is_drawn_by_its_seed():
+    one, two = Ground(rough=0.008, seed=7), Ground(rough=0.008, seed=8)
+    xs, ys = np.linspace(-2.0, 2.0, 201), np.linspace(-1.0, 1.0, 101)
+    heights = one.heights(xs, ys)
+    assert heights[30, 40] == one.height(xs[40], ys[30])
+    assert np.array_equal(heights, Ground(rough=0.008, seed=7).heights(xs, ys))
+    assert 0.006 < np.ptp(heights) <= 0.008 and abs(heights.mean()) < 5e-4
+    assert abs(np.corrcoef(heights.ravel(), two.heights(xs, ys).ravel())[0, 1]) < 0.05
+
+
+def test_it_walks_over_rough_ground():
+    log = Simulator(ROBOT, gait=TripodGait(step_height=0.02), ground=Ground(rough=0.008, seed=3)).run(5.2)
+    assert log.position[-1, 0] > 0.3
+    assert 0.3 < np.degrees(np.abs(log.euler_zyx[:, 1:])).max() < 5.0
+
+
+def test_it_walks_up_a_slope_and_down_a_slope():
+    speeds = []
+    for slope in (0.05, 0.0, -0.05):
+        sim = Simulator(ROBOT, gait=TripodGait(), ground=Ground(slope_x=slope))
+        log = sim.run(5.2)
+        speeds.append(log.position[-1, 0] / 5.2)
+        assert log.position[-1, 2] - slope * log.position[-1, 0] == pytest.approx(0.118, abs=0.004)
+    assert speeds[0] < speeds[1] < speeds[2]
+
+
+def test_it_climbs_a_small_step():
+    sim = Simulator(ROBOT, gait=TripodGait(step_height=0.02), ground=Ground(steps=((0.25, 0.008),), ramp=0.02))
+    log = sim.run(12.0, log_every=10)
+    assert log.position[-1, 0] > 0.5
+    assert log.position[-130:, 2].mean() - log.position[:130, 2].mean() == pytest.approx(0.008, abs=0.001)
 
 
 @given(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5), st.floats(-1, 1), st.floats(-1, 1))
@@ -126,6 +179,18 @@ def test_the_ground_s_normal_is_its_gradient(slope_x, slope_y, x, y):
     assert normal == pytest.approx(expected, abs=2e-3)  # the step's second derivative jumps at its ends
     assert np.linalg.norm(normal) == pytest.approx(1.0)
     assert height == ground.height(x, y)
+
+
+def test_steps_are_as_high_as_said():
+    ground = Ground(steps=((0.1, 0.02), (0.3, -0.05)), ramp=0.02)
+    assert [ground.height(x, 7.0) for x in (0.0, 0.1, 0.2, 0.4)] == pytest.approx([0.0, 0.01, 0.02, -0.03])
+    assert Ground(slope=45.0, slope_yaw=90.0).height(3.0, 2.0) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("bad", [{"ramp": 0.0}, {"steps": ((0.1,),)}, {"slope_y": np.inf}])
+def test_a_ground_that_cannot_be_is_refused(bad):
+    with pytest.raises(HexapodError, match="finite"):
+        Ground(**bad)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +225,19 @@ def test_knees_and_stumps_carry_it():
         assert knees == pytest.approx(np.zeros(6), abs=2e-3)
         mass = MASS - (6 * 0.11 if morphology is no_tibias else 0.0)
         assert sim.ground_force[2] == pytest.approx(mass * ROBOT.gravity, abs=0.01)
+
+
+def test_a_point_deep_in_the_ground_is_pushed_out_not_shot_out():
+    sim = Simulator(ROBOT)
+    sim.reset(position=[0.0, 0.0, 0.10], joints=STAND)  # two centimetres deep: 200 N a foot
+    highest = 0.0
+    for _ in range(500):
+        sim.step()
+        highest = max(highest, sim.position[2])
+    assert np.isfinite(sim.nu).all() and highest < 0.5
+
+
+def test_contact_forces_never_pull():
+    log = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait()).run(2.6)
+    assert log.foot_forces[:, :, 2].min() >= -1e-12
+    assert log.foot_forces[:, :, 2].max() > 5.0

@@ -26,6 +26,15 @@ def test_mean_rates_add_up_to_the_turn_and_rates_of_instants_do_not(physics):
     assert missed[0] < np.radians(0.05) and missed[0] < 0.3 * missed[1]
 
 
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
+def test_a_reset_robot_does_not_turn(physics):
+    sim = physics(ROBOT, gait=TripodGait(), command_period=0.02)
+    sim.step(500)
+    assert np.abs(sim.mean_angular_velocity).max() > 1e-3
+    sim.reset()
+    assert (sim.mean_angular_velocity == 0.0).all()
+
+
 def test_the_sensed_attitude_is_that_of_the_robot():
     sim = MujocoSimulator(ROBOT, gait=TripodGait())
     sim.run(0.5)

@@ -124,6 +124,25 @@ def test_a_slope_and_rough_ground_are_the_same_under_both(physics):
     assert np.mean(z - heights) == pytest.approx(0.119, abs=0.006)
 
 
+@pytest.mark.parametrize("x", [2.3, 2.8, -40.0])
+def test_feet_stand_on_a_rough_ground_far_from_the_start(x):
+    """The field of heights follows the robot; beyond 2.5 m the feet, not the body, once fell through it."""
+    sim = MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth(rough=0.008, seed=3, slope=1.2, slope_yaw=30.0))
+    sim.reset(joints=STAND, position=(x, 0.0, sim.ground.height(x, 0.0) + 0.13))
+    sim.run(1.0)
+    assert sim.foot_forces[:, 2].sum() == pytest.approx(MASS * ROBOT.gravity, rel=0.05)
+    assert sim.position[2] - sim.ground.height(*sim.position[:2]) > 0.1
+
+
+def test_a_push_accelerates_it():
+    sim = MujocoSimulator(ROBOT)
+    sim.reset(position=[0, 0, 2.0], joints=STAND)
+    sim.push([3.0, 0, 0, 0, 0, 0])
+    sim.step(100)
+    assert (sim.rotation @ sim.nu[:3])[0] * MASS == pytest.approx(0.3, rel=0.2)
+    assert sim.specific_force == pytest.approx([3.0 / MASS, 0.0, 0.0], abs=0.6)
+
+
 @pytest.mark.parametrize(
     "text, named",
     [

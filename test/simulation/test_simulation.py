@@ -1,14 +1,18 @@
 """The simulated robot: the paper's walks, conservation laws, rest, falls, commands, damage in mid walk, refusals."""
 
+import copy
+import pickle
+
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.allocations import least_growth
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -28,6 +32,22 @@ def test_the_whole_robot_walks_straight_on(options):
     log = walk(seconds=10.0, **options)
     assert log.position[-1, 0] / 10.0 == pytest.approx(0.068, rel=0.15)
     assert abs(log.position[-1, 1]) < 0.01 and abs(np.degrees(log.euler_zyx[-1, 0])) < 2.0
+
+
+def test_without_its_middle_legs_it_stays_and_rocks():
+    log = walk(WHOLE.without("RM", "LM"))
+    assert np.linalg.norm(log.position[-1, :2]) < 0.01
+    roll = np.degrees(log.euler_zyx[:, 2])
+    assert 1.5 < roll.max() < 7.0 and -7.0 < roll.min() < -1.5
+
+
+@pytest.mark.parametrize("options", [{}, {"timestep": 5e-3}, {"command_period": 0.02, "quantised": True}])
+def test_with_two_legs_down_to_their_coxa_it_goes_on_turning_and_drops_each_cycle(options):
+    log = walk(WHOLE.without("LM.femur", "RR.femur"), **options)
+    assert 0.02 < np.linalg.norm(log.position[-1, :2]) / 5.2 < 0.035
+    assert 15.0 < np.degrees(log.euler_zyx[-1, 0]) < 35.0
+    cycles = log.position[:, 2].reshape(4, -1)
+    assert np.all(np.ptp(cycles[1:], axis=1) > 0.006) and np.all(np.ptp(cycles[1:], axis=1) < 0.015)
 
 
 # ---- conservation --------------------------------------------------------------------------------------------------
@@ -157,6 +177,19 @@ def test_at_rest_the_ground_carries_the_weight(morphology):
     assert needed[6:] == pytest.approx(sim.joint_torques[morphology.moving_mask], abs=2e-3)
 
 
+def test_it_stands_on_its_feet_as_deep_as_the_springs_say():
+    sim = Simulator(ROBOT)
+    sim.reset(joints=STAND)
+    sim.step(3000)
+    depth = sim.foot_forces[:, 2] / ROBOT.contact.stiffness
+    from hexapod_dynamics.kinematics import LegKinematics
+
+    for i, name in enumerate(ROBOT.leg_names):
+        leg = LegKinematics.of(ROBOT, name)
+        foot = sim.position + sim.rotation @ leg.to_base(leg.forward(sim.q[3 * i : 3 * i + 3]))
+        assert foot[2] == pytest.approx(-depth[i], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     "morphology",
     [
@@ -178,6 +211,29 @@ def test_without_enough_legs_it_lies_on_the_ground_not_under_it(morphology, time
     assert np.abs(sim.nu).max() < 0.05
     mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in morphology.links(leg.name))
     assert sim.ground_force[2] == pytest.approx(mass * ROBOT.gravity, rel=1e-3)
+
+
+def test_upside_down_it_lies_on_its_back():
+    sim = Simulator(ROBOT, WHOLE.without(*ROBOT.leg_names))
+    sim.reset(rotation=np.diag([1.0, -1.0, -1.0]))
+    assert sim.position[2] == pytest.approx(ROBOT.body.box[2] / 2)
+    sim.step(1000)
+    assert sim.position[2] == pytest.approx(ROBOT.body.box[2] / 2, abs=1e-3)
+
+
+def test_limp_legs_let_it_sink_on_knees_or_belly():
+    sim = Simulator(ROBOT)
+    sim.reset(joints=STAND)
+    sim.step(100)
+    for joint in range(18):
+        sim.load_joint(joint, False)
+    sim.step(4000)
+    assert sim.position[2] < 0.06 and np.isfinite(sim.position).all()
+    for joint in range(18):
+        sim.load_joint(joint, True)
+    still = sim.q.copy()
+    sim.step(500)
+    assert np.abs(sim.q - still).max() < 0.05  # torque returns where the joints are: no leap
 
 
 def test_a_limp_joint_gives_no_torque_and_yields():
@@ -238,6 +294,68 @@ def test_damage_in_mid_walk_is_in_the_next_step_and_nothing_leaps():
     assert sim.time == pytest.approx(5.6)
 
 
+def test_a_gait_is_copied_and_can_be_steered():
+    gait = TripodGait()
+    first, again = Simulator(ROBOT, gait=gait).run(0.5), Simulator(ROBOT, gait=gait).run(0.5)
+    assert np.array_equal(first.position, again.position) and gait.robot is None
+    gait.bind(ROBOT)
+    assert np.array_equal(Simulator(ROBOT, gait=gait).run(0.5).position, first.position)
+    gait.command(0.0, 0.04, 0.0)  # commanded while it stands: starts from there
+    sim = Simulator(ROBOT, gait=gait)
+    sim.run(3.0)
+    assert sim.position[1] > 0.05 and abs(sim.position[0]) < 0.01
+    sim.gait.command(0.0, 0.0, 0.3)
+    yaw = np.degrees(sim.run(3.0).euler_zyx[-1, 0])
+    assert yaw > 15.0
+    sim.gait.command(0.0, 0.0, 0.0)
+    sim.run(3.0)
+    assert not sim.gait.walking and np.abs(sim.nu).max() < 0.02
+
+
+@pytest.mark.parametrize("log_every", [1, 7, 50])
+def test_a_gait_in_python_walks_it_the_same_way(log_every):
+    class FromPython(TripodGait):
+        compiled = None
+
+    sims = [Simulator(ROBOT, gait=gait, command_period=0.02) for gait in (TripodGait(), FromPython())]
+    for seconds in (0.3, 0.111):
+        ours, theirs = (sim.run(seconds, log_every=log_every) for sim in sims)
+        assert np.array_equal(ours.position, theirs.position) and np.array_equal(ours.time, theirs.time)
+
+
+def test_the_rotation_stays_a_rotation():
+    sim = Simulator(ROBOT, WHOLE.without("LM.femur", "RR.femur"), gait=TripodGait())
+    sim.run(100.0, log_every=1000)
+    assert sim.rotation.T @ sim.rotation == pytest.approx(np.eye(3), abs=1e-11)
+    assert np.linalg.det(sim.rotation) == pytest.approx(1.0, abs=1e-11)
+
+
+def test_a_run_in_pieces_is_the_same_run():
+    whole = walk(seconds=1.3, command_period=0.02)
+    sim = Simulator(ROBOT, gait=TripodGait(), command_period=0.02, ground=Ground.viscous())
+    pieces = [sim.run(seconds) for seconds in (0.5, 0.007, 0.793)]
+    assert np.array_equal(np.concatenate([piece.position for piece in pieces]), whole.position)
+    assert np.concatenate([piece.time for piece in pieces]) == pytest.approx(whole.time)
+
+
+def test_the_log_has_the_named_arrays():
+    log = walk(seconds=0.1)
+    assert log.time == pytest.approx(np.arange(1, 101) * 1e-3)
+    for name, shape in {
+        "position": (100, 3),
+        "rotation": (100, 3, 3),
+        "euler_zyx": (100, 3),
+        "joint_positions": (100, 18),
+        "foot_forces": (100, 6, 3),
+        "joint_torques": (100, 18),
+        "twist": (100, 6),
+    }.items():
+        assert getattr(log, name).shape == shape
+    assert walk(seconds=0.1).position.shape == (100, 3)
+    sparse = Simulator(ROBOT, gait=TripodGait(), ground=Ground.viscous()).run(0.1, log_every=10)
+    assert np.array_equal(sparse.position, log.position[9::10])
+
+
 def test_servos_go_uniformly_to_their_targets_and_no_faster_than_they_can():
     sim = Simulator(ROBOT)
     sim.reset(position=[0, 0, 1.0], joints=STAND)
@@ -274,6 +392,13 @@ def test_torque_stops_at_the_limit_and_the_rest_follows_newton():
     assert max(torques) <= ROBOT.servo.torque_limit
 
 
+def test_quantised_commands_are_multiples_of_the_resolution():
+    sim = Simulator(ROBOT, gait=TripodGait(), command_period=0.02, quantised=True)
+    sim.run(0.02)
+    counts = sim.setpoints / ROBOT.servo.resolution
+    assert counts == pytest.approx(np.round(counts), abs=1e-6)
+
+
 def test_the_imu_feels_gravity_at_rest_and_nothing_in_free_fall():
     sim = Simulator(ROBOT)
     sim.reset(joints=STAND)
@@ -284,6 +409,45 @@ def test_the_imu_feels_gravity_at_rest_and_nothing_in_free_fall():
     sim.reset(position=[0, 0, 3.0], joints=STAND)
     sim.step(10)
     assert sim.specific_force == pytest.approx(np.zeros(3), abs=0.02)
+
+
+def test_the_imu_feels_what_its_position_feels():
+    """Along a walk: the specific force is the second derivative of the IMU's place in the world, less gravity."""
+    sim = Simulator(ROBOT, gait=TripodGait(), timestep=2e-4)
+    sim.run(0.3)
+    places, forces = [], []
+    for _ in range(300):
+        places.append(sim.position + sim.rotation @ ROBOT.imu.position)
+        sim.step()
+        forces.append(sim.rotation @ sim.specific_force - [0, 0, ROBOT.gravity])
+    acceleration = np.diff(places, 2, axis=0) / 4e-8
+    assert np.mean(np.abs(acceleration - forces[1:-1])) < 0.05 * np.mean(np.abs(acceleration))
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_and_pickles_go_their_own_way(twin):
+    sim = Simulator(ROBOT, WHOLE.without("RM"), gait=TripodGait())
+    sim.run(0.2)
+    sim.push([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    other, before = twin(sim), sim.position.copy()
+    moved = other.run(0.1).position[-1]
+    assert np.array_equal(sim.position, before) and not np.array_equal(moved, before)
+    np.testing.assert_array_equal(sim.run(0.1).position[-1], moved)
+    predictor = Predictor(ROBOT, WHOLE.without("RM"))
+    predictor.set_state(sim.position, sim.rotation, sim.q, sim.nu)
+    ahead = twin(predictor)
+    ahead.advance(0.05)
+    assert np.array_equal(predictor.q, sim.q) and not np.array_equal(ahead.q, sim.q)
+    assert ahead.q is ahead._model.state.q  # its names are views of its own state
+
+
+def test_a_push_accelerates_it():
+    sim = Simulator(ROBOT)
+    sim.reset(position=[0, 0, 2.0], joints=STAND)
+    sim.push([3.0, 0, 0, 0, 0, 0])
+    sim.step(100)
+    assert (sim.rotation @ sim.nu[:3])[0] * MASS == pytest.approx(0.3, rel=0.2)  # legs follow late
+    assert sim.position[0] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -315,7 +479,35 @@ def test_bad_arguments_are_refused_by_name(call, named):
         call()
 
 
+def test_other_robots_are_simulated_too():
+    from support.random_robots import random_robot
+
+    rng = np.random.default_rng(4)
+    for family, legs in ((1, 4), (3, 8), (2, 5)):
+        robot = random_robot(rng, family, legs)
+        sim = Simulator(robot, timestep=5e-4)
+        sim.reset()
+        sim.step(2000)
+        assert np.isfinite(sim.nu).all() and sim.position[2] > -0.05
+        assert sim.ground_force[2] > 0.0
+
+
 # ---- the predictor -------------------------------------------------------------------------------------------------
+
+
+def test_the_predictor_is_the_simulator_in_other_hands():
+    sim, predictor = Simulator(ROBOT), Predictor(ROBOT, timestep=1e-3)
+    sim.reset(joints=STAND)
+    predictor.set_state(sim.position, sim.rotation, sim.q, sim.nu)
+    gait = TripodGait().bind(ROBOT)
+    gait.walk()
+    for _ in range(65):
+        targets = gait.step(0.02)[0]
+        sim.command(targets, 0.02)
+        sim.step(20)
+        predictor.advance(0.01, targets, 0.02)
+        predictor.advance(0.01)
+    assert np.array_equal(predictor.position, sim.position) and np.array_equal(predictor.nu, sim.nu)
 
 
 @pytest.mark.parametrize("morphology", [WHOLE, WHOLE.without("LM.femur", "RR.femur"), WHOLE.without("RM", "LM")])
@@ -334,6 +526,27 @@ def test_the_horizon_is_where_it_will_be(morphology):
     assert np.linalg.norm(positions - log.position[19::20], axis=1).max() < 1e-3
     assert np.linalg.norm(rotations - log.rotation[19::20], axis=(1, 2)).max() < np.radians(0.5)
     assert np.abs(joints - log.joint_positions[19::20])[:, morphology.moving_mask].max() < 0.02
+
+
+def test_the_predictor_allocates_nothing_that_stays():
+    predictor = Predictor(ROBOT)
+    predictor.set_state([0.0, 0.0, 0.12], np.eye(3), STAND, np.zeros(24))
+    targets = np.tile(STAND, (25, 1))
+
+    def tick():
+        predictor.advance(0.01, STAND, 0.02)
+        predictor.roll_out(targets)
+
+    assert least_growth(tick) < 1000
+
+
+def test_copies_keep_the_true_robot_and_its_payload():
+    sim = Simulator(ROBOT, gait=TripodGait(), truth=Truth(mass=1.2, stiffness=0.7, payload=0.3, payload_x=0.03))
+    sim.push([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    copies = [copy.copy(sim), pickle.loads(pickle.dumps(sim))]
+    position = sim.run(0.5).position
+    assert all(np.array_equal(each.run(0.5).position, position) for each in copies)
+    assert not np.allclose(Simulator(ROBOT, gait=TripodGait()).run(0.5).position, position, atol=1e-3)
 
 
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])

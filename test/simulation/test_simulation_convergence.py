@@ -57,3 +57,11 @@ def test_the_error_shrinks_with_the_step_at_first_order(morphology, height, rate
     assert errors[0, 0] < 1e-4 and errors[0, 1] < 1e-3 and errors[0, 2] < 2e-3  # m, rad, rad after 80 ms at 1 ms
     slopes = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert slopes == pytest.approx(np.full(4, order), abs=spread)
+
+
+def test_long_steps_are_stable_and_near():
+    short = simulate(WHOLE, 0.125, 0.3, 1e-4)
+    for timestep in (1e-3, 2e-3, 5e-3, 10e-3):
+        long = simulate(WHOLE, 0.125, 0.3, timestep)
+        assert np.linalg.norm(long.position - short.position) < 1.0 * timestep  # metres a second of step
+        assert np.abs(long.nu).max() < 10.0

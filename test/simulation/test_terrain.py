@@ -6,10 +6,45 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 
 ROBOT = Robot.jethexa()
 STAND = TripodGait().bind(ROBOT).position.copy()
+AHEAD = np.linspace(0.0, 4.0, 801)
+
+
+def profile(text: str) -> np.ndarray:
+    """Heights along the robot's way."""
+    return Truth.parse(text).ground().heights(AHEAD, np.zeros(1))[0]
+
+
+def test_slopes_rise_in_the_direction_that_is_named():
+    rise = np.tan(np.radians(12.0))
+    for text, x, y in (("slope:12", rise, 0.0), ("slope:12:down", -rise, 0.0), ("slope:12:across", 0.0, rise)):
+        ground = Truth.parse(f"ground={text}").ground()
+        assert [ground.height(1.0, 0.0), ground.height(0.0, 1.0)] == pytest.approx([x, y])
+
+
+def test_blocks_are_level_squares_of_ten_centimetres():
+    heights = profile("ground=blocks:0.04,seed=7")
+    assert 0.02 < np.ptp(heights) <= 0.04
+    tops = heights[10:790].reshape(39, 20)  # the edges of the squares are at odd multiples of 5 cm
+    assert np.ptp(tops[:, 2:17], axis=1).max() < 1e-9
+    # Between two tops lie no more than the 12.5 mm of an edge.
+    changing = np.abs(np.diff(heights)) > 1e-9
+    assert 0.1 < changing.mean() < 0.21
+    assert np.array_equal(heights, profile("ground=blocks:0.04,seed=7"))
+    assert not np.array_equal(heights, profile("ground=blocks:0.04,seed=8"))
+
+
+def test_steps_and_stairs_go_up_and_down_again_ahead_of_the_robot():
+    heights = profile("ground=steps:0.04,seed=3")
+    assert heights[0] == 0.0 and heights.max() == pytest.approx(0.04) and abs(heights[300:400]).max() < 0.05
+    edges = AHEAD[1:][np.abs(np.diff(heights)) > 1e-6]
+    assert 0.55 < edges[0] < 0.85
+    stairs = profile("ground=stairs,seed=3")
+    assert stairs.max() == pytest.approx(0.12) and abs(stairs[-1]) < 1e-9
+    assert profile("ground=stairs:0.02,seed=3").max() == pytest.approx(0.06)
 
 
 @pytest.mark.parametrize("text", ["ground=blocks:0.03,seed=2", "ground=steps:0.04", "ground=gravel,seed=1"])
@@ -57,3 +92,15 @@ def test_patches_are_slippery_soft_or_neither():
 def test_grounds_that_do_not_exist_are_refused_by_name(text, named):
     with pytest.raises(HexapodError, match=named):
         Truth.parse(text)
+
+
+def test_a_truth_with_a_ground_is_described_as_it_is_parsed():
+    truth = Truth.parse("ground=slope:12:across,mass=1.1,seed=7")
+    assert Truth.parse(truth.describe()) == truth and "ground=slope:12:across" in truth.describe()
+
+
+def test_the_built_in_physics_has_slopes_alone():
+    assert Simulator(ROBOT, truth=Truth.parse("ground=slope:5")).ground.slope_x > 0.08
+    for text in ("blocks:0.03", "patches", "gravel"):
+        with pytest.raises(HexapodError, match="needs physics:=mujoco"):
+            Simulator(ROBOT, truth=Truth.parse(f"ground={text}"))

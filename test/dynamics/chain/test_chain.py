@@ -43,6 +43,14 @@ def test_poses_equal_pinocchio(tree):
             assert np.allclose(pose[:3, :3] @ offset + pose[:3, 3], theirs[:3, 3], atol=1e-12)
 
 
+def test_first_derivative_of_a_transform_is_itself_times_its_screw():
+    rng = np.random.default_rng(2)
+    chain = random_chain(rng, 6)
+    q, h = rng.normal(size=6), 1e-6
+    numeric = (chain.transforms(q + h) - chain.transforms(q - h)) / (2 * h)
+    assert np.allclose(numeric, chain.transforms(q) @ chain.hats(), atol=1e-9)  # h^2 and rounding / h
+
+
 def test_denavit_hartenberg_rows_give_the_printed_matrix():
     theta, d, a, alpha, q = 0.3, 0.2, 0.5, -0.7, 0.9
     chain = Chain.from_denavit_hartenberg([DenavitHartenbergRow(theta, d, a, alpha)], [1], [[0, 0, 0]], [np.eye(3)])
@@ -103,6 +111,13 @@ def test_a_urdf_that_is_no_tree_is_refused_by_name(more, needle):
         Chain.from_urdf(URDF.replace("{more}", more))
 
 
+def test_text_that_is_no_urdf_is_refused():
+    with pytest.raises(DynamicsError, match="no URDF"):
+        Chain.from_urdf('<robot name="x"><link')
+    with pytest.raises(DynamicsError, match="at least one joint"):
+        Chain.from_urdf('<robot name="x"><link name="only"/></robot>')
+
+
 def arguments():
     chain = random_chain(np.random.default_rng(5), 3, prismatic=0)
     return {
@@ -134,6 +149,30 @@ def test_what_makes_no_chain_is_refused_by_name(field, value, needle):
         Chain(**{**arguments(), field: value})
 
 
+def test_a_state_that_does_not_fit_is_refused():
+    chain = Chain(**arguments())
+    with pytest.raises(DynamicsError, match="qdot has shape"):
+        chain.check_state(np.zeros(3), np.zeros(2))
+    with pytest.raises(DynamicsError, match="q is not finite"):
+        chain.check_state([0, np.inf, 0])
+
+
+def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
+    from hexapod_dynamics.robot import Robot
+
+    robot = Robot.jethexa()
+    chain = Chain.from_leg(robot, "RF")
+    assert chain.names == ("coxa_joint_RF", "femur_joint_RF", "tibia_joint_RF")
+    outward = np.array([1, -1, 0]) / np.sqrt(2)
+    hip = np.array([0.093, -0.051, 0])
+    coxa, femur, tibia = chain.poses(np.zeros(3))[:, :3, 3]  # centres of mass: mid-link
+    assert np.allclose(coxa, hip + 0.0225 * outward, atol=1e-12)
+    assert np.allclose(femur, hip + (0.045 + 0.0385) * outward, atol=1e-12)
+    assert np.allclose(tibia, hip + (0.045 + 0.077) * outward - [0, 0, 0.0615], atol=1e-12)
+    lifted = chain.poses([0, 0.5, 0])[2, :3, 3]
+    assert lifted[2] > tibia[2]  # positive femur angle lifts
+
+
 def test_a_welded_joint_leaves_the_dynamics_of_the_others():
     from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics
 
@@ -149,3 +188,14 @@ def test_a_welded_joint_leaves_the_dynamics_of_the_others():
         random_chain(rng, 1).welded(0, 0.1)
     with pytest.raises(DynamicsError, match="no joint 6"):
         chain.welded(6, 0.1)
+
+
+def test_a_damaged_legs_chain_has_what_is_left():
+    from hexapod_dynamics.robot import Morphology, Robot
+
+    robot = Robot.jethexa()
+    hurt = Morphology.whole(robot).locked("RF.femur", 0.3).broken("RF.tibia", 0.5)
+    chain = Chain.from_leg(robot, "RF", morphology=hurt)
+    assert chain.names == ("coxa_joint_RF", "tibia_joint_RF")
+    whole = Chain.from_leg(robot, "RF")
+    assert np.isclose(chain.masses.sum(), whole.masses.sum() - 0.055)

@@ -10,6 +10,7 @@ from hexapod_dynamics.dynamics.chain.sensitivities import (
     point_sensitivity,
     sensitivities,
 )
+from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.sensitivities_closed_loop import ClosedLoop, CutJoint
 from hexapod_dynamics.papers.two_link_arm import closed_form, tip_load, two_link_arm
 
@@ -84,6 +85,17 @@ def test_loads_equal_pinocchios_external_wrenches(tree):
                 + torques(q - 2 * e, qdot, qddot)
             ) / (12 * h)
             assert near(ours.by_q[:, k], numeric, scale)
+
+
+def test_a_batch_of_samples_is_each_sample():
+    rng = np.random.default_rng(1)
+    chain = random_chain(rng, 4, tree=True)
+    q, qdot, qddot = rng.normal(size=(3, 2, 5, 4))
+    loads = random_loads(np.random.default_rng(2), 4, 2)
+    batch = sensitivities(chain, q, qdot, qddot, loads)
+    for index in np.ndindex(2, 5):
+        for whole, one in zip(batch, sensitivities(chain, q[index], qdot[index], qddot[index], loads), strict=True):
+            assert np.allclose(whole[index], one, rtol=1e-12, atol=1e-12)
 
 
 def test_two_link_arm_equals_the_appendix():
@@ -170,6 +182,43 @@ def test_cut_forces_enter_as_minus_the_constraints_jacobian():
     with_force, by_force = loop.sensitivities(q, qdot, qddot, force)
     without, _ = loop.sensitivities(q, qdot, qddot, 0 * force)
     assert np.allclose(with_force.torques - without.torques, by_force @ force.ravel(), atol=1e-12)
+
+
+def test_a_cut_between_two_bodies_pulls_on_both():
+    rng = np.random.default_rng(6)
+    chain = random_chain(rng, 5, tree=True)
+    loop = ClosedLoop(chain, (CutJoint(4, (0.1, 0, 0), 1, (0, 0.2, 0)),))
+    q, qdot, qddot = random_state(rng, 5)
+    force, h = rng.normal(size=(1, 3)), 1e-6
+    ours, by_force = loop.sensitivities(q, qdot, qddot, force)
+    assert np.allclose(ours.torques, inverse_dynamics(chain, q, qdot, qddot) + by_force @ force.ravel(), atol=1e-10)
+    gap = [loop.constraint(q + step * np.eye(5)[0])[0] for step in (-h, h)]
+    assert np.allclose(loop.constraint(q)[1][:, 0], (gap[1] - gap[0]) / (2 * h), atol=1e-8)
+
+
+def test_wrong_input_is_refused_by_name():
+    chain = two_link_arm()
+    still = np.zeros(2)
+    with pytest.raises(DynamicsError, match="body 2"):
+        sensitivities(chain, still, still, still, (ExternalLoad(2),))
+    with pytest.raises(DynamicsError, match="load on body 0 is not finite"):
+        inverse_dynamics(chain, still, still, still, (ExternalLoad(0, force=(0, np.nan, 0)),))
+    with pytest.raises(DynamicsError, match="qddot has shape"):
+        sensitivities(chain, still, still, np.zeros(3))
+    with pytest.raises(DynamicsError, match="no two different bodies"):
+        ClosedLoop(chain, (CutJoint(1, (0, 0, 0), 1),))
+    with pytest.raises(DynamicsError, match="at least one cut"):
+        ClosedLoop(chain, ())
+    loop = four_bar()
+    with pytest.raises(DynamicsError, match="open by"):
+        loop.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
+    with pytest.raises(DynamicsError, match="tear the loop"):
+        loop.inverse_dynamics(loop.closed_posture([0.9, 0.8, -2.2], held=(0,)), np.ones(3), np.zeros(3))
+    with pytest.raises(DynamicsError, match="stay open"):
+        ClosedLoop(loop.tree, (CutJoint(2, (0, 0, 0), other_point=(5, 0, 0)),)).closed_posture(np.zeros(3))
+    closed = loop.closed_posture([0.9, 0.8, -2.2], held=(0,))
+    with pytest.raises(DynamicsError, match="accelerations tear the loop open at"):
+        loop.inverse_dynamics(closed, np.zeros(3), np.ones(3))
 
 
 def test_a_loops_acceleration_bias_is_how_its_jacobian_changes():

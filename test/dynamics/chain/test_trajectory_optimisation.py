@@ -6,6 +6,7 @@ from support.pinocchio_chain import random_chain
 from hexapod_dynamics.dynamics.chain.sensitivities import ExternalLoad, point_sensitivity
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     MotionProblem,
+    NotConvergedError,
     PathConstraint,
     _Grid,
     predict_motion,
@@ -14,7 +15,7 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.two_link_arm import closed_form, tip_load, two_link_arm
 
-STARTS = [(1.0, 0.0), (0.5, 0.3)]  # T [s], wobble [rad]
+STARTS = [(1.0, 0.0), (0.5, 0.3), (2.0, 0.3), (0.7, 0.5), (1.5, 0.1)]  # T [s], wobble [rad]
 
 
 def example_1():
@@ -30,11 +31,12 @@ def example_2():
 EXAMPLES = [(example_1, 0.3934, 0.0, 0.0), (example_2, 0.520, 9.8062, 10.0)]
 
 
+@pytest.mark.parametrize("starts", [STARTS[:2], pytest.param(STARTS, marks=pytest.mark.soak)], ids=["two", "five"])
 @pytest.mark.parametrize("example, printed, gravity, force", EXAMPLES)
-def test_the_printed_time_comes_out_of_different_starts(example, printed, gravity, force):
+def test_the_printed_time_comes_out_of_different_starts(example, printed, gravity, force, starts):
     motions = [
         predict_motion(example(), straight_start(example(), T, wobble=wobble, seed=seed))
-        for seed, (T, wobble) in enumerate(STARTS)
+        for seed, (T, wobble) in enumerate(starts)
     ]
     for motion in motions:
         assert abs(motion.duration / printed - 1) < 0.005
@@ -114,6 +116,26 @@ def test_least_effort_in_a_given_time_keeps_every_kind_of_bound():
     assert np.allclose(motion.state(0)[1], problem.start_rate) and np.allclose(motion.state(0.8)[1], problem.end_rate)
 
 
+def test_differences_for_gradients_find_the_same_optimum():
+    small = {**vars(example_1()), "control_points": 9}
+    analytic, differences = (
+        predict_motion(MotionProblem(**small), gradients=kind) for kind in ("analytic", "differences")
+    )
+    assert abs(analytic.duration / differences.duration - 1) < 1e-4
+
+
+def test_what_does_not_converge_says_so_and_is_no_solution():
+    with pytest.raises(NotConvergedError, match="not a solution") as caught:
+        predict_motion(example_2(), iterations=3)
+    assert caught.value.best.iterations == 3 and caught.value.best.duration > 0
+
+
+def test_a_torque_that_cannot_lift_the_arm_does_not_converge():
+    weak = MotionProblem(**{**vars(example_2()), "torque_bound": [10, 0.5]})
+    with pytest.raises(NotConvergedError):
+        predict_motion(weak, iterations=60)
+
+
 @pytest.mark.parametrize(
     "change, needle",
     [
@@ -135,3 +157,10 @@ def test_least_effort_in_a_given_time_keeps_every_kind_of_bound():
 def test_wrong_input_is_refused_by_name(change, needle):
     with pytest.raises(DynamicsError, match=needle):
         MotionProblem(**{**vars(example_2()), **change})
+
+
+def test_wrong_options_are_refused_by_name():
+    with pytest.raises(DynamicsError, match="gradients"):
+        predict_motion(example_1(), gradients="guessed")
+    with pytest.raises(DynamicsError, match="the start has points"):
+        predict_motion(example_1(), start=(np.zeros((3, 2)), 1.0))

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from hexapod_dynamics.papers.reproduce import main
+from hexapod_dynamics.papers.reproduce import PAPERS, Progress, main, shown
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,36 @@ def test_everything_agrees_with_the_paper_but_the_speed_on_viscous_friction(fold
     assert [words.split(" (")[0] for words in differs] == ["healthy: constant velocity"]
 
 
+def test_the_terminal_shows_words_and_tables_without_pictures(folder):
+    text = shown(folder / "farghdani2025.md")
+    assert "damage 1: stays in the Y direction" in text and ".png" not in text and ".csv" not in text
+
+
+def test_every_paper_on_the_list_has_its_module():
+    import importlib
+
+    for paper in PAPERS:
+        assert callable(importlib.import_module(f"hexapod_dynamics.papers.figures.{paper}").reproduce)
+
+
 def test_an_unknown_paper_is_answered_with_the_known_ones(capsys):
     with pytest.raises(SystemExit):
         main(["newton1687"])
     assert "farghdani2025" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit):
+        main(["farghdani2025", "--output", str(tmp_path / "file" / "folder")])
+    assert "choose a folder that can be written" in capsys.readouterr().err
+
+
+def test_progress_is_a_line_a_stage_where_there_is_no_terminal():
+    import io
+
+    stream = io.StringIO()
+    progress = Progress("paper", stream)
+    for fraction, what in ((0.0, "one"), (0.1, "one"), (1.0, "done")):
+        progress(fraction, what)
+    assert [line.split()[-1] for line in stream.getvalue().splitlines()] == ["one", "done"]

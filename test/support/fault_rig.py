@@ -1,0 +1,259 @@
+"""Real drivers on the simulated devices of one robot, and a fault of these: found, survived, recovered from."""
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
+from hexapod_dynamics.devices.hardware import BAUDRATES, make_hardware
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.drivers.device_paths import SERVO_BUS
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
+from hexapod_dynamics.drivers.imu.reader import ImuReader
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.health import ServoHealth
+from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.protocols import make_servos
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
+MAP = ServoMap.from_robot(ROBOT)
+SENT = {
+    Command.MOVE_TIME_WAIT_WRITE,
+    Command.MOVE_START,
+    Command.POS_READ,
+    Command.VIN_READ,
+    Command.TEMP_READ,
+    Command.LOAD_OR_UNLOAD_READ,
+    Command.MOVE_TIME_WAIT_READ,
+}
+LINE = ("line", "answers lost", "badly", "does not answer", "no servo answers")
+# What is set, and words of which one must be said within the second (none: the driver takes it in its stride).
+CASES = {
+    "bus.drop_rate": (0.01, LINE),
+    "bus.flip_rate": (0.01, LINE),
+    "bus.insert_rate": (0.01, LINE),
+    "bus.late_rate": (0.4, LINE),
+    "bus.echo": (True, ()),
+    "bus.unplugged": (True, ("servo port",)),
+    "servo.silent": ("femur_joint_RM", ("femur_joint_RM",)),
+    "servo.duplicate": ("coxa_joint_LF tibia_joint_RF", ("coxa_joint_LF", "tibia_joint_RF")),
+    "servo.hot": ("tibia_joint_LR", ("tibia_joint_LR",)),
+    "servo.power": (False, ("no servo answers",)),
+    "battery.voltage": (8.7, ("switched its torque off", "does not reach")),
+    "board.refuse_rate": (0.1, LINE),
+    "board.mute": (True, ("servo port", "no servo answers")),
+    "board.reset": (True, ()),
+    "imu.error_rate": (0.01, ()),
+    "imu.locked": (True, ("imu lost",)),
+    "imu.absent": (True, ("imu lost",)),
+    "imu.brown_out": (True, ("imu started again", "imu lost")),
+    "imu.identity": (0x98, ()),
+    "imu.drift": (1e-3, ()),
+    "imu.shake": (80.0, ("imu saturated",)),
+}
+# Supplies [V] below the limits of servos that stand more or less than an LX-16A.
+SUPPLY = {"feetech": 3.6}
+# While one of these is on, what the others do cannot be seen.
+HIDES = {
+    "bus.unplugged": ("bus.", "servo.", "battery.", "board."),
+    "servo.power": ("bus.", "servo.", "battery.", "board."),
+    "board.mute": ("bus.", "servo.", "battery.", "board."),
+    "imu.locked": ("imu.",),
+    "imu.absent": ("imu.",),
+}
+
+
+class TappedBus(ServoBus):
+    """A ServoBus that checks what is sent: only harmless commands, only to the robot's ids."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.wrong = []
+
+    def send(self, frames):
+        """Check, then send."""
+        for frame in lx.FrameParser().feed(frames):
+            known = frame.servo_id in MAP.ids or (frame.servo_id, frame.command) == (254, Command.MOVE_START)
+            if frame.command not in SENT or not known:
+                self.wrong.append(frame)
+        super().send(frames)
+
+
+def cases_of(bus):
+    """Names of the faults that this kind of hardware can have."""
+    if bus == "board":  # its IMU is behind it; a USB port has no echo
+        return [name for name in CASES if name != "bus.echo" and not name.startswith("imu.")]
+    return [name for name in CASES if not name.startswith("board.")]
+
+
+class Rig:
+    """Devices and drivers of one robot; shafts follow their set-points, limp joints hang 0.4 rad off."""
+
+    def __init__(self, directory, bus="lx"):
+        self.chip = VirtualMpu6050()
+        self.hardware = make_hardware(
+            bus, MAP.ids, MAP.directions, np.zeros(18), self.chip, Path(directory), loaded=True
+        )
+        self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
+        self.values = {name: value for name, (value, _) in CASES.items()}
+        self.values["battery.voltage"] = SUPPLY.get(bus, self.values["battery.voltage"])
+        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.hardware.imu)
+        self.hardware.start()
+        port = str(Path(directory) / SERVO_BUS)
+        if bus == "lx":
+            self.bus = TappedBus(PortSettings(port))
+            servos = LxServos(self.bus, MAP.ids)
+        else:
+            self.bus, servos = None, make_servos(PortSettings(port, BAUDRATES[bus]), MAP.ids, bus)
+        self.chain = ServoChain(servos, MAP)
+        self.samples, self.imu = 0, None
+        if self.hardware.i2c is not None:
+            self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
+        self.health, self.told = ServoHealth(MAP.joint_names), []
+        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
+        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
+        # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
+        self.control = ServoSupervisor(self.chain, self.guard, SupervisorSettings(np.zeros(18)), self.told.append)
+        self._marks = (0, 0)
+        self.said = set()
+        self.sample_time = 0.0
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=target, daemon=True) for target in (self._physics, self._node)]
+        self.chain.start()
+        if self.imu is not None:
+            self.imu.start()
+        for thread in self._threads:
+            thread.start()
+
+    def _on_sample(self, _sample, t):
+        self.samples += 1
+        self.sample_time = t
+
+    def _physics(self):
+        hanging = np.zeros(18)
+        while not self._stop.wait(0.004):
+            now = time.monotonic()
+            holding = self.servos.holding()
+            hanging = np.where(holding, 0.0, np.minimum(hanging + 0.02, 0.4))
+            setpoints = self.servos.setpoints(now)
+            with self.servos.lock:
+                shaft = (self.servos._shaft - self.servos.trim - 500) / self.servos.slope
+            self.servos.set_angles(np.where(holding, setpoints, np.where(hanging < 0.4, shaft - 0.02, shaft)))
+            self.chip.set_motion((0, 0, STANDARD_GRAVITY), (0, 0, 0), now)
+
+    def _node(self):
+        """What the node does: pose after pose, 50 times a second."""
+        begin, every = time.monotonic(), np.arange(18)
+        while not self._stop.wait(0.02):
+            t = time.monotonic()
+            self.control.follow(every, 0.15 * np.sin(4.0 * (t - begin) + every), t)
+            self.said.update(self.health.assess(self.control.state, t)[1])
+
+    def sayings(self):
+        """What has been diagnosed since `forget`."""
+        words = list(self.said)
+        if self.imu is None:
+            return words
+        health = self.imu.health
+        if not health.connected:
+            words.append("imu lost")
+        if health.starts > self._marks[0]:
+            words.append("imu started again")
+        if health.saturated > self._marks[1]:
+            words.append("imu saturated")
+        return words
+
+    def forget(self):
+        """Start listening anew."""
+        if self.imu is not None:
+            self._marks = (self.imu.health.starts, self.imu.health.saturated)
+        self.said.clear()
+
+    def well(self):
+        """Everything measures, follows and is said to be well."""
+        now, state = time.monotonic(), self.chain.snapshot()
+        return (
+            state.settled
+            and state.known.all()
+            and (now - state.stamp).max() < 0.5
+            and self.health.assess(state, now)[0] == "ok"
+            and not state.lagging.any()
+            and self.guard.following.all()
+            and (self.imu is None or self.imu.health.connected and now - self.sample_time < 0.1)
+        )
+
+    def close(self):
+        """End all threads."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self.chain.stop()
+        if self.imu is not None:
+            self.imu.stop()
+        self.hardware.stop()
+
+
+def wait(condition, timeout):
+    """Seconds until condition() is true, None after the timeout."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < timeout:
+        if condition():
+            return time.monotonic() - begin
+        time.sleep(0.01)
+    return None
+
+
+def expected(names):
+    """For each fault of a case the words of which one must be said, as far as the others let it be seen."""
+    return [
+        CASES[name][1]
+        for name in names
+        if CASES[name][1] and not any(name.startswith(HIDES.get(other, ())) for other in names if other != name)
+    ]
+
+
+def run_case(rig, names, seconds, patience=1.0):
+    """Make the faults so for some seconds; return (seconds to diagnosis, to recovery, complaints).
+
+    patience: stretches the time allowed for diagnosis (1 s) and recovery (2 s) on a busy machine.
+    """
+    complaints = []
+    if wait(rig.well, 20.0) is None:
+        return None, None, ["not well before the fault"]
+    rig.forget()
+    begin = time.monotonic()
+    rig.injector.set({name: rig.values[name] for name in names})
+    wanted = expected(names)
+    found = (
+        wait(
+            lambda: all(any(word in said for said in rig.sayings() for word in words) for words in wanted),
+            max(seconds, patience),
+        )
+        if wanted
+        else 0.0
+    )
+    if found is None or found > patience:
+        complaints.append(f"diagnosis after {found} s: {sorted(rig.sayings())}")
+    time.sleep(max(0.0, seconds - (time.monotonic() - begin)))
+    rig.injector.set({name: FAULTS[name].healthy for name in names})
+    recovered = wait(rig.well, max(10.0, 2.0 * patience))
+    if recovered is None or recovered > 2.0 * patience:
+        complaints.append(f"recovery after {recovered} s")
+    if rig.bus is not None and rig.bus.wrong:
+        complaints.append(f"sent what nobody asked for: {rig.bus.wrong[:3]}")
+        rig.bus.wrong.clear()
+    if rig.servos.flash_writes.any():
+        complaints.append("a servo wrote its flash")
+    if not all(each._thread.is_alive() for each in (rig.chain, rig.imu) if each is not None):
+        complaints.append("a thread has ended")
+    return found, recovered, complaints
