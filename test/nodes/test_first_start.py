@@ -16,7 +16,7 @@ def domain():
 OTHER_ROBOT = Path(__file__).parents[2] / "config" / "phantomx.yaml"
 
 
-@pytest.mark.parametrize("name", ["dynamics", "simulator", "gait", "damage_detector"])
+@pytest.mark.parametrize("name", ["dynamics", "simulator"])
 def test_no_node_of_another_robot_needs_a_compiler(tmp_path, name):
     probe = Probe()
     said = probe.hear(DiagnosticArray, "/diagnostics", keep=500)

@@ -11,7 +11,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.parameter import Parameter
 
 # The simulator first: it makes the devices that the others find, as `robot` does.
-NODES = ("simulator", "servos", "imu", "gait", "dynamics", "damage_manager", "damage_detector", "robot_description")
+NODES = ("simulator", "servos", "gait", "damage_manager")
 ODD = [
     True,
     -(2**63),

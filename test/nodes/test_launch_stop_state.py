@@ -1,4 +1,4 @@
-"""A whole launch whose stored state is deleted before its nodes crash; what the damage manager and the gait then do."""
+"""A whole launch whose stored state is deleted before its nodes crash: a stopped robot stays stopped."""
 
 import shutil
 import threading
@@ -106,23 +106,3 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         assert "Traceback" not in launch.output, launch.output
     finally:
         launch.end()
-
-
-@pytest.mark.parametrize("text", ["[[[[", '{"mode": []}', '{"by_itself": 1, "waiting": false}', "\udcff"])
-def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, text):
-    sessions = tmp_path / "run" / "sessions"
-    sessions.mkdir(parents=True)
-    for path in (sessions, sessions.parent):
-        path.chmod(0o700)
-    (sessions / "permit.gait.json").write_bytes(text.encode(errors="surrogateescape"))
-    said = Said(probe)
-    process = Process.node(
-        "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
-    )
-    try:
-        wait_until(lambda: "is not known" in said("gait").message, 120, lambda: process.output)
-        status = said("gait")
-        assert {pair.key: pair.value for pair in status.values}["walking"] == "False"
-        assert "Traceback" not in process.output, process.output
-    finally:
-        process.end()

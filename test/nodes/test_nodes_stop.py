@@ -65,21 +65,13 @@ def waving(t):
     return HERE + 0.2 * np.sin(6.0 * t + np.arange(18))
 
 
-def stays(robot, seconds=0.5):
-    """Nothing moves for some seconds, what was on its way apart, while commands go on."""
-    time.sleep(0.1)
-    begin = time.monotonic()
-    time.sleep(seconds)
-    return robot.last_motion(begin) == begin
-
-
 def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_is_ended(robot, servos, commands):
     commands.pose = waving
     wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
     answer = servos.ask("emergency_stop", True)
     asked, answered = servos.asked, servos.answered
     assert answer.success and "frozen" in answer.message
-    assert stays(robot)
+    assert robot.stays()
     # 20 ms from its arrival on an idle machine; a busy CI machine takes longer to bring the request there.
     print(f"frozen {1e3 * (robot.last_motion(asked) - asked):.1f} ms after the call, answer {answered - asked:.3f} s")
     assert robot.last_motion(asked) - asked < 0.2
@@ -87,7 +79,7 @@ def test_the_emergency_stop_freezes_at_once_survives_a_kill_and_lasts_until_it_i
     assert not servos.ask("servos/torque", False).success, "sitting down is a motion"
     servos.kill()
     servos.start()
-    assert stays(robot) and robot.servos.holding().all()
+    assert robot.stays() and robot.servos.holding().all()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     begin = time.monotonic()
     done = subprocess.run(
@@ -103,14 +95,14 @@ def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(r
     asked = time.monotonic()
     success, message = request_stop("", 10.0)
     assert success and "frozen" in message
-    assert stays(robot)
+    assert robot.stays()
     print(f"frozen {1e3 * (robot.last_motion(asked) - asked):.1f} ms after the request")
     assert robot.last_motion(asked) - asked < 0.2
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
-    assert request_stop("", 10.0)[0] and stays(robot, 0.3)
+    assert request_stop("", 10.0)[0] and robot.stays(0.3)
     servos.kill()
     servos.start()
-    assert stays(robot), "it was stored"
+    assert robot.stays(), "it was stored"
     assert request_stop("", 10.0)[0], "the node that came back has taken over the socket"
 
 
@@ -144,7 +136,7 @@ def test_the_emergency_stop_holds_on_a_bad_line(robot, servos, commands):
     wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
     servos.ask("emergency_stop", True)
     asked = servos.asked
-    assert stays(robot, 0.5)
+    assert robot.stays(0.5)
     print(f"on a bad line frozen {1e3 * (robot.last_motion(asked - 0.1) - asked):.1f} ms after it was asked")
     assert robot.last_motion(asked) - asked < 0.3
 
@@ -173,7 +165,7 @@ def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(r
     answer = servos.ask("servos/torque", True)
     assert "holding where it stands" in answer.message
     wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
-    assert stays(robot), "it holds, whatever commands come"
+    assert robot.stays(), "it holds, whatever commands come"
 
 
 def test_a_servo_that_does_not_let_go_is_named(robot, servos):
@@ -211,12 +203,12 @@ def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands)
         file.write_text("[1, 2]")
     commands.pose = waving
     servos.start()
-    assert stays(robot) and robot.servos.holding().all()
+    assert robot.stays() and robot.servos.holding().all()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert "cannot be read" in servos.process.output
     assert not servos.ask("servos/follow").success, "the stop may have been on: it is"
     assert servos.ask("emergency_stop", False).success
-    assert stays(robot)
+    assert robot.stays()
     servos.says(DiagnosticStatus.WARN, "holding where it stands")
     assert servos.ask("servos/follow").success
     begin = time.monotonic()
@@ -259,7 +251,7 @@ def test_a_second_publisher_is_named_and_nobody_moves_the_robot(probe, robot, se
     publisher = other.create_publisher(JointState, "joint_commands", 10)
     servos.says(DiagnosticStatus.ERROR, "2 publishers, /probe, /stranger: one moves the robot")
     commands.pose = HERE + 0.3
-    assert stays(robot, 0.5)
+    assert robot.stays(0.5)
     other.destroy_publisher(publisher)
     other.destroy_node()
     wait_until(lambda: np.allclose(robot.pose, HERE + 0.3, atol=COUNT), 20, "one is left, and is followed")
@@ -305,7 +297,7 @@ def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, s
         asked = time.monotonic()
         pad.publish(Joy(axes=[0.0], buttons=[0, 1, 0]))
         wait_until(lambda: any(t > asked for t in robot.stops), 10, "a MOVE_STOP on the wire")
-        assert stays(robot)
+        assert robot.stays()
         servos.says(DiagnosticStatus.ERROR, "game pad lost: no joy message")
         assert "emergency stop" in servos.status.message
         pad.publish(release)

@@ -13,9 +13,7 @@ def domain():
     "node, given, words",
     [
         ("gait", "rate:=50", ("parameter rate", "from 10.0 to 100.0", "decimal point")),
-        ("gait", "rate:=1000.0", ("parameter rate", "1000.0", "from 10.0 to 100.0")),
         ("gait", "gait:=gallop", ("parameter gait is 'gallop'", "tripod")),
-        ("dynamics", "path_every:=0", ("parameter path_every", "a whole number from 1 to 100")),
         ("damage_manager", "use_sim_time:=true", ("use_sim_time is true", "leave it false")),
     ],
 )

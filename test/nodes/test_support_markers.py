@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, separate, wait_until
 
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -10,8 +10,6 @@ from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -82,18 +80,3 @@ def test_the_markers_of_a_standing_robot_carry_its_weight(session):
     # In the robot's clock: a burst that arrives late is no higher rate.
     stamps = [stamp_seconds(message.markers[0].header.stamp) for _, message in list(heard)[-50:]]
     assert 49 / (stamps[-1] - stamps[0]) < 26.0  # publications a second
-
-
-def test_a_lost_leg_loses_its_arrow(session):
-    probe, node = session
-    heard = probe.hear(MarkerArray, "support", keep=100)
-    hurt = Morphology.whole(ROBOT).without("RM")
-    event = ParameterEvent(node="/damage_manager")
-    event.new_parameters = [Parameter(n, value=v).to_parameter_msg() for n, v in hurt.parameters().items()]
-    publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
-    publisher.publish(event)
-    right = ROBOT.leg_names.index("RM")
-    wait_until(lambda: heard and right not in named(heard[-1][1])[0], 30, lambda: node.output)
-    heard.clear()
-    wait_until(lambda: len(heard) > 30, 30, lambda: node.output)
-    assert check(heard[-1][1], hurt) == set(range(6)) - {right}

@@ -74,6 +74,13 @@ class Robots:
         moved = [t for (_, a), (t, b) in zip(path, path[1:], strict=False) if np.abs(a - b).max() > 1e-9]
         return max(moved, default=since)
 
+    def stays(self, seconds=0.5):
+        """Whether nothing moves for some seconds, what was on its way apart."""
+        time.sleep(0.3)
+        begin = time.monotonic()
+        time.sleep(seconds)
+        return self.last_motion(begin) == begin
+
     def close(self):
         self._stop.set()
         self._thread.join()

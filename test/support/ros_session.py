@@ -11,6 +11,9 @@ import threading
 import time
 from pathlib import Path
 
+from support.waiting import PATIENCE
+from support.waiting import wait_until as wait_until  # for the tests of nodes
+
 import rclpy
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
@@ -74,27 +77,16 @@ def separate():
     )
 
 
-def wait_until(condition, timeout, what):
-    """Wait until condition() is true and return its value; an AssertionError says what did not happen in time."""
-    end = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        assert time.monotonic() < end, f"not within {timeout} s: {what() if callable(what) else what}"
-        time.sleep(0.02)
-
-
 def ask(client, request, timeout=10.0, pause=0.02):
     """Call a service and return its response.
 
     For 10 s `wait_for_service` takes a killed server for alive. A request that is sent before the node in its place is
     discovered is lost, on a real ROS 2, too: requests that begin in this time after `Process.kill` are repeated.
     """
-    assert client.wait_for_service(timeout_sec=timeout), f"nobody offers {client.srv_name}"
+    assert client.wait_for_service(timeout_sec=PATIENCE * timeout), f"nobody offers {client.srv_name}"
     now = time.monotonic()
-    end, futures = now + timeout, []
-    patience = 1.0 if now < Process.killed_at + LEASE else timeout
+    end, futures = now + PATIENCE * timeout, []
+    patience = 1.0 if now < Process.killed_at + LEASE else PATIENCE * timeout
     while now < end:
         futures.append(client.call_async(request))
         again = min(end, now + patience)
@@ -104,7 +96,7 @@ def ask(client, request, timeout=10.0, pause=0.02):
                     return future.result()
             time.sleep(pause)
             now = time.monotonic()
-    raise AssertionError(f"not within {timeout} s: {client.srv_name} answers")
+    raise AssertionError(f"not within {PATIENCE * timeout} s: {client.srv_name} answers")
 
 
 class Process:

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 import yaml
+from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings
@@ -86,13 +87,6 @@ def rehearse(tmp_path):
 
 def wrong(findings):
     return {(each.check, each.what): each for each in findings if each.outcome is not Outcome.PASSED}
-
-
-def wait_until(condition, timeout=10.0):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("loaded", [False, True])

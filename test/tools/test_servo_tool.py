@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -54,13 +54,6 @@ def session(rig):
     yield make
     for one in sessions:
         one.bus.release()
-
-
-def wait_until(condition, timeout=10.0):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def alone(rig, index):

@@ -2,13 +2,13 @@
 
 import math
 import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
@@ -176,13 +176,6 @@ def reading(device):
     yield SimpleNamespace(reader=reader, samples=samples, device=device, health=reader.health)
     reader.stop()
     assert not reader._thread.is_alive()
-
-
-def wait_until(condition, timeout=10.0, what="it happens"):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout} s: {what}"
-        time.sleep(0.01)
 
 
 def test_a_missing_bus_is_named_with_the_remedy(tmp_path):

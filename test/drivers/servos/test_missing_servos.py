@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -19,13 +20,6 @@ from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
-
-
-def wait_until(condition, timeout=10.0, what="it happens"):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout} s: {what() if callable(what) else what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
@@ -23,13 +24,6 @@ EVERY = np.arange(18)
 SEATED = np.tile([0.0, 1.2, -0.45], 6)
 # A servo that lets go may be on the last move of 20 ms at 0.8 rad/s, and its set-point is rounded.
 ALMOST = 0.8 * 0.02 + 2 * COUNT
-
-
-def wait_until(condition, what, timeout=10.0):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout} s: {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -68,7 +62,7 @@ def test_nothing_moves_before_the_whole_pose_is_known(control, servos):
 
 
 def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     assert control.sit_down("for the test", time.monotonic()) == "" and control.sitting is not None
     level, words = control.doing()
     assert level == "warn" and words == ["sitting down: for the test"]
@@ -79,17 +73,17 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
         last = servos.setpoints(time.monotonic())
         time.sleep(0.02)
     assert np.allclose(last, SEATED, atol=ALMOST)
-    wait_until(lambda: not servos.holding().any(), "the servos let go")
+    wait_until(lambda: not servos.holding().any(), what="the servos let go")
     assert control.stand() == ""
-    wait_until(lambda: servos.holding().all(), "they hold again")
+    wait_until(lambda: servos.holding().all(), what="they hold again")
     # Seated as it is, there is nothing to sit down for.
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known again")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known again")
     assert control.sit_down("once more", time.monotonic()) == "" and control.sitting is None
-    wait_until(lambda: not servos.holding().any(), "the servos let go at once")
+    wait_until(lambda: not servos.holding().any(), what="the servos let go at once")
 
 
 def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, servos):
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     begin, stalled = time.monotonic(), None
     assert control.sit_down("for the test", begin) == ""
     assert control.sitting.duration > 1.5
@@ -110,16 +104,16 @@ def step(control, servos):
 
 
 def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, device):
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     epoch = control.chain.snapshot().epoch
     device.unplug()
-    wait_until(lambda: not control.chain.snapshot().connected, "the loss is noticed")
+    wait_until(lambda: not control.chain.snapshot().connected, what="the loss is noticed")
     for refusal in (control.disable_torque(), control.sit_down("asked", time.monotonic()), control.stand()):
         assert "nothing is changed, the servos cannot be reached: servo port" in refusal
     control.chain.set_torque(False)  # as a wish that came just as the cable was pulled
-    wait_until(lambda: control.chain.snapshot().port_errors > 2, "the port is tried again")
+    wait_until(lambda: control.chain.snapshot().port_errors > 2, what="the port is tried again")
     device.plug_in()
-    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, "all is back")
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
     time.sleep(0.1)
     assert servos.holding().all() and control.sitting is None
 
@@ -130,14 +124,14 @@ def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), print)
     device.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
     chain.start()
-    wait_until(lambda: chain.snapshot().connected, "the port is open")
+    wait_until(lambda: chain.snapshot().connected, what="the port is open")
     assert "not all measured yet" in control.sit_down("asked", time.monotonic())
     chain.stop()
     assert device.servos.holding().all()
 
 
 def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, device):
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     epoch = control.chain.snapshot().epoch
     assert control.sit_down("for the test", time.monotonic()) == ""
     while servos.setpoints(time.monotonic())[1] < 0.3:
@@ -148,7 +142,7 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
         step(control, servos)
     assert control.sitting is not None and servos.holding().all()
     device.plug_in()
-    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, "all is back")
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
     back = time.monotonic()
     while servos.holding().any():
         step(control, servos)
@@ -159,7 +153,7 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
 
 
 def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
-    wait_until(lambda: control.chain.snapshot().settled, "the pose is known")
+    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     servos.voltage[:] = 9.4  # below sit_voltage, the servos still hold
     end = time.monotonic() + 20.0
     while control.chain.snapshot().torque:
@@ -169,4 +163,4 @@ def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
         time.sleep(0.02)
     assert said == ["sitting down: supply at 9.4 V"]
     assert "charge the battery" in control.stand() and control.doing()[0] == "error"
-    wait_until(lambda: not servos.holding().any(), "the servos let go")
+    wait_until(lambda: not servos.holding().any(), what="the servos let go")

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from support.machine_load import busy
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -29,13 +30,6 @@ from hexapod_dynamics.robot.servo_counts import ServoCounts
 MAP = ServoMap.from_robot(Robot.jethexa())
 COUNTS = ServoCounts.from_robot(Robot.jethexa())
 COUNT = 1.0 / lx.COUNTS_PER_RADIAN
-
-
-def wait_until(condition, timeout=10.0, what="it happens"):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout} s: {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture
