@@ -5,7 +5,7 @@
 
 struct hd_batch {
     int64_t used;                     /* legs that exist */
-    struct { int64_t leg, k; } at[HD_MOST]; /* of each moving joint */
+    int64_t place[HD_MOST];           /* of each moving joint in its leg's row q, in lanes from the first leg's */
     struct hd_leg legs[HD_MOST_LEGS];
     struct hd_scratch scratch; /* one for all: each leg is finished before the next */
 };
@@ -36,8 +36,27 @@ static void hd_batch_begin(const struct hd_model *m, void *memory)
     for (int64_t i = 0; i < m->moving; i++) {
         while (m->free[i].joint >= r->first[leg + 1])
             leg++;
-        batch->at[i].leg = place[leg], batch->at[i].k = m->free[i].k;
+        batch->place[i] = batch->legs[place[leg]].q - batch->legs[0].q + m->free[i].k;
     }
+}
+
+/* Negative in the lanes whose R (3, 3) is no rotation, see hd_is_rotation. */
+HD_INLINE hd_whole_lanes hd_not_rotations(const double *const *R)
+{
+    real a[9], sum = splat(0.0);
+    for (int i = 0; i < 9; i++)
+        a[i] = hd_gather(R, i);
+    HD_SIX for (int i = 0; i < 3; i++)
+        HD_SIX for (int j = 0; j <= i; j++) {
+            const real error = a[3 * i] * a[3 * j] + a[3 * i + 1] * a[3 * j + 1] + a[3 * i + 2] * a[3 * j + 2] - (i == j);
+            sum += error * error;
+        }
+    const real determinant = a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]);
+    hd_whole_lanes wrong = hd_not_within(sum, HD_ROTATION_TOLERANCE * HD_ROTATION_TOLERANCE) | hd_bits(determinant);
+    if (hd_any(wrong) < 0) /* the sum of squares may be too large where each error is small enough */
+        for (int lane = 0; lane < HD_LANES; lane++)
+            ((int64_t *)&wrong)[lane] = hd_is_rotation(R[lane]) - 1;
+    return wrong;
 }
 
 /* Write out for `count` states (indices of rows); return the first that is not finite or wrong, -1 if none.
@@ -49,36 +68,34 @@ static int64_t hd_batch(const struct hd_model *m, void *memory, int forward, int
     struct hd_batch *batch = memory;
     const struct hd_kernels *run = hd_kernels_of[m->shape];
     const int64_t joints = m->robot->joints, n = all ? joints : m->moving, size = 6 + n, width = forward ? n : size;
-    const real zero = splat(0.0);
+    real *const row = batch->legs[0].q; /* the others follow it, see HD_ROW */
     int64_t bad = -1;
     for (int64_t group = 0; group < count; group += HD_LANES) {
         const int64_t live = count - group < HD_LANES ? count - group : HD_LANES;
-        spatial V, A = {{zero, zero, zero}, {zero, zero, zero}};
+        const double *R_of[HD_LANES], *q_of[HD_LANES], *nu_of[HD_LANES], *given_of[HD_LANES];
+        spatial V, A;
         real H[21], F[6], x[6];
         for (int lane = 0; lane < HD_LANES; lane++) {
             const int64_t at = states[group + (lane < live ? lane : 0)];
-            for (int i = 0; i < 6; i++) {
-                lane_of((real *)&V + i, lane) = nu[at * size + i];
-                lane_of((real *)&A + i, lane) = (i < 3 ? R[9 * at + 6 + i] * m->gravity : 0.0) + (forward ? 0.0 : given[at * width + i]);
-            }
-            if (!hd_is_rotation(R + 9 * at) && (bad < 0 || at < bad))
-                bad = at;
+            R_of[lane] = R + 9 * at, q_of[lane] = q + at * joints;
+            nu_of[lane] = nu + at * size, given_of[lane] = given + at * width;
+        }
+        hd_whole_lanes wrong = hd_not_rotations(R_of);
+        for (int i = 0; i < 6; i++) {
+            ((real *)&V)[i] = hd_gather(nu_of, i);
+            const real gravity = i < 3 ? hd_gather(R_of, 6 + i) * m->gravity : splat(0.0);
+            ((real *)&A)[i] = forward ? gravity : gravity + hd_gather(given_of, i);
         }
         for (int64_t i = 0; i < m->moving; i++) {
-            const int64_t j = m->free[i].joint, c = all ? j : i, k = batch->at[i].k;
-            struct hd_leg *b = batch->legs + batch->at[i].leg;
-            for (int lane = 0; lane < HD_LANES; lane++) {
-                const int64_t at = states[group + (lane < live ? lane : 0)];
-                const double value = q[at * joints + j];
-                if (!(value <= HD_FARTHEST_POSITION && value >= -HD_FARTHEST_POSITION) && (bad < 0 || at < bad))
-                    bad = at;
-                lane_of(b->q + k, lane) = value;
-                lane_of(b->rate + k, lane) = nu[at * size + 6 + c];
-                if (forward)
-                    lane_of(b->tau + k, lane) = given[at * width + c] * m->free[i].driven;
-                else
-                    lane_of(b->qdd + k, lane) = given[at * width + 6 + c];
-            }
+            const int64_t j = m->free[i].joint, c = all ? j : i;
+            real *at = row + batch->place[i];
+            const real value = hd_gather(q_of, j);
+            wrong |= hd_not_within(value, HD_FARTHEST_POSITION);
+            at[0] = value, at[HD_RATE * HD_MOST_JOINTS] = hd_gather(nu_of, 6 + c);
+            if (forward)
+                at[HD_TAU * HD_MOST_JOINTS] = m->free[i].driven != 0.0 ? hd_gather(given_of, c) : splat(0.0);
+            else
+                at[HD_QDD * HD_MOST_JOINTS] = hd_gather(given_of, 6 + c);
         }
         memset(H, 0, sizeof H), memset(F, 0, sizeof F);
         add_to_head(main_body(m), H);
@@ -100,24 +117,19 @@ static int64_t hd_batch(const struct hd_model *m, void *memory, int forward, int
             for (int64_t i = 0; i < batch->used; i++)
                 run->substitute(batch->legs + i, &a);
         }
-        const double sign = forward ? 1.0 : -1.0;
-        for (int64_t lane = 0; lane < live; lane++) {
-            const int64_t at = states[group + lane];
-            double *row = out + at * size;
-            for (int i = 0; i < 6; i++)
-                row[i] = sign * lane_of((forward ? x : F) + i, lane);
-        }
-        for (int64_t i = 0; i < m->moving; i++) {
-            const int64_t c = all ? m->free[i].joint : i, k = batch->at[i].k;
-            const struct hd_leg *b = batch->legs + batch->at[i].leg;
+        for (int64_t i = 0; i < 6 + m->moving; i++) {
+            const int64_t c = i < 6 ? i : 6 + (all ? m->free[i - 6].joint : i - 6);
+            const real value = i < 6 ? forward ? x[i] : -F[i] : row[batch->place[i - 6] + (forward ? HD_ACC : HD_OUT) * HD_MOST_JOINTS];
+            wrong |= hd_not_finite(value);
             for (int64_t lane = 0; lane < live; lane++)
-                out[states[group + lane] * size + 6 + c] = lane_of((forward ? b->acc : b->out) + k, lane);
+                out[states[group + lane] * size + c] = lane_of(&value, lane);
         }
-        for (int64_t lane = 0; lane < live; lane++) {
-            const int64_t at = states[group + lane];
-            if (!hd_are_finite(out + at * size, size) && (bad < 0 || at < bad))
-                bad = at;
-        }
+        if (hd_any(wrong) < 0)
+            for (int64_t lane = 0; lane < live; lane++) {
+                const int64_t at = states[group + lane];
+                if (((int64_t *)&wrong)[lane] < 0 && (bad < 0 || at < bad))
+                    bad = at;
+            }
     }
     return bad;
 }

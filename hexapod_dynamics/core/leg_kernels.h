@@ -184,22 +184,26 @@ static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const sp
     memset(&t, 0, sizeof t);
     v[0] = a[0] = base; /* no acceleration counts here */
     HD_KERNEL(motion)(b, s, J, I, v, a);
+    /* rates of the screws: as base_link sees them, and what its own motion adds, both halved */
+    spatial own[HD_MOST_JOINTS], carried[HD_MOST_JOINTS], mean[HD_MOST_JOINTS];
+    HD_UNROLL for (int k = 0; k < s->n; k++) {
+        own[k] = cross_motion(scale_spatial(splat(0.5), sub_spatial(v[k + 1], base)), J[k]);
+        carried[k] = cross_motion(scale_spatial(splat(0.5), base), J[k]);
+        mean[k] = add_spatial(add_spatial(own[k], own[k]), carried[k]);
+    }
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
-        const spatial relative = sub_spatial(v[k + 1], base);
         t.C = add_inertia(t.C, I[k]);
         t.P = add_spatial(t.P, momentum(I[k], v[k + 1]));
-        t.E = add_inertia(t.E, inertia_rate(I[k], relative));
+        t.E = add_inertia(t.E, inertia_rate(I[k], sub_spatial(v[k + 1], base)));
         const spatial A = momentum(t.C, J[k]);
-        const spatial dA = add_spatial(momentum(t.E, J[k]), momentum(t.C, cross_motion(relative, J[k]))); /* its rate */
-        const spatial dP = add_spatial(cross_force(J[k], t.P), momentum(t.C, cross_motion(v[k + 1], J[k]))); /* of P by q_k */
-        x->upper[k] = scale_spatial(splat(0.5), add_spatial(dA, dP));
-        x->lower[k] = scale_spatial(splat(0.5), sub_spatial(dA, dP));
+        const spatial rate = scale_spatial(splat(0.5), momentum(t.E, J[k])), turned = scale_spatial(splat(0.5), cross_force(J[k], t.P));
+        const spatial upper = add_spatial(add_spatial(rate, turned), momentum(t.C, mean[k]));
+        const spatial lower = sub_spatial(sub_spatial(rate, turned), momentum(t.C, carried[k]));
+        x->upper[k] = upper, x->lower[k] = lower;
         HD_UNROLL for (int l = 0; l <= k; l++) { /* l is the inner one */
-            const real rate = dot_spatial(J[l], dA) + dot_spatial(cross_motion(sub_spatial(v[l + 1], base), J[l]), A);
-            const real by_k = dot_spatial(J[l], dP), by_l = dot_spatial(A, cross_motion(v[l + 1], J[l])); /* of p_l, and of p_k */
-            x->square[l][k] = 0.5 * (rate + by_k - by_l);
+            x->square[l][k] = dot_spatial(J[l], upper) - dot_spatial(carried[l], A);
             if (l < k)
-                x->square[k][l] = 0.5 * (rate + by_l - by_k);
+                x->square[k][l] = dot_spatial(J[l], lower) + dot_spatial(mean[l], A);
         }
     }
     *sums = t;

@@ -19,7 +19,7 @@ HD_INLINE int hd_set_q(struct hd_model *m, const double *q)
     int good = 1;
     for (int64_t i = 0; i < m->moving; i++) {
         const double value = q[m->free[i].joint];
-        good &= value <= HD_FARTHEST_POSITION && value >= -HD_FARTHEST_POSITION;
+        good &= hd_is_within(value, HD_FARTHEST_POSITION);
         row[m->free[i].place] = value;
     }
     return good;

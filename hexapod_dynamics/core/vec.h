@@ -4,11 +4,6 @@
 #include "lanes.h"
 /* Before loops of six: unrolled also where -O2 would not. */
 #define HD_SIX _Pragma("GCC unroll 6")
-#ifdef __GNUC__
-#define HD_INLINE static inline __attribute__((always_inline))
-#else
-#define HD_INLINE static inline
-#endif
 typedef hd_lanes real;
 typedef struct { real x, y, z; } vec3;
 typedef struct { vec3 x, y, z; } mat3; /* columns */
