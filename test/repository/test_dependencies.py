@@ -146,6 +146,12 @@ def test_rosdep_knows_every_key():
     assert not [key for key in keys if key.endswith("-pip")]  # no Debian package may need one
 
 
+def test_colcon_accepts_package_xml():
+    """A manifest that it refuses, for the form of an address even, is built as a package that is none of ROS."""
+    manifest = pytest.importorskip("catkin_pkg.package").parse_package(str(ROOT / "package.xml"))
+    assert manifest.name == "hexapod_dynamics" and manifest.get_build_type() == "ament_python"
+
+
 def test_package_xml_declares_every_import():
     text = (ROOT / "package.xml").read_text()
     package = ElementTree.fromstring(text)
