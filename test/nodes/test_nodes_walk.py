@@ -200,10 +200,15 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
 
 def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, probe):
     probe.hear(Odometry, "/d/odom", keep=50)
-    odom = fresh(probe, "/d/odom")
+
+    def pair():
+        states = {str(m.header.stamp): m for _, m in list(probe.messages["/d/predicted_state"])}
+        odoms = [m for _, m in list(probe.messages["/d/odom"])]
+        return next(((m, states[str(m.header.stamp)]) for m in odoms if str(m.header.stamp) in states), None)
+
+    odom, state = wait_until(pair, 10, "odom and predicted_state of one time")
     assert (odom.header.frame_id, odom.child_frame_id) == ("d/odom", "d/base_link")
-    same = [m for _, m in list(probe.messages["/d/predicted_state"]) if m.header.stamp == odom.header.stamp]
-    assert same and same[0].pose == odom.pose and same[0].twist == odom.twist
+    assert odom.pose == state.pose and odom.twist == state.twist
 
 
 @pytest.mark.parametrize(
