@@ -85,7 +85,7 @@ class BoardDevice(SerialDevice):
         self.imu = BoardImu(sensor, I2cFaults())
         self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
-        self._heard = bytearray()
+        self._received = bytearray()
         self._line_free = 0.0  # [s] time at which the servos' line is free
         self._starting_until = 0.0
         self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
@@ -121,10 +121,10 @@ class BoardDevice(SerialDevice):
     def receive(self, data: bytes, now: float) -> None:
         """Take the host's bytes one by one; each complete frame takes effect when its last byte is in."""
         self.occupy(len(data), now)
-        self._heard += self.hears(data)
+        self._received += self.hears(data)
         if now < self._starting_until or self.mute:
-            self._heard.clear()
-        while (taken := self._take()) is not None:
+            self._received.clear()
+        while (taken := self._next_frame()) is not None:
             function, payload = taken
             self.counters.frames += 1
             if function == 2 and len(payload) == 8:
@@ -132,26 +132,26 @@ class BoardDevice(SerialDevice):
             elif function == 5 and payload:
                 self.at(self.host_busy, partial(self._obey, payload), self.host_busy)
 
-    def _take(self) -> tuple[int, bytes] | None:
+    def _next_frame(self) -> tuple[int, bytes] | None:
         """Return function and data of the next received frame, None if there is none."""
-        heard = self._heard
-        while len(heard) >= 5:
-            if heard[0] != 0xAA or heard[1] != 0x55 or heard[2] > 11:
-                del heard[0]
+        received = self._received
+        while len(received) >= 5:
+            if received[0] != 0xAA or received[1] != 0x55 or received[2] > 11:
+                del received[0]
                 continue
-            size = 5 + heard[3]
-            if len(heard) < size:
+            size = 5 + received[3]
+            if len(received) < size:
                 return None
-            body, check = bytes(heard[2 : size - 1]), heard[size - 1]
+            body, check = bytes(received[2 : size - 1]), received[size - 1]
             if checksum(body) == check:
-                del heard[:size]
+                del received[:size]
                 return body[0], body[2:]
-            del heard[0]
+            del received[0]
         return None
 
     def cut_off(self, until: float) -> None:
         """Forget half a frame."""
-        self._heard.clear()
+        self._received.clear()
 
     # The servos' line ------------------------------------------------------------------------------------------------
 

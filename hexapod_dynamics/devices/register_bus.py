@@ -144,7 +144,7 @@ class RegisterBusDevice(SerialDevice):
     ) -> None:
         super().__init__(link, 1_000_000, session)
         self.servos, self.model, self.on_write = servos, MODELS[model], on_write
-        self._heard = bytearray()
+        self._received = bytearray()
         self._spoken_until = 0.0
         self.errors: dict[int, int] = {}
         self.memory = [bytearray(256) for _ in range(len(servos))]
@@ -165,58 +165,48 @@ class RegisterBusDevice(SerialDevice):
         """Take the host's bytes; each packet takes effect when its last byte is out."""
         begin = self.occupy(len(data), now)
         if now - self._spoken_until > 0.02:  # a servo forgets half a packet after a pause
-            self._heard.clear()
-        heard = self.hears(data)
+            self._received.clear()
+        received = self.hears(data)
         if self.faults.echo:
-            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
-        held = len(self._heard)
-        self._heard += heard
+            self.at(self.host_busy, lambda _: self.say(received), self.host_busy)
+        held = len(self._received)
+        self._received += received
         self._spoken_until = self.host_busy
-        find = self._find_1 if self.model.protocol == 1 else self._find_2
-        for request in list(find()):
+        for request in list(self._find()):
             end = min(begin + max(0, request.end - held) * self.byte_time, self.host_busy)
             self.at(end, partial(self._obey, request), end)
 
     def cut_off(self, until: float) -> None:
         """Forget half a packet."""
-        self._heard.clear()
+        self._received.clear()
 
-    def _find_1(self) -> Iterator[Request]:
-        heard, gone = self._heard, 0
-        while len(heard) >= 6:
-            if heard[0] != 0xFF or heard[1] != 0xFF or heard[2] == 0xFF or heard[3] < 2:
-                del heard[0]
-                gone += 1
-                continue
-            size = heard[3] + 4
-            if len(heard) < size:
+    def _find(self) -> Iterator[Request]:
+        """Yield the complete packets among the received bytes, and drop the bytes that belong to none."""
+        received, taken, one = self._received, 0, self.model.protocol == 1
+        while len(received) >= (6 if one else 10):
+            size = self._size(received)
+            if size > len(received):
                 return
-            if (sum(heard[2:size]) & 0xFF) != 0xFF:
-                del heard[0]
-                gone += 1
+            packet = bytes(received[:size])
+            if one:
+                intact = sum(packet[2:]) & 0xFF == 0xFF
+            else:
+                intact = _crc16(packet[:-2]) == int.from_bytes(packet[-2:], "little")
+            if not size or not intact:
+                del received[0]
+                taken += 1
                 continue
-            gone += size
-            yield Request(heard[2], heard[4], bytes(heard[5 : size - 1]), gone)
-            del heard[:size]
+            taken += size
+            inner = packet[5:-1] if one else packet[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+            yield Request(packet[2 if one else 4], packet[4 if one else 7], inner, taken)
+            del received[:size]
 
-    def _find_2(self) -> Iterator[Request]:
-        heard, gone = self._heard, 0
-        while len(heard) >= 10:
-            if bytes(heard[:4]) != b"\xff\xff\xfd\x00":
-                del heard[0]
-                gone += 1
-                continue
-            size = (heard[5] | heard[6] << 8) + 7
-            if len(heard) < size:
-                return
-            if _crc16(bytes(heard[: size - 2])) != heard[size - 2] | heard[size - 1] << 8:
-                del heard[0]
-                gone += 1
-                continue
-            gone += size
-            inner = bytes(heard[8 : size - 2]).replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
-            yield Request(heard[4], heard[7], inner, gone)
-            del heard[:size]
+    def _size(self, received: bytearray) -> int:
+        """Return the size of the packet that begins with these bytes, 0 if none does."""
+        if self.model.protocol == 2:
+            return (received[5] | received[6] << 8) + 7 if received[:4] == b"\xff\xff\xfd\x00" else 0
+        begins = received[:2] == b"\xff\xff" and received[2] != 0xFF and received[3] >= 2
+        return received[3] + 4 if begins else 0
 
     # What the servos do ----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 from hexapod_dynamics.simulation.robot_simulator import checked
 
 _log = logging.getLogger(__name__)
-PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
+PHYSICS: dict[str, type[Simulator] | type[MujocoSimulator]] = {"built_in": Simulator, "mujoco": MujocoSimulator}
 NO_WRENCH = np.zeros(6)
 
 
@@ -123,7 +122,12 @@ class SimulatedRobot:
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
 
     def _make_physics(
-        self, kind: Any, morphology: Morphology, timestep: float, truth: Truth | None, standing: np.ndarray
+        self,
+        kind: type[Simulator] | type[MujocoSimulator],
+        morphology: Morphology,
+        timestep: float,
+        truth: Truth | None,
+        standing: np.ndarray,
     ) -> None:
         self.physics = kind(self.robot, morphology, timestep=timestep, truth=truth)
         self.physics.reset(joints=standing)

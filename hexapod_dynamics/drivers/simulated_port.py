@@ -14,12 +14,11 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Any
 
 from hexapod_dynamics.errors import DeviceError
 
 
-def _record_of(link: Any) -> Path:
+def _record_of(link: str | os.PathLike) -> Path:
     link = Path(link)
     return link.with_name(f"{link.name}.owner")
 
@@ -29,7 +28,7 @@ class PortClaim:
     process holds it; who: its description for the message.
     """
 
-    def __init__(self, link: Any, session: str = "", who: str = "simulator") -> None:
+    def __init__(self, link: str | os.PathLike, session: str = "", who: str = "simulator") -> None:
         self._record, self._session = _record_of(link), session
         self._fd = os.open(self._record, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -60,7 +59,7 @@ class PortClaim:
             self._fd = -1
 
 
-def proved_device(link: Any, session: str = "") -> str:
+def proved_device(link: str | os.PathLike, session: str = "") -> str:
     """Return the device behind a simulated port if it belongs to a living simulator of this user; else raise
     DeviceError. session: of this launch; if both sides have one, they must be equal.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Sequence
 
 _log = logging.getLogger(__name__)
 NICE = -10
@@ -16,21 +17,10 @@ def prefer_this_thread(priority: int) -> str:
 
     A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control
     group with a real-time budget if the kernel has CONFIG_RT_GROUP_SCHED. A refusal is logged at debug level; the
-    thread works without a priority.
+    thread works without a priority. Children of this thread start without it if it is real-time.
     """
-    name = threading.current_thread().name
-    try:
-        # Children of this thread (if any) start without it.
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
-        return f"SCHED_FIFO {priority}"
-    except OSError as error:
-        _log.debug("thread %s: no real-time priority (%s)", name, error)
-    try:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
-        return f"nice {NICE}"
-    except OSError as error:
-        _log.debug("thread %s: no nice value of %d (%s)", name, NICE, error)
-    return "normal"
+    policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+    return _prefer([threading.get_native_id()], policy, priority, f"thread {threading.current_thread().name}")
 
 
 def prefer_this_process(priority: int) -> str:
@@ -42,19 +32,23 @@ def prefer_this_process(priority: int) -> str:
     threads of DDS. Children of this process must reset it.
     """
     threads = [int(name) for name in os.listdir("/proc/self/task")]
+    return _prefer(threads, os.SCHED_FIFO, priority, "process")
+
+
+def _prefer(threads: Sequence[int], policy: int, priority: int, who: str) -> str:
     try:
         for thread in threads:
-            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+            os.sched_setscheduler(thread, policy, os.sched_param(priority))
         return f"SCHED_FIFO {priority}"
     except ProcessLookupError as error:  # a thread has ended meanwhile: its successors have the priority already
-        _log.debug("process: %s", error)
+        _log.debug("%s: %s", who, error)
         return f"SCHED_FIFO {priority}"
     except OSError as error:
-        _log.debug("process: no real-time priority (%s)", error)
+        _log.debug("%s: no real-time priority (%s)", who, error)
     try:
         for thread in threads:
             os.setpriority(os.PRIO_PROCESS, thread, NICE)
         return f"nice {NICE}"
     except OSError as error:
-        _log.debug("process: no nice value of %d (%s)", NICE, error)
+        _log.debug("%s: no nice value of %d (%s)", who, NICE, error)
     return "normal"

@@ -59,7 +59,7 @@ class ForeignJoints:
         if self._joints.as_many(MEASURED, names, positions):
             readings = list(self._joints.readings(MEASURED, names, positions, others=True))
             joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
-            self._servos.take(joints, angles, age_of(message.header.stamp))
+            self._servos.accept(joints, angles, age_of(message.header.stamp))
 
     def publish(self, angles: np.ndarray, duration: float) -> None:
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""

@@ -176,7 +176,7 @@ class ImuNode(GuardedNode):
             reasons = self._faults.recent(now)
             self.reader.refuse(reasons[0] if reasons else "imu/data_raw has no acceleration or no angular velocity")
         else:
-            self.reader.take(reading.chip_force, reading.chip_rate, age_of(message.header.stamp), now)
+            self.reader.accept(reading.chip_force, reading.chip_rate, age_of(message.header.stamp), now)
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class ImuNode(GuardedNode):
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
         if self._raw_wanted(now):
             self._send_raw(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))
-        accel, gyro, quaternion = self.imu.take(sample.acceleration, sample.angular_velocity, now)
+        accel, gyro, quaternion = self.imu.accept(sample.acceleration, sample.angular_velocity, now)
         if self._data_wanted(now):
             # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
             variance = self._orientation_variance if self.imu.calibrated else -1.0

@@ -36,5 +36,5 @@ class Imu:
         raw = self._raw.read(t, None, acceleration, angular_velocity)
         if raw.chip_force is None or raw.chip_rate is None:
             return None
-        force, rate, quaternion = self.calibrated.take(raw.chip_force, raw.chip_rate, t)
+        force, rate, quaternion = self.calibrated.accept(raw.chip_force, raw.chip_rate, t)
         return self._data.read(t, quaternion if self.calibrated.calibrated else None, force, rate)

@@ -12,6 +12,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_dynamics.devices.faults import parse as parse_faults
@@ -27,13 +28,13 @@ from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.loading import jethexa_path
-from hexapod_dynamics.tools.commissioning.findings import all_passed, markdown, summary
+from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
+from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
 from hexapod_dynamics.tools.commissioning.owner import TerminalOwner
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
 from hexapod_dynamics.tools.commissioning.servo_checks import EMPTY, LOW
 from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
-from hexapod_dynamics.tools.help_text import first_paragraph
 
 # [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
 # a simulated robot are in the same process and take turns with the checks.
@@ -49,9 +50,9 @@ WELCOME = """Before you begin:
   - No launch runs. Ctrl-C stops everything at any time; the joints stay where they are."""
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="check_robot", description=first_paragraph(__doc__))
+    top = parser_of("check_robot", __doc__)
     top.add_argument("--only", help=f"checks to run, separated by commas, of: {', '.join(CHECKS)}")
     top.add_argument("--joints", help="joints to move, separated by commas; default: all")
     top.add_argument("--report", help="write a report (Markdown) to this file")
@@ -78,25 +79,7 @@ def parser():
     return top
 
 
-def chosen_checks(text):
-    """Keys of the checks in their order; raises HexapodError for an unknown one."""
-    wanted = [key.strip() for key in text.split(",")] if text else list(CHECKS)
-    unknown = [key for key in wanted if key not in CHECKS]
-    if unknown:
-        raise HexapodError(f"--only: {unknown[0]!r} is no check; the checks are {', '.join(CHECKS)}")
-    return [key for key in CHECKS if key in wanted]
-
-
-def chosen_joints(text, robot):
-    """Names of the joints to move; raises HexapodError for an unknown one."""
-    names = [name.strip() for name in text.split(",")] if text else []
-    unknown = [name for name in names if name not in robot.joint_names]
-    if unknown:
-        raise HexapodError(f"--joints: {unknown[0]!r} is no joint; joints are {', '.join(robot.joint_names)}")
-    return names
-
-
-def hardware(given):
+def hardware(given: argparse.Namespace) -> dict[str, dict]:
     """Return the device parameters: those of the command line, else those of the file."""
     name = given.hardware or "jethexa"
     file = Path(jethexa_path()).parent / f"hardware_{name}.yaml" if name.isidentifier() else Path(name)
@@ -113,11 +96,13 @@ def hardware(given):
     return values
 
 
-def bench(given, robot, checks, directory):
+def bench(
+    given: argparse.Namespace, robot: Robot, checks: Sequence[str], directory: str
+) -> tuple[Bench, SuspendedRobot | None]:
     """Return the devices and the owner: real ones, or simulated ones in `directory` (also returned)."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
-    joints = chosen_joints(given.joints, robot)
+    joints = split_names("--joints", given.joints, "joint", robot.joint_names)
     if given.simulated:
         pack = (LOW, EMPTY)
         simulated = SuspendedRobot(robot, directory, bus=given.simulated)
@@ -151,16 +136,16 @@ def bench(given, robot, checks, directory):
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack), simulated
 
 
-def write_report(file, robot, findings, given, interrupted) -> None:
-    """Write the report; raises OSError."""
+def write_report(given: argparse.Namespace, robot: Robot, findings: Sequence[Finding], interrupted: bool) -> None:
+    """Write the report to the given file; raises OSError."""
     about = [
         ("robot", f"{robot.name}{' (simulated)' if given.simulated else ''}"),
         ("host", socket.gethostname()),
         ("date", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ("ended", "interrupted: not all checks were run" if interrupted else "all chosen checks were run"),
     ]
-    Path(file).write_text(markdown("Check of the robot", about, findings), encoding="utf-8")
-    print(f"report: {file}")
+    Path(given.report).write_text(markdown("Check of the robot", about, findings), encoding="utf-8")
+    print(f"report: {given.report}")
 
 
 def main(args: list[str] | None = None) -> None:
@@ -172,13 +157,14 @@ def main(args: list[str] | None = None) -> None:
     findings, interrupted, simulated, devices = [], False, None, None
     with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:
         try:
-            checks = chosen_checks(given.only)
-            robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
+            wanted = split_names("--only", given.only, "check", list(CHECKS))
+            checks = [key for key in CHECKS if key in wanted or not wanted]
+            robot = load_robot(given.robot)
             devices, simulated = bench(given, robot, checks, directory)
-            devices.owner.tell(WELCOME)
+            devices.owner.show(WELCOME)
             for finding in run_checks(checks, devices):
                 findings.append(finding)
-                devices.owner.tell(finding.line)
+                devices.owner.show(finding.line)
         except (HexapodError, OSError) as error:
             print(error, file=sys.stderr)
             sys.exit(2)
@@ -192,7 +178,7 @@ def main(args: list[str] | None = None) -> None:
                 simulated.stop()
     print(summary(findings))
     if given.report:
-        write_report(given.report, robot, findings, given, interrupted)
+        write_report(given, robot, findings, interrupted)
     sys.exit(130 if interrupted else 0 if all_passed(findings) else 1)
 
 

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from hexapod_dynamics.dynamics.c_export import write_model
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.command_line import exit_code, load_robot
 
 
 def main(args: list[str] | None = None) -> int:
@@ -20,14 +19,12 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", required=True, help="directory for hexapod_model.h, hexapod_model.c and examples")
     given = parser.parse_args(args)
-    try:
-        robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
-        written = write_model(robot, Path(given.out))
-    except (HexapodError, OSError) as error:
-        print(f"compile: {error}", file=sys.stderr)
-        return 1
-    for file in written:
-        print(file)
+    return exit_code("compile", lambda: _compile(given))
+
+
+def _compile(given: argparse.Namespace) -> int:
+    written = write_model(load_robot(given.robot), Path(given.out))
+    print(*written, sep="\n")
     if not any(file.suffix == ".so" for file in written):
         print("compile: no hexapod_model.so without a compiler: sudo apt install gcc", file=sys.stderr)
     return 0

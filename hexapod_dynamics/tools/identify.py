@@ -10,19 +10,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, IdentificationError, RecordingWarning
+from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.help_text import first_paragraph
+from hexapod_dynamics.tools.command_line import exit_code, load_robot, parser_of
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser(prog="identify", description=first_paragraph(__doc__))
+    options = parser_of("identify", __doc__)
     options.add_argument("bag", nargs="*", type=Path, help="rosbag2 folders")
     options.add_argument("--robot", type=Path, help="robot file to start from; default: the JetHexa's")
     options.add_argument("--weight", type=float, metavar="KG", help="the robot's mass on a scale, with its battery")
@@ -35,28 +34,13 @@ def parser() -> argparse.ArgumentParser:
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
     given = parser().parse_args(args)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", RecordingWarning)
-        warnings.showwarning = lambda message, *_: print(f"identify: note: {message}", file=sys.stderr)
-        return _run(given)
-
-
-def _run(given: argparse.Namespace) -> int:
-    try:
-        return _exercise(given) if given.exercise else _identify(given)
-    except HexapodError as error:
-        print(f"identify: {error}", file=sys.stderr)
-        return 1
-
-
-def _robot(given: argparse.Namespace) -> Robot:
-    return Robot.jethexa() if given.robot is None else Robot.load(given.robot)
+    return exit_code("identify", lambda: _exercise(given) if given.exercise else _identify(given))
 
 
 def _exercise(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification import standing_exercise, suspended_exercise
 
-    robot = _robot(given)
+    robot = load_robot(given.robot)
     if given.out is None:
         raise IdentificationError("--exercise: --out FILE.csv needed, the file to which it is written")
     exercise = (suspended_exercise if given.exercise == "suspended" else standing_exercise)(robot)
@@ -76,7 +60,7 @@ def _identify(given: argparse.Namespace) -> int:
         raise IdentificationError("no bag given; see docs/identify.md")
     if given.weight is not None and not 0.0 < given.weight < 1e3:
         raise IdentificationError(f"--weight: {given.weight} given, kilograms above 0 needed")
-    robot = _robot(given)
+    robot = load_robot(given.robot)
     suspended = standing = None
     for bag in given.bag:
         hanging, stood = split(robot, read_bag(bag, robot))
@@ -94,7 +78,7 @@ def _identify(given: argparse.Namespace) -> int:
         named = dataclasses.replace(result.robot, name=given.out.stem)
         given.out.write_text(robot_yaml(named, notes + table(result.findings)), encoding="utf-8")
         print(given.out)
-        take_over_plans(robot, given.out)
+        transfer_plans(robot, given.out)
     picture = given.report or (given.out.with_suffix(".png") if given.out is not None else None)
     if picture is not None:
         draw_report(robot, result, picture)
@@ -102,7 +86,7 @@ def _identify(given: argparse.Namespace) -> int:
     return 0
 
 
-def take_over_plans(robot: Robot, identified: Path) -> None:
+def transfer_plans(robot: Robot, identified: Path) -> None:
     """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
     from hexapod_dynamics.gait.plan_choice import find_library
     from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans

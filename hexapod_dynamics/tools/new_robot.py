@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, RobotError, RobotWarning
 from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.tools.command_line import exit_code, load_robot
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -60,27 +61,22 @@ def main(args: list[str] | None = None) -> int:
     compute_in_one_thread()
     given = parser().parse_args(args)
     try:
-        robot = _loaded(given.file) if given.check else _written(given)
-        if not _checked(robot):
-            print(f"Correct {given.file}, then: ros2 run hexapod_dynamics new_robot {given.file} --check")
-            return 1
-        _plan(robot, given)
-    except HexapodError as error:
-        print(f"new_robot: {error}", file=sys.stderr)
-        return 1
+        return exit_code("new_robot", lambda: _make(given))
     except (KeyboardInterrupt, EOFError):
         print("\nnew_robot: broken off; what is finished is in the files", file=sys.stderr)
         return 130
+
+
+def _make(given: argparse.Namespace) -> int:
+    robot = load_robot(given.file) if given.check else _written(given)
+    if not _checked(robot):
+        print(f"Correct {given.file}, then: ros2 run hexapod_dynamics new_robot {given.file} --check")
+        return 1
+    _plan(robot, given)
     print(
         f"It walks in simulation with:\n    ros2 launch hexapod_dynamics walk.launch.py view:=true robot:={given.file}"
     )
     return 0
-
-
-def _loaded(file: Path) -> Robot:
-    from hexapod_dynamics.robot import Robot
-
-    return Robot.load(file)
 
 
 def _written(given: argparse.Namespace) -> Robot:
@@ -94,7 +90,7 @@ def _written(given: argparse.Namespace) -> Robot:
     robot, notes = _from_urdf(given) if given.urdf else _asked(given)
     given.file.write_text(robot_yaml(robot, notes, COMMENTS), encoding="utf-8")
     print(f"{given.file}: {len(robot.legs)} legs, {', '.join(robot.leg_names)}")
-    return _loaded(given.file)
+    return load_robot(given.file)
 
 
 def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:

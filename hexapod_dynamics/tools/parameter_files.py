@@ -6,18 +6,18 @@ list.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
 
 from hexapod_dynamics.parameters import catalogue
-from hexapod_dynamics.parameters.spec import Derived
+from hexapod_dynamics.parameters.spec import Derived, ParameterSpec
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.ros2_control import CONTROLLERS_HEAD, controllers_yaml
-from hexapod_dynamics.tools.help_text import first_paragraph
+from hexapod_dynamics.tools.command_line import parser_of
 
 COMMAND = "python -m hexapod_dynamics.tools.parameter_files"
 WIDTH = 120
@@ -40,19 +40,19 @@ number of type double needs a decimal point. `use_sim_time` has to stay false.
 COLUMNS = ("parameter", "type", "default", "allowed", "live", "meaning")
 
 
-def yaml_value(value):
+def yaml_value(value: object) -> str:
     """Return a value as YAML in one line."""
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
 
 
-def in_file(parameter):
+def in_file(parameter: ParameterSpec) -> tuple[object, str]:
     """Return the value of a ParameterSpec in config/nodes.yaml, and the comment behind it."""
     if parameter.file_value is None:
         return parameter.default, parameter.description
     return parameter.file_value, f"{parameter.description}; {parameter.file_reason}"
 
 
-def yaml_section(name, parameters):
+def yaml_section(name: str, parameters: Iterable[ParameterSpec]) -> str:
     """Return the section of a node in config/nodes.yaml, with comments behind the values, or above them if they
     are long.
     """
@@ -70,7 +70,7 @@ def yaml_section(name, parameters):
     return "\n".join(lines) + "\n"
 
 
-def nodes_yaml():
+def nodes_yaml() -> str:
     """Return the text of config/nodes.yaml."""
     sections = {"/**": [parameter for parameter, _ in catalogue.shared().values()]}
     sections |= {f"/**/{node}": catalogue.own(node) for node in catalogue.NODES}
@@ -78,12 +78,12 @@ def nodes_yaml():
     return "\n".join([YAML_HEAD, *(yaml_section(name, each) for name, each in chosen.items() if each)])
 
 
-def number(value):
+def number(value: float) -> str:
     """Return a bound as text."""
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
-def default_text(parameter):
+def default_text(parameter: ParameterSpec) -> str:
     """Return the default of a ParameterSpec for the table, and a different value in config/nodes.yaml."""
     if isinstance(parameter.default, Derived):
         return parameter.default.text
@@ -93,7 +93,7 @@ def default_text(parameter):
     return text
 
 
-def row(parameter, *more):
+def row(parameter: ParameterSpec, *more: str) -> str:
     """Return a ParameterSpec as a row of the table."""
     allowed = "" if parameter.low is None else f"{number(parameter.low)} to {number(parameter.high)}"
     if parameter.choices is not None:
@@ -104,13 +104,13 @@ def row(parameter, *more):
     return f"| {' | '.join(cells)} |"
 
 
-def table(rows, *more):
+def table(rows: Iterable[str], *more: str) -> str:
     """Return the head of the table and its rows as lines."""
     columns = (*COLUMNS, *more)
     return "\n".join([f"| {' | '.join(columns)} |", "|---" * len(columns) + "|", *rows]) + "\n"
 
 
-def parameters_page():
+def parameters_page() -> str:
     """Return the text of docs/parameters.md."""
     shared = [row(parameter, ", ".join(nodes)) for parameter, nodes in catalogue.shared().values()]
     parts = [PAGE_HEAD, "## Several nodes\n", table(shared, "nodes")]
@@ -122,7 +122,7 @@ def parameters_page():
     return "\n".join(parts)
 
 
-def files():
+def files() -> dict[str, str]:
     """Return the texts of the files, by their paths in the repository."""
     return {
         "config/nodes.yaml": nodes_yaml(),
@@ -133,8 +133,7 @@ def files():
 
 def main(args: list[str] | None = None) -> None:
     """Write the files into the repository, the present folder."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=first_paragraph(__doc__))
-    parser.parse_args(args)
+    parser_of(COMMAND, __doc__).parse_args(args)
     for name, text in files().items():
         if not Path(name).parent.is_dir():
             sys.exit(f"{Path.cwd()} has no folder {Path(name).parent}: run this in the repository")

@@ -16,12 +16,20 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.tools.command_line import exit_code, load_robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.planning.plan import GaitPlan
+    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 
 
-def main(args: list[str] | None = None):
+def main(args: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     compute_in_one_thread()
     parser = argparse.ArgumentParser(prog="plan", description="Make or show the gaits for the legs that are left.")
@@ -40,45 +48,43 @@ def main(args: list[str] | None = None):
     )
     parser.add_argument("--get-up", action="store_true", help="search how it turns over after a fall (needs mujoco)")
     given = parser.parse_args(args)
-    try:
-        if given.get_up:
-            return _get_up(given)
-        return _show(given) if given.missing is not None else _make(given)
-    except HexapodError as error:
-        print(f"plan: {error}", file=sys.stderr)
-        return 1
+    action = _get_up if given.get_up else _make if given.missing is None else _show
+    return exit_code("plan", lambda: action(given))
 
 
-def _robot(given):
-    from hexapod_dynamics.robot import Robot
+def _reporter(library: PlanLibrary | GetUpLibrary, path: str, text: Callable[..., str]) -> Callable[..., None]:
+    """Return a function that saves the library, so that an interrupted run keeps what is finished, and prints a line
+    on the last result; text: what to print of the result.
+    """
+    begin = time.monotonic()
 
-    return Robot.load(given.robot) if given.robot else Robot.jethexa()
+    def report(done: int, count: int, lost: Sequence[str], found: object) -> None:
+        library.save(path)
+        took = time.monotonic() - begin
+        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost) or 'nothing':9s} {text(found)}", flush=True)
+
+    return report
 
 
-def _make(given):
+def _make(given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.planning.making import make_library
     from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
-    robot, begin = _robot(given), time.monotonic()
-
+    robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
     library = PlanLibrary(robot)
-
-    def report(done, count, lost, plan) -> None:
-        library.save(path)  # an interrupted run keeps the plans that are finished
-        took = time.monotonic() - begin
-        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost):9s} {_line(plan)}", flush=True)
-
-    make_library(robot, report, jobs=given.jobs or None, most_lost=given.most_lost, library=library)
+    make_library(
+        robot, _reporter(library, path, _line), jobs=given.jobs or None, most_lost=given.most_lost, library=library
+    )
     print(f"{len(library)} plans in {path}")
     return 0
 
 
-def _get_up(given):
+def _get_up(given: argparse.Namespace) -> int:
     from hexapod_dynamics.bench.get_up.search import make_get_up_library
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
 
-    robot, begin = _robot(given), time.monotonic()
+    robot = load_robot(given.robot)
     path = given.out or f"get_up_{robot.name}.yaml"
     sets = None if given.missing is None else [tuple(given.missing)]
     library = GetUpLibrary(robot)
@@ -86,32 +92,26 @@ def _get_up(given):
         library = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
     if given.again and sets is not None:
         library.remove(sets[0])
-
-    def report(done, count, lost, found) -> None:
-        library.save(path)  # an interrupted run keeps what has been found
-        took = time.monotonic() - begin
-        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost) or 'nothing':9s} {found}", flush=True)
-
     options = {"most_lost": given.most_lost or 3, "sets": sets, "jobs": given.jobs or None}
-    make_get_up_library(robot, report, library, improve=given.improve, **options)
+    make_get_up_library(robot, _reporter(library, path, str), library, improve=given.improve, **options)
     library.save(path)
     print(f"{len(list(library))} manoeuvres in {path}")
     return 0
 
 
-def _line(plan):
+def _line(plan: GaitPlan | HexapodError) -> str:
     if isinstance(plan, HexapodError):
         return f"none: {plan}"
     return f"{plan.kind}, period {plan.period:.2f} s, duty {plan.duty:.3f}, margin {1e3 * plan.margin:.1f} mm"
 
 
-def _show(given):
+def _show(given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.packaged import file_of
     from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
     from hexapod_dynamics.gait.planning.patterns import tripod_plan
     from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 
-    robot = _robot(given)
+    robot = load_robot(given.robot)
     unknown = [name for name in given.missing if name not in robot.leg_names]
     if unknown:
         raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")

@@ -25,7 +25,7 @@ import yaml
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.loading import jethexa_path
-from hexapod_dynamics.tools.help_text import first_paragraph
+from hexapod_dynamics.tools.command_line import exit_code, parser_of
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
 TOPICS = (
@@ -51,7 +51,7 @@ ENDING = 20.0  # [s] within which `ros2 bag record` must end
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser(prog="record", description=first_paragraph(__doc__))
+    options = parser_of("record", __doc__)
     options.add_argument("--out", type=Path, required=True, help="folder to make")
     options.add_argument("--robot", type=Path, help="robot file that the nodes run with; default: the JetHexa's")
     options.add_argument("--namespace", default="", help="of the nodes")
@@ -65,11 +65,7 @@ def parser() -> argparse.ArgumentParser:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; return its exit code."""
     given = parser().parse_args(args)
-    try:
-        return _record(given)
-    except (HexapodError, OSError) as error:
-        print(f"record: {error}", file=sys.stderr)
-        return 1
+    return exit_code("record", lambda: _record(given))
 
 
 def describe(given: argparse.Namespace, robot: Robot) -> str:

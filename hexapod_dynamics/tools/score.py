@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from pathlib import Path
 
-from hexapod_dynamics.errors import HexapodError, RecordingWarning
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.help_text import first_paragraph
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.tools.command_line import exit_code, load_robot, parser_of
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    options = argparse.ArgumentParser(prog="score", description=first_paragraph(__doc__))
+    options = parser_of("score", __doc__)
     options.add_argument("recording", type=Path, help="rosbag2 folder, sysid_*.csv or *.npz")
     options.add_argument("--robot", type=Path, help=f"robot file; default: {ROBOT_FILE} in the bag, else the JetHexa's")
     options.add_argument("--missing", nargs="*", default=[], metavar="PART", help="parts that it walks without, as RM")
@@ -34,23 +32,16 @@ def parser() -> argparse.ArgumentParser:
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
     given = parser().parse_args(args)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", RecordingWarning)
-        warnings.showwarning = lambda message, *_: print(f"score: note: {message}", file=sys.stderr)
-        return _run(given)
+    return exit_code("score", lambda: _score(given))
 
 
-def _run(given: argparse.Namespace) -> int:
-    try:
-        text = _page(given)
-        if given.out is None:
-            print(text, end="")
-        else:
-            given.out.write_text(text, encoding="utf-8")
-            print(given.out)
-    except (HexapodError, OSError) as error:
-        print(f"score: {error}", file=sys.stderr)
-        return 1
+def _score(given: argparse.Namespace) -> int:
+    text = _page(given)
+    if given.out is None:
+        print(text, end="")
+    else:
+        given.out.write_text(text, encoding="utf-8")
+        print(given.out)
     return 0
 
 
@@ -61,8 +52,7 @@ def _page(given: argparse.Namespace) -> str:
 
     path = given.recording
     own = path / ROBOT_FILE
-    file = given.robot or (own if own.is_file() else None)
-    robot = Robot.jethexa() if file is None else Robot.load(file)
+    robot = load_robot(given.robot or (own if own.is_file() else None))
     readers = {".csv": read_sysid_csv, ".npz": read_jethexa_npz}
     reader = readers.get(path.suffix)
     log = read_log(path, robot) if reader is None else reader(path, robot, given.joints)

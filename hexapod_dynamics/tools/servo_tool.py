@@ -10,6 +10,8 @@ import argparse
 import math
 import sys
 import time
+from collections.abc import Callable, Sequence
+from typing import TextIO
 
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
@@ -18,7 +20,7 @@ from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.help_text import first_paragraph
+from hexapod_dynamics.tools.command_line import load_robot, parser_of
 
 REGISTERS = (
     ("position [deg]", Command.POS_READ, lambda v: f"{math.degrees(v):.1f}"),
@@ -45,11 +47,11 @@ QUIET = 0.05  # [s] pause after a late or damaged answer
 class Progress:
     """A progress bar; it is shown on terminals only."""
 
-    def __init__(self, total, what, stream=None) -> None:
+    def __init__(self, total: int, what: str, stream: TextIO | None = None) -> None:
         self._total, self._what, self._stream = total, what, stream or sys.stderr
         self._shown = self._stream.isatty()
 
-    def show(self, done, note="") -> None:
+    def show(self, done: int, note: str = "") -> None:
         """Draw the bar after `done` of the total."""
         if self._shown:
             width = 30
@@ -64,16 +66,23 @@ class Progress:
 class ServoTool:
     """The commands of the tool on an open bus; ask(question) returns True for yes, say(text) prints."""
 
-    def __init__(self, bus, robot, ask, say=print, ids=range(lx.BROADCAST_ID)) -> None:
+    def __init__(
+        self,
+        bus: ServoBus,
+        robot: Robot,
+        ask: Callable[[str], bool],
+        say: Callable[[str], object] = print,
+        ids: range = range(lx.BROADCAST_ID),
+    ) -> None:
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
         joints = [joint for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
         self._names = {joint.servo_id: joint.name for joint in joints}
 
-    def _named(self, servo_id):
+    def _named(self, servo_id: int) -> str:
         return self._names.get(servo_id, "not one of this robot")
 
-    def _id(self, text):
+    def _id(self, text: str) -> int:
         """Return the servo id for a joint's name or a number."""
         if text in self._joints:
             return self._joints[text].servo_id
@@ -81,7 +90,7 @@ class ServoTool:
             return int(text)
         raise DeviceError(f"{text!r} is neither a servo id 0..253 nor a joint; joints are {', '.join(self._joints)}")
 
-    def find(self):
+    def find(self) -> tuple[list[int], list[int]]:
         """Return the ids that answer, and the ids with corrupted answers (several servos have the same id)."""
         ids = self._ids
         found, damaged, progress = [], [], Progress(len(ids), "asking")
@@ -99,7 +108,7 @@ class ServoTool:
             progress.show(done, f"{len(found)} found")
         return found, damaged
 
-    def scan(self):
+    def scan(self) -> bool:
         """List the servos on the bus; return True if they are exactly the servos of the robot."""
         found, damaged = self.find()
         for servo_id in list(found):
@@ -120,7 +129,7 @@ class ServoTool:
         strangers = [servo_id for servo_id in found if servo_id not in self._names]
         return not (missing or damaged or strangers)
 
-    def _summary(self, servo_id):
+    def _summary(self, servo_id: int) -> str:
         angle, volts, heat, limits = (
             self._bus.read(servo_id, command)
             for command in (Command.POS_READ, Command.VIN_READ, Command.TEMP_READ, Command.VIN_LIMIT_READ)
@@ -130,7 +139,7 @@ class ServoTool:
             warning = f"   torque off above {limits[1]:.1f} V: a full battery has {FULL_PACK} V"
         return f"{math.degrees(angle):7.1f} deg  {volts:5.2f} V  {heat:3} deg C{warning}"
 
-    def read(self, which):
+    def read(self, which: str) -> bool:
         """Print every register of one servo or joint."""
         servo_id = self._id(which)
         self._say(f"servo {servo_id}: {self._named(servo_id)}")
@@ -138,7 +147,7 @@ class ServoTool:
             self._say(f"  {title:26} {text(self._bus.read(servo_id, command))}")
         return True
 
-    def center(self, which):
+    def center(self, which: Sequence[str]) -> bool:
         """Move joints slowly to zero, one after the other; all joints at zero are the reference pose."""
         ids = [self._id(text) for text in which] or sorted(self._names)
         if not self._ask(f"Move {len(ids)} servo(s) to their centre? The feet must be in the air."):
@@ -153,7 +162,7 @@ class ServoTool:
                 self._say(f"{servo_id:3}  {self._named(servo_id):22} is {math.degrees(angle):.1f} deg off: blocked?")
         return True
 
-    def move(self, name, angle):
+    def move(self, name: str, angle: float) -> bool:
         """Move one joint slowly to an angle [rad], to check its direction."""
         joint = self._joints.get(name)
         if joint is None:
@@ -166,7 +175,7 @@ class ServoTool:
         self._say(f"{name} is at {joint.servo_direction * self._bus.read(joint.servo_id, Command.POS_READ):.3f} rad")
         return True
 
-    def _go(self, servo_id, angle) -> None:
+    def _go(self, servo_id: int, angle: float) -> None:
         """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
         rest there.
         """
@@ -176,7 +185,7 @@ class ServoTool:
         self._bus.drain()
         time.sleep(duration + SETTLING)
 
-    def calibrate(self, which, degrees):
+    def calibrate(self, which: str, degrees: float) -> bool:
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""
         servo_id = self._id(which)
         before = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
@@ -196,7 +205,7 @@ class ServoTool:
             self._bus.drain()
         return False
 
-    def set_id(self, old, new):
+    def set_id(self, old: int, new: int) -> bool:
         """Change the id (flash) of the only servo on the bus; the tool checks that no other servo answers, and asks."""
         if not 0 <= new < lx.BROADCAST_ID:
             raise DeviceError(f"new id {new} is outside 0..253")
@@ -215,7 +224,7 @@ class ServoTool:
         return True
 
 
-def yes_or_no(question):
+def yes_or_no(question: str) -> bool:
     """Ask on the terminal; every answer except y or yes means no, and so does a missing terminal."""
     if not sys.stdin.isatty():
         print(f"{question} There is no terminal to answer: no (use --yes).")
@@ -223,9 +232,9 @@ def yes_or_no(question):
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """Build the command line."""
-    top = argparse.ArgumentParser(prog="servo_tool", description=first_paragraph(__doc__))
+    top = parser_of("servo_tool", __doc__)
     top.add_argument(
         "--port",
         help="serial port, on a JetHexa /dev/ttyTHS1; default: that of the simulator in this ROS_DOMAIN_ID",
@@ -262,7 +271,7 @@ def main(args: list[str] | None = None) -> None:
     given = parser().parse_args(args)
     bus = None
     try:
-        robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
+        robot = load_robot(given.robot)
         port = given.port or str(device_directory() / SERVO_BUS)
         bus = ServoBus(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout))
         bus.open()

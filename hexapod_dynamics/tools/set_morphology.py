@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 
 import rclpy
-from hexapod_dynamics.damage import KINDS
+from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.ros.node_functions import LATCHED
@@ -17,24 +18,27 @@ from hexapod_dynamics.ros.participant import take_place
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidNamespaceException
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.utilities import remove_ros_args
 
 
-def _options():
+def _options() -> dict[str, DamageKind]:
     """Return {name of an option: kind of damage} for the kinds that this command can declare."""
     return {kind.option.name: kind for kind in KINDS if kind.option is not None}
 
 
-def changes(*, restore=(), known=(), **damaged):
+def changes(
+    *, restore: Iterable[str] = (), known: Iterable[str] = (), **damaged: Sequence[str]
+) -> dict[str, bool | float]:
     """Return {named value: bool or float} for names of the command line: RM, LM.femur, LF.tibia=0.5.
 
     damaged: the words after each option, by its name: missing=["RM"], locked=["RF.tibia=0.4"].
     known: all names that can be set; a leg is restored link by link. MorphologyError names the wrong word.
     """
-    values = {}
+    values: dict[str, bool | float] = {}
 
-    def put(name, value) -> None:
+    def put(name: str, value: bool | float) -> None:
         if values.setdefault(name, value) != value:
             raise MorphologyError(f"{name}: asked to be {values[name]!r} and {value!r} at once")
 
@@ -55,7 +59,7 @@ def changes(*, restore=(), known=(), **damaged):
     return values
 
 
-def summary(values, restored=()):
+def summary(values: Mapping[str, bool | float], restored: Sequence[str] = ()) -> str:
     """Return named values in one line; parts of a restored leg or link are not listed one by one."""
     parts = {name: name.partition(".")[2] for name in values}
     listed = [
@@ -66,7 +70,7 @@ def summary(values, restored=()):
     return ", ".join(listed + [f"{whole} is whole" for whole in restored])
 
 
-def _arguments(words):
+def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="set_morphology",
         description="Tell the software what the robot has lost, or got back. All of it or nothing.",
@@ -115,18 +119,18 @@ def main(args: list[str] | None = None) -> None:
         rclpy.try_shutdown()
 
 
-def _known_names(node, timeout):
+def _known_names(node: Node, timeout: float) -> tuple[str, ...]:
     """Return the names on the latched topic `morphology`; empty without a publisher."""
-    heard = []
-    subscription = node.create_subscription(ParameterEvent, "morphology", heard.append, LATCHED)
+    received: list[ParameterEvent] = []
+    subscription = node.create_subscription(ParameterEvent, "morphology", received.append, LATCHED)
     end = time.monotonic() + timeout
-    while not heard and time.monotonic() < end:
+    while not received and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.1)
     node.destroy_subscription(subscription)
-    return tuple(values_of(heard[-1].new_parameters)) if heard else ()
+    return tuple(values_of(received[-1].new_parameters)) if received else ()
 
 
-def _call(node, given):
+def _call(node: Node, given: argparse.Namespace) -> int:
     known = _known_names(node, given.timeout) if given.restore else ()
     damaged = {name: getattr(given, name) for name in _options()}
     values = changes(**damaged, restore=given.restore, known=known)

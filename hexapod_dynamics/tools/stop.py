@@ -14,12 +14,18 @@ import time
 
 from hexapod_dynamics.drivers.stop_request import StopRequest
 
+TYPE_CHECKING = False  # typing itself would delay the stop
+if TYPE_CHECKING:
+    import argparse
+
+    from rclpy.node import Node
+
 PATIENCE = 0.5  # [s] after which the service is called, too
 LOOK = 0.02  # [s] between two checks of the socket meanwhile
 NICE = -20
 
 
-def _arguments(words):
+def _arguments(words: list[str]) -> argparse.Namespace:
     import argparse
 
     parser = argparse.ArgumentParser(
@@ -47,7 +53,7 @@ def main(args: list[str] | None = None) -> None:
     sys.exit(_call(given, args, request))
 
 
-def _stop(namespace, patience):
+def _stop(namespace: str, patience: float) -> StopRequest:
     """Request the emergency stop by the socket; end the process after an answer, else return the request."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
@@ -56,22 +62,22 @@ def _stop(namespace, patience):
     request = StopRequest(namespace)
     answer = request.answer(patience)
     if answer is not None:
-        sys.exit(_tell(*answer))
+        sys.exit(_report(*answer))
     return request
 
 
-def _without_ros_arguments(words):
+def _without_ros_arguments(words: list[str]) -> list[str]:
     from rclpy.utilities import remove_ros_args
 
     return remove_ros_args(["stop", *words])[1:]
 
 
-def _tell(success, message):
+def _report(success: bool, message: str) -> int:
     print(message, file=sys.stdout if success else sys.stderr)
     return 0 if success else 1
 
 
-def _call(given, args, request):
+def _call(given: argparse.Namespace, args: list[str] | None, request: StopRequest | None) -> int:
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
     if "site" not in sys.modules:  # python3 -S
         import site
@@ -109,7 +115,7 @@ def _call(given, args, request):
         rclpy.try_shutdown()
 
 
-def _call_of(given):
+def _call_of(given: argparse.Namespace) -> tuple[type, str, object]:
     """Return the service type, the name and the request for the arguments."""
     from std_srvs.srv import SetBool, Trigger
 
@@ -120,7 +126,7 @@ def _call_of(given):
     return SetBool, "emergency_stop", SetBool.Request(data=not given.resume)
 
 
-def _answer(node, given, stop):
+def _answer(node: Node, given: argparse.Namespace, stop: StopRequest | None) -> int:
     import rclpy
 
     kind, name, request = _call_of(given)
@@ -129,7 +135,7 @@ def _answer(node, given, stop):
     while time.monotonic() < end:
         answer = None if stop is None else stop.answer(0.0)
         if answer is not None:
-            return _tell(*answer)
+            return _report(*answer)
         if future is None:
             if client.wait_for_service(timeout_sec=LOOK):
                 future = client.call_async(request)
@@ -137,7 +143,7 @@ def _answer(node, given, stop):
         else:
             rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
             if future.done():
-                return _tell(future.result().success, future.result().message)
+                return _report(future.result().success, future.result().message)
     if future is None:
         print(
             f"nobody offers {client.srv_name}: is the node servos running, in this --namespace and ROS_DOMAIN_ID? "

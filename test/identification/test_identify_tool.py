@@ -163,7 +163,7 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     legs = (dataclasses.replace(ROBOT.legs[0], links=links), *ROBOT.legs[1:])
     mine, file = dataclasses.replace(ROBOT, name="mine", legs=legs), tmp_path / "mine.yaml"
     file.write_text(robot_yaml(mine, ""), encoding="utf-8")
-    identify.take_over_plans(ROBOT, file)
+    identify.transfer_plans(ROBOT, file)
     said, robot = capsys.readouterr().out, Robot.load(file)
     assert "50 of 50 plans of jethexa" in said and "ways to get up" in said and "none without" not in said
     assert find_get_up_library(robot).manoeuvres(["LF", "RR"])
@@ -174,9 +174,9 @@ def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
         assert gait.plan is not None and not set(lost) & set(gait.plan.legs)
     heavy = dataclasses.replace(mine, body=dataclasses.replace(mine.body, mass=3.0 * mine.body.mass))
     file.write_text(robot_yaml(heavy, ""), encoding="utf-8")
-    identify.take_over_plans(ROBOT, file)
+    identify.transfer_plans(ROBOT, file)
     assert "does not get up" in capsys.readouterr().out
     (tmp_path / "plans_jethexa.yaml").write_text("format: 7\n", encoding="utf-8")  # beside the file it begins with
     (tmp_path / "jethexa.yaml").write_bytes(jethexa_path().read_bytes())
-    identify.take_over_plans(Robot.load(tmp_path / "jethexa.yaml"), file)
+    identify.transfer_plans(Robot.load(tmp_path / "jethexa.yaml"), file)
     assert "no plans are taken over: gait plans" in capsys.readouterr().out

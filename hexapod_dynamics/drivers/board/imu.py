@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Sample
-from hexapod_dynamics.drivers.imu.reader import ImuHealth
+from hexapod_dynamics.drivers.imu.reader import ReceivedImu
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
@@ -91,7 +91,6 @@ class SampleClock:
 SOCKET = "board_imu.sock"  # name of the socket in the directory of the devices
 _SAMPLE = struct.Struct("<d6f")  # monotonic time [s]; ax, ay, az [g], gx, gy, gz [deg/s]
 _PRIORITY = 10  # real-time priority of the receiving thread, where permitted
-_LOST = 0.5  # [s] without a sample after which the IMU counts as lost
 _FROZEN = 10  # identical samples in a row: real ones differ by their noise
 _LIMIT = 15.9  # [g] a sample beyond this is at the end of the widest range
 
@@ -125,13 +124,13 @@ class ImuSender:
         self._socket.close()
 
 
-class RelayedImu:
+class RelayedImu(ReceivedImu):
     """Calls on_sample(sample, monotonic time [s]) for each sample that comes, in its own thread; like an ImuReader."""
 
     def __init__(self, path: Path, on_sample: Callable[[Sample, float], object]) -> None:
-        self.path, self.on_sample, self.health = path, on_sample, ImuHealth()
-        self.health.last_error = "no IMU samples of the board yet: is the node servos up, with its board?"
-        self._same, self._last_raw, self._last_time = 0, b"", -math.inf
+        super().__init__(on_sample, "IMU sample of the board", " yet: is the node servos up, with its board?")
+        self.path = path
+        self._same, self._last_raw = 0, b""
         self._stopping = threading.Event()
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
@@ -161,34 +160,24 @@ class RelayedImu:
         receiver = self._socket
         while receiver is not None and not self._stopping.is_set():
             if select.select([receiver], [], [], 0.1)[0]:
-                self._take(receiver.recv(_SAMPLE.size + 1))
-            elif self.health.connected and time.monotonic() - self._last_time > _LOST:
-                self.health.connected = False
-                self.health.last_error = f"no IMU sample of the board for more than {_LOST} s"
+                self._receive(receiver.recv(_SAMPLE.size + 1))
+            else:
+                self.watch(time.monotonic())
         if receiver is not None:
             receiver.close()
 
-    def _take(self, packet: bytes) -> None:
+    def _receive(self, packet: bytes) -> None:
         if len(packet) != _SAMPLE.size:
             return
         stamp, *values = _SAMPLE.unpack(packet)
         health, raw = self.health, packet[8:]
         if not all(map(math.isfinite, (stamp, *values))):
-            health.errors["not finite"] = health.errors.get("not finite", 0) + 1
+            health.count_error("not finite", "the board's IMU has reported a value that is not finite")
             return
         self._same = self._same + 1 if raw == self._last_raw else 0
         self._last_raw = raw
         if self._same >= _FROZEN:
             health.frozen += self._same == _FROZEN
-            health.connected = False
-            health.last_error = f"{self._same + 1} identical samples in a row: the board's IMU stands still"
+            health.lose(f"{self._same + 1} identical samples in a row: the board's IMU stands still")
             return
-        if not health.connected:
-            health.connected, health.starts = True, health.starts + 1
-        elif self._last_time > 0.0:
-            health.longest_gap = max(health.longest_gap, stamp - self._last_time)
-        self._last_time = stamp
-        health.samples += 1
-        sample = sample_of(values, raw)
-        health.saturated += sample.saturated
-        self.on_sample(sample, stamp)
+        self.deliver(sample_of(values, raw), stamp)

@@ -15,13 +15,12 @@ import select
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.imu import SampleClock
 from hexapod_dynamics.drivers.board.protocol import Answer, Frame, FrameParser, Function, Pad, Remote, ServoCommand
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings
 from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
@@ -140,7 +139,7 @@ class BoardPort(SerialLink):
         self,
         servo_id: int,
         command: ServoCommand,
-        idle: Callable[[], bool] | None = None,
+        idle: Idle = None,
         timeout: float | None = None,
         line_free: float = 0.0,
     ) -> tuple[int, ...] | None:
@@ -171,9 +170,7 @@ class BoardPort(SerialLink):
             self.fault = Fault.GARBAGE if self.health.skipped > skipped else Fault.TIMEOUT
         return None
 
-    def _await_answer(
-        self, servo_id: int, command: int, sent: float, timeout: float, idle: Callable[[], bool] | None
-    ) -> Answer | None:
+    def _await_answer(self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle) -> Answer | None:
         deadline = sent + timeout
         latest = deadline if idle is None else max(deadline, sent + self.patience)
         while True:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.port import BoardPort
 from hexapod_dynamics.drivers.board.protocol import ServoCommand
-from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.serial_link import SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import (
@@ -153,9 +153,7 @@ class BoardServos(SerialServos):
         """Whether the quantity can be read: a set-point only if this object has sent one."""
         return quantity != "target" or not math.isnan(self._sent[index])
 
-    def read(
-        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
-    ) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
         """Ask a servo; return the value, or None with `fault` set."""
         if quantity == "target":
             self.fault = None

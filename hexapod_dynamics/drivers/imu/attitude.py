@@ -308,7 +308,7 @@ def _less(vector: Sequence[float], offset: np.ndarray) -> Vector:
 
 
 class CalibratedImu:
-    """Subtracts offsets from samples and estimates the attitude; the reader thread calls `take`, others the rest.
+    """Subtracts offsets from samples and estimates the attitude; the reader thread calls `accept`, others the rest.
 
     rate [1/s]; rotation (3, 3) body <- chip; time_constant [s] of the inclination; level: the body stands level at
     `calibrate`, so that the offset of the accelerometer is found too; memory: file that
@@ -337,7 +337,7 @@ class CalibratedImu:
         self._filter = self._new_filter()
         self._remember()
 
-    def take(
+    def accept(
         self, acceleration: Sequence[float], angular_velocity: Sequence[float], t: float
     ) -> tuple[Vector, Vector, tuple[float, float, float, float]]:
         """Take a sample (chip axes, SI) of time t [s].

@@ -266,7 +266,7 @@ class Mpu6050:
         self.identity = self._bus.read_byte_data(self._address, WHO_AM_I)
         if self.identity in (0x00, 0xFF):
             raise UnexpectedAnswer(5, f"WHO_AM_I reads 0x{self.identity:02x}: nothing drives the data line")
-        self.chip = CHIPS.get(self.identity) or self._tell_filter()
+        self.chip = CHIPS.get(self.identity) or self._detect_filter()
         for register, value in self.registers.items():
             write(self._address, register, value)
         self.verify()
@@ -277,7 +277,7 @@ class Mpu6050:
         own = {ACCEL_CONFIG_2: self.settings.dlpf} if self.chip.own_filter else {}
         return self.settings.registers | own
 
-    def _tell_filter(self) -> Chip:
+    def _detect_filter(self) -> Chip:
         """Return how to set up an unknown chip: whether the accelerometer's own filter can be set is tried."""
         self._bus.write_byte_data(self._address, ACCEL_CONFIG_2, self.settings.dlpf or 7)
         own = self._bus.read_byte_data(self._address, ACCEL_CONFIG_2) == (self.settings.dlpf or 7)

@@ -28,6 +28,7 @@ _RETRIES = 2  # within one period, for a single failed exchange
 _LOST_AFTER = 3  # periods in a row without a sample: open and set up again
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
+LOST = 0.5  # [s] without a sample after which an IMU that is only received counts as lost
 _BACK_OFF = (0.0, 0.1, 0.2, 0.5)  # [s] before another attempt to open and set up
 
 
@@ -44,9 +45,62 @@ class ImuHealth:
     saturated: int = 0
     late: int = 0  # skipped periods, because the bus or the computer was too slow
     longest_gap: float = 0.0  # [s] between two samples
+    last_sample: float = math.nan  # monotonic [s] time of the last sample, NaN before the first
     priority: str = ""  # of the reader's thread: what the kernel has permitted
     chip: Chip = MPU6050  # that was found at the last start-up
     errors: dict[str, int] = field(default_factory=dict)
+
+    def count_error(self, kind: str, error: str) -> None:
+        """Count an error of a kind, and keep its message."""
+        self.errors[kind] = self.errors.get(kind, 0) + 1
+        self.last_error = error
+
+    def count_sample(self, stamp: float, saturated: bool = False) -> None:
+        """Count a sample of the monotonic time `stamp` [s]; saturated: a value was at the end of its range."""
+        if math.isfinite(self.last_sample):
+            self.longest_gap = max(self.longest_gap, stamp - self.last_sample)
+        self.last_sample = stamp
+        self.samples += 1
+        self.saturated += saturated
+
+    def connect(self) -> None:
+        """Note a successful start."""
+        self.connected = True
+        self.starts += 1
+
+    def lose(self, error: str) -> None:
+        """Note why there are no samples; the time without them is no gap between samples."""
+        self.connected, self.last_error, self.last_sample = False, error, math.nan
+
+
+class ReceivedImu:
+    """Passes samples that come without a request on to on_sample(sample, monotonic time [s]); like an ImuReader.
+
+    source: where they come from; remedy: why there may be none at the start, for people.
+    """
+
+    def __init__(self, on_sample: Callable[[Sample, float], object], source: str, remedy: str) -> None:
+        self.on_sample, self.health = on_sample, ImuHealth()
+        self.health.last_error = f"no {source}{remedy}"
+        self._source = source
+
+    def start(self) -> None:
+        """Begin to receive."""
+
+    def stop(self) -> None:
+        """End the reception."""
+
+    def deliver(self, sample: Sample, stamp: float) -> None:
+        """Count a sample of the monotonic time `stamp` [s], and pass it on."""
+        if not self.health.connected:
+            self.health.connect()
+        self.health.count_sample(stamp, sample.saturated)
+        self.on_sample(sample, stamp)
+
+    def watch(self, now: float) -> None:
+        """Note at the monotonic time `now` [s] that no sample has come for a while."""
+        if self.health.connected and now - self.health.last_sample > LOST:
+            self.health.lose(f"no {self._source} for more than {LOST} s")
 
 
 class ImuReader:
@@ -61,7 +115,7 @@ class ImuReader:
         self._handle: I2cBus | None = None
         self._sensor: Mpu6050 | None = None
         self._failures = self._attempts = self._same = 0
-        self._last_raw, self._last_time, self._next_verify = b"", math.nan, 0.0
+        self._last_raw, self._next_verify = b"", 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
 
@@ -112,8 +166,8 @@ class ImuReader:
             return None
         self._failures = self._attempts = self._same = 0
         self._next_verify = time.monotonic() + _VERIFY_INTERVAL
-        self.health.connected, self.health.warning, self.health.chip = True, sensor.warning, sensor.chip
-        self.health.starts += 1
+        self.health.warning, self.health.chip = sensor.warning, sensor.chip
+        self.health.connect()
         return sensor
 
     def _close(self) -> None:
@@ -127,9 +181,7 @@ class ImuReader:
 
     def _note(self, error: Exception) -> None:
         number = getattr(error, "errno", None)
-        kind = f"errno {number}" if number else "set-up"
-        self.health.errors[kind] = self.health.errors.get(kind, 0) + 1
-        self.health.last_error = str(error)
+        self.health.count_error(f"errno {number}" if number else "set-up", str(error))
 
     def _tick(self, sensor: Mpu6050) -> None:
         for _ in range(1 + _RETRIES):
@@ -150,11 +202,7 @@ class ImuReader:
         if self._same >= _FROZEN_AFTER or now >= self._next_verify:
             if not self._is_set_up(sensor, now):
                 return
-        if math.isfinite(self._last_time):
-            self.health.longest_gap = max(self.health.longest_gap, now - self._last_time)
-        self._last_time = now
-        self.health.samples += 1
-        self.health.saturated += sample.saturated
+        self.health.count_sample(now, sample.saturated)
         if self._same < _FROZEN_AFTER:
             self._deliver(sample, now)
 

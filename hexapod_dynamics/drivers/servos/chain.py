@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,8 @@ from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Quantity
 from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+
+Joints = int | slice | np.ndarray  # an index, all, or a mask
 
 
 @dataclass
@@ -102,28 +103,10 @@ class ChainState:
     @classmethod
     def empty(cls, n: int) -> ChainState:
         """Return the state of n joints about which nothing is known."""
-        numbers, flags = np.full((7, n), np.nan), np.zeros((7, n), bool)
-        state = cls(
-            angle=numbers[0],
-            stamp=numbers[1],
-            rate=numbers[2],
-            voltage=numbers[3],
-            temperature=numbers[4],
-            loaded=numbers[5],
-            silent=flags[0],
-            missing=flags[1],
-            lagging=flags[2],
-            start_angle=numbers[6],
-            generation=np.zeros(n, np.int64),
-            errors=np.zeros((n, len(FAULTS)), np.int64),
-            unconfirmed=flags[3],
-            moving=flags[4],
-            missing_but_answering=flags[5],
-            torque_left_off=flags[6],
-            back=np.zeros(n, np.int64),
-            numbers=numbers,
-            flags=flags,
-        )
+        numbers, flags = np.full((len(_NUMBERS), n), np.nan), np.zeros((len(_FLAGS), n), bool)
+        rows = dict(zip(_NUMBERS, numbers, strict=True)) | dict(zip(_FLAGS, flags, strict=True))
+        counts = {name: np.zeros(n, np.int64) for name in ("generation", "back")}
+        state = cls(**rows, **counts, errors=np.zeros((n, len(FAULTS)), np.int64), numbers=numbers, flags=flags)
         state.rate[:] = 0.0
         return state
 
@@ -150,7 +133,9 @@ class ChainState:
             self.__dict__[name] = other.__dict__[name]
 
 
-# The names of what `copy_from` copies.
+# The rows of `numbers` and of `flags`; the names of what `copy_from` copies.
+_NUMBERS = ("angle", "stamp", "rate", "voltage", "temperature", "loaded", "start_angle")
+_FLAGS = ("silent", "missing", "lagging", "unconfirmed", "moving", "missing_but_answering", "torque_left_off")
 _ARRAYS = ("numbers", "flags", "generation", "errors", "back")
 _SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)
 
@@ -170,7 +155,7 @@ class ReadSchedule:
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
 
-    def forget(self, joints: Any = slice(None)) -> None:
+    def forget(self, joints: Joints = slice(None)) -> None:
         """Treat these joints (mask, default all) as never read."""
         self._asked[joints] = -np.inf
         self._reread[joints] = False
@@ -276,7 +261,7 @@ class PoseWriter:
         # The present motion of the servos: angle at its start, monotonic time of its start, duration.
         self._from, self._begin, self._took = [0.0] * n, [0.0] * n, [1.0] * n
 
-    def forget(self, joints: Any = slice(None)) -> None:
+    def forget(self, joints: Joints = slice(None)) -> None:
         """Send the next target of these joints (index or mask, default all) even if it has not changed."""
         self.sent[joints] = np.nan
 
@@ -431,9 +416,7 @@ class ServoChain:
 
         A thread that has not ended after `timeout` [s] still uses the port: it closes it when it ends.
         """
-        with self._pending_commands.condition:
-            self._pending_commands.stop = True
-            self._pending_commands.condition.notify()
+        self._request(stop=True)
         if self._thread.ident is None:  # never started
             self.servos.line.release()
             return
@@ -454,10 +437,7 @@ class ServoChain:
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
         targets = self.servos.counts.quantise(self.map.servo_angles(finite))
-        pending = self._pending_commands
-        with pending.condition:
-            pending.targets, pending.duration, pending.epoch, pending.speed = targets, duration, epoch, speed
-            pending.condition.notify()
+        self._request(targets=targets, duration=duration, epoch=epoch, speed=speed)
 
     def freeze(self, timeout: float = 0.02) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
@@ -475,9 +455,7 @@ class ServoChain:
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        with self._pending_commands.condition:
-            self._pending_commands.frozen, self._pending_commands.targets = False, None
-            self._pending_commands.condition.notify()
+        self._request(frozen=False, targets=None)
 
     def wait_confirmed(self, timeout: float) -> bool:
         """Wait until every servo that answers, even if it is declared missing, has confirmed the last torque
@@ -487,8 +465,8 @@ class ServoChain:
         while time.monotonic() < end:
             with self._lock:
                 state = self._state
-                told = state.torque_time >= self._torque_asked
-                if told and not (state.unconfirmed & ~state.silent).any():
+                executed = state.torque_time >= self._torque_asked
+                if executed and not (state.unconfirmed & ~state.silent).any():
                     return True
             time.sleep(0.01)
         return False
@@ -499,16 +477,12 @@ class ServoChain:
 
         The request is dropped if the port is lost before it is executed.
         """
-        with self._pending_commands.condition:
-            self._torque_asked = time.monotonic()
-            self._pending_commands.torque, self._pending_commands.targets = on, None
-            self._pending_commands.condition.notify()
+        self._torque_asked = time.monotonic()
+        self._request(torque=on, targets=None)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
-        with self._pending_commands.condition:
-            self._pending_commands.missing = np.array(missing, bool)
-            self._pending_commands.condition.notify()
+        self._request(missing=np.array(missing, bool))
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
@@ -523,8 +497,14 @@ class ServoChain:
         that clock is set back meanwhile, no servo would be read until the next command.
         """
         if time.monotonic() > self._waits_until + _OVERDUE:
-            with self._pending_commands.condition:
-                self._pending_commands.condition.notify()
+            self._request()
+
+    def _request(self, **values: object) -> None:
+        """Set these pending commands, and wake the bus thread."""
+        with self._pending_commands.condition:
+            for name, value in values.items():
+                setattr(self._pending_commands, name, value)
+            self._pending_commands.condition.notify()
 
     # The bus thread --------------------------------------------------------------------------------------------------
 
@@ -596,13 +576,8 @@ class ServoChain:
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
                 pending.condition.wait(self._waits_until - now)
                 self._waits_until = math.inf
-            stop, torque, missing, pending.torque, pending.missing = (
-                pending.stop,
-                pending.torque,
-                pending.missing,
-                None,
-                None,
-            )
+            stop, torque, missing = pending.stop, pending.torque, pending.missing
+            pending.torque = pending.missing = None
             targets, duration, speed, pending.targets = pending.targets, pending.duration, pending.speed, None
             before, frozen, interrupted = state.frozen, pending.frozen, self.servos.line.interrupted
             stops_sent, pending.stops_sent = pending.stops_sent, False

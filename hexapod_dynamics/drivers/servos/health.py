@@ -9,10 +9,10 @@ each over SPAN, the ratio r of the last rise to the previous one yields E (Prony
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ _SIMULATED = "this computer is too busy, or the simulator has faults"
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
-    def __init__(self, names: Any, *, simulated: bool = False) -> None:
+    def __init__(self, names: Sequence[str], *, simulated: bool = False) -> None:
         """simulated: the servos are virtual: answers are lost because the computer is too busy, not because of a
         cable.
         """
@@ -93,8 +93,8 @@ class ServoHealth:
             return ("error" if wrong else "warn"), [*wrong, noise]
         return ("error" if wrong else "ok"), wrong
 
-    def _named(self, mask: Any) -> str:
-        return ", ".join(name for name, named in zip(self._names, mask, strict=True) if named)
+    def _named(self, mask: np.ndarray) -> str:
+        return ", ".join(itertools.compress(self._names, mask))
 
     def _line(self, state: ChainState, t: float) -> str:
         """Fault of the line, from the recent errors; empty if they are few."""
@@ -135,10 +135,14 @@ def _busy(late: int) -> str:
     return f"this machine is too slow or too busy: the bus thread woke late {late} times"
 
 
-def figures(state: ChainState, names: Any, t: float) -> dict:
+def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, object]:
     """Diagnostic values of a ChainState of joints `names` at monotonic time t [s], by name with unit."""
     known = state.known
-    values = {
+
+    def named(mask: np.ndarray) -> str:
+        return " ".join(itertools.compress(names, mask))
+
+    values: dict[str, object] = {
         "oldest measurement [s]": float(np.max(t - state.stamp[known])) if known.any() else float("nan"),
         "supply [V]": float(state.supply),
         "bus load": state.bus_load,
@@ -149,14 +153,10 @@ def figures(state: ChainState, names: Any, t: float) -> dict:
         "port errors": state.port_errors,
         "last port error": state.last_port_error,
         "port opened": state.opened,
-        "torque not confirmed": " ".join(
-            name for name, open_ in zip(names, state.unconfirmed_there, strict=True) if open_
-        ),
-        "silent": " ".join(name for name, mute in zip(names, state.silent, strict=True) if mute),
-        "back": " ".join(name for name, count in zip(names, state.back, strict=True) if count >= BACK),
-        "torque off": " ".join(
-            name for name, off in zip(names, state.known & (state.loaded == 0.0) & state.torque, strict=True) if off
-        ),
+        "torque not confirmed": named(state.unconfirmed_there),
+        "silent": named(state.silent),
+        "back": named(state.back >= BACK),
+        "torque off": named(known & (state.loaded == 0.0) & state.torque),
     }
     values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
     for i, name in enumerate(names):

@@ -25,6 +25,9 @@ Quantity = Literal[
 ]
 
 
+Idle = Callable[[], bool] | None  # called during a long wait for an answer: whether the wait may go on
+
+
 class BusError(DeviceError):
     """The port itself failed: missing, busy, forbidden or unplugged."""
 
@@ -182,9 +185,7 @@ class ServoInterface(ABC):
         """Send again, after `stop_now`."""
 
     @abstractmethod
-    def read(
-        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
-    ) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
         """Ask a servo; return the value, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,

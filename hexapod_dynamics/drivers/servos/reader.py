@@ -7,6 +7,7 @@ import statistics
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,7 @@ class JointReader:
         lock: threading.Lock,
         writer: PoseWriter,
         schedule: ReadSchedule,
-        idle: Any,
+        idle: Callable[[], bool],
     ) -> None:
         n = len(servo_map)
         self.servos, self.map, self.settings, self.schedule = servos, servo_map, settings, schedule
@@ -288,7 +289,7 @@ class JointReader:
                 if not self._state.silent[index]:
                     self.schedule.ask_soon(index)
                 return
-            self._take_report(index)
+            self._store_report(index)
             now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
             accepted = self._checks[index].accept(value, now, target)
@@ -325,7 +326,7 @@ class JointReader:
                 state.start_angle[index] = start
                 state.generation[index] += 1
 
-    def _take_report(self, index: int) -> None:
+    def _store_report(self, index: int) -> None:
         """Store what a servo has reported about itself."""
         known, words = self._state.reports or ("",) * len(self.map), self.servos.reports
         if words and words[index] != known[index]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.packets import Packets, Status
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink, SerialServos
@@ -125,7 +125,7 @@ class RegisterBus(SerialLink):
         packet: bytes,
         ids: Sequence[int],
         size: int,
-        idle: Callable[[], bool] | None = None,
+        idle: Idle = None,
         timeout: float | None = None,
     ) -> dict[int, tuple[Status, float]]:
         """Send a packet; return the answers of these servos with `size` bytes of data, each with its arrival [s].
@@ -395,9 +395,7 @@ class RegisterServos(SerialServos):
 
     # Requests --------------------------------------------------------------------------------------------------------
 
-    def read(
-        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
-    ) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
         """Ask a servo, and for its position all others with it; return the value, or None with `fault` set."""
         model = self.model
         if quantity == "position":
@@ -435,7 +433,7 @@ class RegisterServos(SerialServos):
         number = self._read_register(index, model.offset, idle, timeout)
         return None if number is None else number / self.counts.per_radian
 
-    def _read_position(self, index: int, idle: Callable[[], bool] | None, timeout: float | None) -> float | None:
+    def _read_position(self, index: int, idle: Idle, timeout: float | None) -> float | None:
         damaged, self._damaged[index] = self._damaged[index], None
         if damaged is not None:
             self.fault = damaged
@@ -464,7 +462,7 @@ class RegisterServos(SerialServos):
         self.fault, self.read_time, self.answer_time = None, state_time, state_time
         return self._measured(index)
 
-    def _read_states(self, indices: Sequence[int], idle: Callable[[], bool] | None, timeout: float | None) -> list[int]:
+    def _read_states(self, indices: Sequence[int], idle: Idle, timeout: float | None) -> list[int]:
         """Read the state block of servos, by one request; return those that have answered."""
         address, size = self.model.state_block
         ids = [self.ids[index] for index in indices]
@@ -523,9 +521,7 @@ class RegisterServos(SerialServos):
             words.append(f"reports {self._error_words(index)}")
         self.reports[index] = "; ".join(words)
 
-    def _read_register(
-        self, index: int, register: Register, idle: Callable[[], bool] | None, timeout: float | None
-    ) -> int | None:
+    def _read_register(self, index: int, register: Register, idle: Idle, timeout: float | None) -> int | None:
         servo_id = self.ids[index]
         packet = self.bus.packets.read(servo_id, register.address, register.size)
         answer = self.bus.ask(packet, [servo_id], register.size, idle, timeout).get(servo_id)

@@ -6,14 +6,15 @@ only the next request of a person ends it. Times are monotonic seconds and argum
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
-from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
 from hexapod_dynamics.errors import DeviceError
 
 FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
@@ -23,6 +24,8 @@ MODES = {
     SIT: "the robot sits down, then its torque is switched off",
     OFF: "torque is off",
 }
+
+Joints = Sequence[int] | np.ndarray | slice  # indices of joints
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,12 @@ class StopState:
                 f"{str(self)[:200]} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false"
             )
 
-    def changed(self, **values: Any) -> StopState:
-        """Return a copy with other values."""
-        return replace(self, **values)
-
     def to_values(self) -> dict:
         """Values for a JSON file."""
         return dict(self.__dict__)
 
     @classmethod
-    def from_values(cls, values: Any) -> StopState:
+    def from_values(cls, values: object) -> StopState:
         """Read the values of `to_values`; None (nothing stored) gives the initial state; raises DeviceError for other
         values.
         """
@@ -107,7 +106,8 @@ class ServoSupervisor:
         chain: ServoChain, not started yet.
         guard: PoseGuard that bounds the commands.
         settings: SupervisorSettings.
-        tell: tell(text), called when the action of the robot changes. stop: initial StopState, restored after a crash.
+        notify: notify(text), called when the action of the robot changes.
+        stop: initial StopState, restored after a crash.
         keep: keep(StopState), called at each change to store the state; it returns without waiting. `not_kept`:
         why storing has failed, for `doing`; empty if it has not.
 
@@ -118,9 +118,9 @@ class ServoSupervisor:
         chain: ServoChain,
         guard: PoseGuard,
         settings: SupervisorSettings,
-        tell: Any,
-        stop: Any = None,
-        keep: Any = None,
+        notify: Callable[[str], object],
+        stop: StopState | None = None,
+        keep: Callable[[StopState], object] | None = None,
     ) -> None:
         n = len(chain.map)
         self.chain, self.guard, self.settings = chain, guard, settings
@@ -129,7 +129,7 @@ class ServoSupervisor:
         self.holding = True  # there are no commands
         self.sitting: SitDown | None = None
         self.supply_level = "ok"
-        self._tell, self._keep = tell, keep
+        self._notify, self._keep = notify, keep
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
         self._command_time = self._torque_time = self._moved = -np.inf
@@ -151,7 +151,7 @@ class ServoSupervisor:
         """Whether joint commands are executed, by `state`: they may move the robot, and all joints are measured."""
         return self.follows and self._ready()
 
-    def follow(self, joints: Any, positions: np.ndarray, t: float) -> None:
+    def follow(self, joints: Joints, positions: np.ndarray, t: float) -> None:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
         The speed is bounded for any rate of the commands: a command moves a joint by at most the guard's speed
@@ -167,7 +167,7 @@ class ServoSupervisor:
         else:
             self._act(t)
 
-    def feed_forward(self, joints: Any, torques: float, t: float) -> None:
+    def feed_forward(self, joints: Joints, torques: npt.ArrayLike, t: float) -> None:
         """Set the feed-forward torques [N m] by which set-points are shifted; other joints have none."""
         self._torques[:] = 0.0
         self._torques[joints] = torques
@@ -183,7 +183,7 @@ class ServoSupervisor:
         if not self.holding:
             self.holding, self.pending = True, False
             self.guard.pause()
-            self._tell(why)
+            self._notify(why)
 
     # What a person asks for ------------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class ServoSupervisor:
             return refusal
         self.sitting = None
         if self.stop.mode != FOLLOW:
-            self._change(self.stop.changed(mode=HOLD, reason="torque was switched on"))
+            self._change(replace(self.stop, mode=HOLD, reason="torque was switched on"))
         self.chain.set_torque(True)
         self.guard.pause()
         return ""
@@ -223,7 +223,7 @@ class ServoSupervisor:
         self.sitting = None
         self.chain.set_torque(False)
         self.guard.pause()
-        self._change(self.stop.changed(mode=OFF, reason=reason))
+        self._change(replace(self.stop, mode=OFF, reason=reason))
         return ""
 
     def sit_down(self, reason: str, t: float) -> str:
@@ -239,7 +239,7 @@ class ServoSupervisor:
                 return "the joints are not all measured yet: call again in a second"
             if self._sit_from_here(t).way > _SEATED:
                 self._change(StopState(SIT, reason=reason))
-                self._tell(f"sitting down: {reason}")
+                self._notify(f"sitting down: {reason}")
                 return ""
             self.sitting = None
         return self.disable_torque(reason)
@@ -252,7 +252,7 @@ class ServoSupervisor:
             self.sitting, self.pending = None, False
             self.guard.pause()
             mode = HOLD if self.stop.mode == SIT else self.stop.mode
-            self._change(self.stop.changed(mode=mode, frozen=True, reason="emergency stop"))
+            self._change(replace(self.stop, mode=mode, frozen=True, reason="emergency stop"))
             if not sent:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
                 return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
@@ -260,7 +260,7 @@ class ServoSupervisor:
         if not self.stop.frozen:
             return True, "no emergency stop was on"
         reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
-        self._change(self.stop.changed(frozen=False, reason=reason))
+        self._change(replace(self.stop, frozen=False, reason=reason))
         self.chain.unfreeze()
         self.guard.pause()
         going_on = {
@@ -318,7 +318,7 @@ class ServoSupervisor:
             return "warn" if level == "ok" else level, [*words, why]
         return level, [*words, "holding the pose, no commands" if self.holding else "following commands"]
 
-    def _watch_supply(self, state: Any, t: float) -> None:
+    def _watch_supply(self, state: ChainState, t: float) -> None:
         level = self._supply.update(state.supply, t)
         self._supply_answered &= level == self.supply_level
         self.supply_level = level

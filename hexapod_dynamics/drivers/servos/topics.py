@@ -1,6 +1,6 @@
 """Joints of a robot that another driver moves and measures, as a ServoInterface.
 
-The node passes on what it receives (`take`) and sets a function that publishes set-points. Torque, temperatures
+The node passes on what it receives (`accept`) and sets a function that publishes set-points. Torque, temperatures
 and voltages belong to the other driver: they are neither known nor switched here. A stop is a set-point at the
 present position of the motion.
 """
@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Line, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import (
+    BusError,
+    Fault,
+    Idle,
+    Line,
+    PortSettings,
+    Quantity,
+    ServoInterface,
+)
 from hexapod_dynamics.drivers.servos.motions import Motions
 
 _RECENT = 60  # number of commands with which a report is compared
@@ -75,7 +83,7 @@ class FrozenChains:
         """Set which joints (n,) bool are declared missing."""
         self._missing = np.array(missing, bool)
 
-    def look(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def update(self, now: float, shown: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Return which joints (n,) bool are not measured. shown: what they report, targets: their commands, NaN for
         none, each (n,) [rad]; now: monotonic [s].
         """
@@ -157,7 +165,7 @@ class TopicServos(ServoInterface):
         """
         self._chains.set_missing(missing)
 
-    def take(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
+    def accept(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
         now = time.monotonic()
         if not abs(age) <= _OLD:
@@ -170,7 +178,7 @@ class TopicServos(ServoInterface):
             for index, angle in zip(indices, angles, strict=True):
                 if math.isfinite(angle):
                     self._shown[index] = angle
-            self._frozen = self._chains.look(now, self._shown, self._targets)
+            self._frozen = self._chains.update(now, self._shown, self._targets)
             for index, angle in zip(indices, angles, strict=True):
                 if math.isfinite(angle) and not self._frozen[index]:
                     self._angle[index], self._stamp[index] = angle, now - max(age, 0.0)
@@ -291,9 +299,7 @@ class TopicServos(ServoInterface):
             return not math.isnan(self._targets[index])
         return quantity == "position"
 
-    def read(
-        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
-    ) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
         """Wait for a joint's position that was not returned yet, and return it; or None with `fault` set."""
         self.fault: Fault | None = None
         if quantity == "target":

@@ -43,7 +43,7 @@ class Expected:
 class Owner(Protocol):
     """The person beside the robot."""
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """Show a text."""
 
     def permits(self, motion: str) -> bool:
@@ -71,7 +71,7 @@ class TerminalOwner:
     ) -> None:
         self._permit_all, self._say, self._answers = permit_all, say, answers or sys.stdin
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """Show a text."""
         self._say(text)
 

@@ -158,7 +158,7 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
     try:
         for key in keys:
             check = CHECKS[key]
-            bench.owner.tell(f"\n{key}: {check.title}. Right is: {check.right}.")
+            bench.owner.show(f"\n{key}: {check.title}. Right is: {check.right}.")
             if key != "port" and check.needs_bus:
                 if not lost and not bench.bus.line.is_open:  # the check `port` was not chosen
                     opened = check_port(bench.bus)

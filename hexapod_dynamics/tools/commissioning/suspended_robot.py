@@ -106,7 +106,7 @@ class SimulatedOwner:
         self._say, self._refuses = say, refuses
         self._before = robot.angles
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         """Show a text."""
         self._say(text)
 

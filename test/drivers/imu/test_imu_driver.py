@@ -329,7 +329,7 @@ def imu(tmp_path):
 
 def feed(imu, seconds, gyro=(0.02, -0.03, 0.01), accel=(0.1, 0.0, G), begin=0.0):
     for k in range(round(100 * seconds)):
-        taken = imu.take(accel, gyro, begin + 0.01 * k)
+        taken = imu.accept(accel, gyro, begin + 0.01 * k)
     return taken
 
 
@@ -361,7 +361,7 @@ def test_asked_to_calibrate_it_waits_for_samples_and_finds_both_offsets(imu):
     def samples():
         k = 0
         while not stop.wait(0.001):
-            running.take((0.1, 0.0, G + 0.2), (0.02, -0.03, 0.01), 0.01 * k)
+            running.accept((0.1, 0.0, G + 0.2), (0.02, -0.03, 0.01), 0.01 * k)
             k += 1
 
     thread = threading.Thread(target=samples)

@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any
 
 from hexapod_dynamics.drivers.jetson_gpio import import_gpio
-from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings, no_reply
+from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.serial_link import SerialLink
@@ -94,7 +94,7 @@ class ServoBus(SerialLink):
             except (OSError, termios.error) as error:
                 raise self._lost(error) from error
 
-    def exchange(self, servo_id: int, command: int, idle: Any = None, timeout: float | None = None) -> bytes | None:
+    def exchange(self, servo_id: int, command: int, idle: Idle = None, timeout: float | None = None) -> bytes | None:
         """Send one request; return the payload of the answer, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
@@ -141,7 +141,7 @@ class ServoBus(SerialLink):
         self.lateness = max(self.lateness, late)
         return late
 
-    def _await(self, servo_id: int, command: int, idle: Any, timeout: float) -> bytes | None:
+    def _await(self, servo_id: int, command: int, idle: Idle, timeout: float) -> bytes | None:
         size = lx.reply_size(command)
         deadline = self.free_at + timeout + size * self.byte_time
         latest = deadline if idle is None else max(deadline, self.free_at + self.patience)
@@ -150,7 +150,7 @@ class ServoBus(SerialLink):
             now = time.monotonic()
             if self.interrupted:
                 break
-            if now >= deadline and now < latest and idle():
+            if now >= deadline and now < latest and idle is not None and idle():
                 deadline, over = min(latest, now + 0.004), False
             if over:
                 break

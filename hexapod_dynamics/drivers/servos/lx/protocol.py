@@ -73,7 +73,7 @@ NEVER_BROADCAST = frozenset(
     }
 )
 
-# Layout of the parameters of writes, and of the replies to READ commands.
+# Layout of the parameters of writes.
 REQUEST = {
     Command.MOVE_TIME_WRITE: struct.Struct("<HH"),
     Command.MOVE_TIME_WAIT_WRITE: struct.Struct("<HH"),
@@ -87,23 +87,6 @@ REQUEST = {
     Command.LED_CTRL_WRITE: struct.Struct("<B"),
     Command.LED_ERROR_WRITE: struct.Struct("<B"),
 }
-REPLY: dict[int, struct.Struct] = {
-    Command.MOVE_TIME_READ: struct.Struct("<HH"),
-    Command.MOVE_TIME_WAIT_READ: struct.Struct("<HH"),
-    Command.ID_READ: struct.Struct("<B"),
-    Command.ANGLE_OFFSET_READ: struct.Struct("<b"),
-    Command.ANGLE_LIMIT_READ: struct.Struct("<HH"),
-    Command.VIN_LIMIT_READ: struct.Struct("<HH"),
-    Command.TEMP_MAX_LIMIT_READ: struct.Struct("<B"),
-    Command.TEMP_READ: struct.Struct("<B"),
-    Command.VIN_READ: struct.Struct("<H"),
-    Command.POS_READ: struct.Struct("<h"),
-    Command.OR_MOTOR_MODE_READ: struct.Struct("<BBh"),
-    Command.LOAD_OR_UNLOAD_READ: struct.Struct("<B"),
-    Command.LED_CTRL_READ: struct.Struct("<B"),
-    Command.LED_ERROR_READ: struct.Struct("<B"),
-}
-READS = frozenset(REPLY)
 
 
 class Frame(NamedTuple):
@@ -229,6 +212,27 @@ class Mode(NamedTuple):
     speed: float
 
 
+# Layout of the reply to each READ command, and how its numbers become a value with units.
+_REPLIES: dict[int, tuple[str, Callable[..., Any]]] = {
+    Command.MOVE_TIME_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
+    Command.MOVE_TIME_WAIT_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
+    Command.ID_READ: ("<B", int),
+    Command.ANGLE_OFFSET_READ: ("<b", lambda count: count / COUNTS_PER_RADIAN),
+    Command.ANGLE_LIMIT_READ: ("<HH", lambda low, high: (angle_from_count(low), angle_from_count(high))),
+    Command.VIN_LIMIT_READ: ("<HH", lambda low, high: (low / 1000.0, high / 1000.0)),
+    Command.TEMP_MAX_LIMIT_READ: ("<B", int),  # [deg C]
+    Command.TEMP_READ: ("<B", int),  # [deg C]
+    Command.VIN_READ: ("<H", lambda millivolts: millivolts / 1000.0),
+    Command.POS_READ: ("<h", angle_from_count),
+    Command.OR_MOTOR_MODE_READ: ("<BBh", lambda motor, _, speed: Mode(bool(motor), speed / 1000.0)),
+    Command.LOAD_OR_UNLOAD_READ: ("<B", bool),
+    Command.LED_CTRL_READ: ("<B", lambda off: not off),
+    Command.LED_ERROR_READ: ("<B", lambda mask: LedError(mask & 7)),
+}
+REPLY = {command: struct.Struct(layout) for command, (layout, _) in _REPLIES.items()}
+READS = frozenset(REPLY)
+
+
 def count_from_angle(angle: float) -> int:
     """Nearest commandable count (0..1000) of an angle [rad] from the centre; raises beyond the travel."""
     if not math.isfinite(angle):
@@ -318,27 +322,9 @@ def read_request(servo_id: int, command: int) -> bytes:
     return build(servo_id, command)
 
 
-_DECODERS: dict[int, Callable[..., Any]] = {
-    Command.MOVE_TIME_READ: lambda count, duration: Move(angle_from_count(count), duration / 1000.0),
-    Command.MOVE_TIME_WAIT_READ: lambda count, duration: Move(angle_from_count(count), duration / 1000.0),
-    Command.POS_READ: angle_from_count,
-    Command.VIN_READ: lambda millivolts: millivolts / 1000.0,
-    Command.ANGLE_OFFSET_READ: lambda count: count / COUNTS_PER_RADIAN,
-    Command.ANGLE_LIMIT_READ: lambda low, high: (angle_from_count(low), angle_from_count(high)),
-    Command.VIN_LIMIT_READ: lambda low, high: (low / 1000.0, high / 1000.0),
-    Command.OR_MOTOR_MODE_READ: lambda motor, _, speed: Mode(bool(motor), speed / 1000.0),
-    Command.LOAD_OR_UNLOAD_READ: bool,
-    Command.LED_CTRL_READ: lambda off: not off,
-    Command.LED_ERROR_READ: lambda mask: LedError(mask & 7),
-    Command.ID_READ: int,
-    Command.TEMP_READ: int,  # [deg C]
-    Command.TEMP_MAX_LIMIT_READ: int,
-}
-
-
 def decode(command: int, payload: bytes) -> Any:
     """Turn a reply's payload into its value with units (see the write of the same name)."""
-    return _DECODERS[command](*REPLY[command].unpack(payload))
+    return _REPLIES[command][1](*REPLY[command].unpack(payload))
 
 
 def encode_reply(servo_id: int, command: int, *values: int) -> bytes:

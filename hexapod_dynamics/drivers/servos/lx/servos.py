@@ -5,10 +5,10 @@ Writes are never acknowledged, so stops and torque are sent several times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from hexapod_dynamics.drivers.servos.interface import PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
@@ -70,9 +70,7 @@ class LxServos(SerialServos):
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
         return self.bus.interrupt(_STOPS)
 
-    def read(
-        self, index: int, quantity: Quantity, idle: Callable[[], bool] | None = None, timeout: float | None = None
-    ) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
         """Ask a servo; return the value, or None with `fault` set."""
         bus, command = self.bus, _COMMANDS[quantity]
         payload = bus.exchange(self.ids[index], command, idle, timeout)

@@ -19,7 +19,7 @@ def walk(frozen, seconds=3.0, quick=1.0):
         if now >= 1.0:
             kept = shown.copy() if kept is None else kept
             shown[frozen] = kept[frozen]
-        found = chains.look(100.0 + now, shown, targets)
+        found = chains.update(100.0 + now, shown, targets)
         if found.any():
             first = min(first, now - 1.0)
     return np.flatnonzero(found).tolist(), first
@@ -44,7 +44,7 @@ def test_joints_that_are_measured_seldom_and_reported_often_are_not_lost():
         targets = 0.4 * np.sin(4.0 * 0.01 * k + np.linspace(0.0, 2.0, 6))
         measured = np.arange(6) == (k % 48) / 8
         shown[measured] = targets[measured] + 1e-4
-        found.append(chains.look(0.01 * k, shown, targets).any())
+        found.append(chains.update(0.01 * k, shown, targets).any())
     assert not any(found[200:])
 
 
@@ -52,9 +52,9 @@ def test_what_moves_again_is_measured_again():
     chains, targets = FrozenChains(6, LEGS), np.zeros(6)
     for now in np.arange(0.0, 1.0, 0.01):
         targets[:] = now
-        found = chains.look(now, np.array([now, now, now, 0.0, 0.0, 0.0]), targets)
+        found = chains.update(now, np.array([now, now, now, 0.0, 0.0, 0.0]), targets)
     assert found.tolist() == [False] * 3 + [True] * 3
-    assert not chains.look(1.0, np.array([1.0, 1.0, 1.0, 1e-9, 1e-9, 1e-9]), targets).any()
+    assert not chains.update(1.0, np.array([1.0, 1.0, 1.0, 1e-9, 1e-9, 1e-9]), targets).any()
 
 
 def test_after_a_restart_a_joint_that_is_declared_missing_is_measured_once_it_moves():
@@ -62,6 +62,6 @@ def test_after_a_restart_a_joint_that_is_declared_missing_is_measured_once_it_mo
     chains, none = FrozenChains(6, LEGS), np.full(6, np.nan)
     chains.set_missing(np.array([False] * 3 + [True] * 3))
     for now in np.arange(0.0, 1.0, 0.01):
-        assert chains.look(now, np.zeros(6), none).tolist() == [False] * 3 + [True] * 3
+        assert chains.update(now, np.zeros(6), none).tolist() == [False] * 3 + [True] * 3
     moved = np.array([0.0, 0.0, 0.0, 0.0, 0.01, 0.0])
-    assert chains.look(1.0, moved, none).tolist() == [False] * 3 + [True, False, True]
+    assert chains.update(1.0, moved, none).tolist() == [False] * 3 + [True, False, True]

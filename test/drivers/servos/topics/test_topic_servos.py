@@ -40,7 +40,7 @@ class OtherDriver:
                 self.angles[known] += 0.4 * (self.wanted - self.angles)[known]
             shown = self.wanted if self.echo and self.wanted is not None else self.angles
             if not self.silent:
-                self.servos.take(self.there, [float(self.kept.get(j, shown[j])) for j in self.there], self.age)
+                self.servos.accept(self.there, [float(self.kept.get(j, shown[j])) for j in self.there], self.age)
 
     @property
     def state(self):

@@ -1,0 +1,56 @@
+"""What the commands share: their description in `--help`, the robot that they take, errors, notes and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hexapod_dynamics.errors import HexapodError, RecordingWarning
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
+
+
+def first_paragraph(doc: str | None) -> str:
+    """Return the first paragraph of a docstring as one line, without markup."""
+    return " ".join((doc or "").strip().partition("\n\n")[0].split()).replace("`", "")
+
+
+def parser_of(command: str, doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser without arguments, which is described by the docstring of the command's module."""
+    return argparse.ArgumentParser(prog=command, description=first_paragraph(doc))
+
+
+def load_robot(file: str | Path | None) -> Robot:
+    """Return the robot of a file, the JetHexa without one; raises RobotError."""
+    from hexapod_dynamics.robot import Robot  # numpy, before whose import a command may limit its threads
+
+    return Robot.load(file) if file else Robot.jethexa()
+
+
+def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) -> list[str]:
+    """Return the names of a list with commas, empty without a text; HexapodError for a name that is not known.
+
+    option, kind: of the message, as --joints and "joint".
+    """
+    names = [name.strip() for name in text.split(",")] if text else []
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise HexapodError(f"{option}: {unknown[0]!r} is no {kind}; the {kind}s are {', '.join(known)}")
+    return names
+
+
+def exit_code(command: str, action: Callable[[], int]) -> int:
+    """Return the exit code of `action`, or 1 after an error, which is printed; notes on recordings are printed, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RecordingWarning)
+        warnings.showwarning = lambda message, *_: print(f"{command}: note: {message}", file=sys.stderr)
+        try:
+            return action()
+        except (HexapodError, OSError) as error:
+            print(f"{command}: {error}", file=sys.stderr)
+            return 1
