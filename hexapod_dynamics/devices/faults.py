@@ -91,7 +91,7 @@ class FaultInjector:
         self._servos, self._sensor = servo_bus.servos, imu_bus.sensor
         self._ids = self._servos.ids.copy()
         self._temperature = float(self._servos.temperature[0])
-        self._values: dict[str, Value] = {name: fault.healthy for name, fault in FAULTS.items()}
+        self._values: dict[str, Any] = {name: fault.healthy for name, fault in FAULTS.items()}
 
     @property
     def active(self) -> list[str]:

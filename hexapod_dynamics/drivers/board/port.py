@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.imu import SampleClock
 from hexapod_dynamics.drivers.board.protocol import Answer, Frame, FrameParser, Function, Pad, Remote, ServoCommand
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings
-from hexapod_dynamics.drivers.servos.serial_link import LATE, SerialLink
+from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
@@ -171,8 +171,7 @@ class BoardPort(SerialLink):
         return None
 
     def _await_answer(self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle) -> Answer | None:
-        deadline = sent + timeout
-        latest = deadline if idle is None else max(deadline, sent + self.patience)
+        waits = ReplyWait(sent, timeout, self.patience, idle)
         while True:
             while self._answers:
                 answer, came = self._answers.popleft()
@@ -180,23 +179,15 @@ class BoardPort(SerialLink):
                     self.reply_time = came
                     return answer
                 if self._find_late(answer, came):  # the awaited answer will be as late
-                    deadline = max(deadline, sent + min(1.5 * self.lateness, self.patience))
-                    latest = max(latest, deadline)
+                    waits.extend(sent + min(1.5 * self.lateness, self.patience))
             now = time.monotonic()
             if self.interrupted:
                 return None
-            if now >= deadline:
-                if now >= latest or idle is None or not idle():
-                    self._check_alive()
-                    return None
-                deadline = min(latest, now + 0.004)
-            wait = max(0.0, deadline - now)
-            try:
-                if select.select([self._alarm], [], [], wait)[0]:
-                    os.read(self._alarm, 4096)
-            except (OSError, ValueError) as error:
-                raise self._lost(error) from error
-            self.late_wakes += time.monotonic() - now - wait > LATE
+            left = waits.left(now)
+            if left < 0.0:
+                self._check_alive()
+                return None
+            self._wait(left, now, reads=False)
             if self._failure is not None:
                 raise self._lost(self._failure)
 
@@ -262,25 +253,16 @@ class BoardPort(SerialLink):
 
     def _report(self, frame: Frame, came: float, noisy: bool) -> None:
         listener, health = self.listener, self.health
-        if frame.function == Function.IMU:
-            values = frames.parse_imu(frame.data)
-            if values is not None:
-                stamp = self._clock.stamp(came, noisy)
-                health.imu_rate, health.imu_lost = self._clock.rate, self._clock.lost
-                listener.on_imu(values, stamp)
-        elif frame.function == Function.SYSTEM:
-            battery = frames.parse_battery(frame.data)
-            if battery is not None:
-                health.battery = battery
-        elif frame.function == Function.BUTTON:
-            button = frames.parse_button(frame.data)
-            if button is not None:
-                listener.on_button(*button)
-        elif frame.function == Function.GAMEPAD:
-            pad = frames.parse_pad(frame.data)
-            if pad is not None:
-                listener.on_pad(pad)
-        elif frame.function == Function.SBUS:
-            remote = frames.parse_remote(frame.data)
-            if remote is not None:
-                listener.on_remote(remote)
+        function, data = frame.function, frame.data
+        if function == Function.IMU and (values := frames.parse_imu(data)) is not None:
+            stamp = self._clock.stamp(came, noisy)
+            health.imu_rate, health.imu_lost = self._clock.rate, self._clock.lost
+            listener.on_imu(values, stamp)
+        elif function == Function.SYSTEM and (battery := frames.parse_battery(data)) is not None:
+            health.battery = battery
+        elif function == Function.BUTTON and (button := frames.parse_button(data)) is not None:
+            listener.on_button(*button)
+        elif function == Function.GAMEPAD and (pad := frames.parse_pad(data)) is not None:
+            listener.on_pad(pad)
+        elif function == Function.SBUS and (remote := frames.parse_remote(data)) is not None:
+            listener.on_remote(remote)

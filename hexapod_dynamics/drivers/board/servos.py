@@ -80,12 +80,12 @@ class BoardServos(SerialServos):
         self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
         self._line_free = time.monotonic()
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return what the board reports and how fast it answers, for the diagnostics."""
         health, now = self.board.health, time.monotonic()
         elapsed, answers = now - self._since[0], self._answered - self._since[1]
         self._since = now, self._answered
-        values = {
+        values: dict[str, object] = {
             "servo answers of the board [1/s]": answers / elapsed if elapsed > 0.0 else math.nan,
             "shortest answer of the board [s]": self._turn,
             "battery, as the board reports it [V]": health.battery,

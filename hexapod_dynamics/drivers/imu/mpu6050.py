@@ -222,16 +222,6 @@ class Mpu6050Settings:
         return max(0, min(255, math.floor(base / (2.0 * self.rate)) - 1))
 
     @property
-    def gyro_variance(self) -> float:
-        """Noise variance [(rad/s)^2] of an MPU6050's gyro; other chips: `Chip.gyro_variance`."""
-        return MPU6050.gyro_variance(self.dlpf)
-
-    @property
-    def accel_variance(self) -> float:
-        """Noise variance [(m/s^2)^2] of an MPU6050's accelerometer; other chips: `Chip.accel_variance`."""
-        return MPU6050.accel_variance(self.dlpf)
-
-    @property
     def registers(self) -> dict[int, int]:
         """Registers and values written to every chip at start-up, in this order; they must read back."""
         return {

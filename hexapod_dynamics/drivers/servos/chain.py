@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class ChainSettings:
     silent_probe_pace: float = 0.15
     newly_silent: float = 1.0  # after its last answer, for which a silent servo is asked ...
     newly_silent_pace: float = 0.07  # ... this long after the last request to any silent servo
-    rereads_at_once: int = 4  # requests to joints in doubt between two poses, if several are in doubt
+    rereads_at_once: int = 4  # requests to suspected joints between two poses, if several are suspected
     confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
     lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
     lag_reads: int = 3  # a joint that was read twice counts twice
@@ -51,7 +52,7 @@ class ChainSettings:
     load_check_lag: float = 0.15
     load_check_interval: float = 0.1  # ... one servo in each such interval
     suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
-    reread_interval: float = 0.02  # [s] within which a joint in doubt is read after the joint whose turn it is
+    reread_interval: float = 0.02  # [s] within which a suspected joint is read after the joint whose turn it is
     missing_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
     reopen_interval: float = 0.5
 
@@ -60,27 +61,30 @@ class ChainSettings:
 class ChainState:
     """State of the bus thread; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
 
+    # The rows of `numbers`:
     angle: np.ndarray
     stamp: np.ndarray
     rate: np.ndarray
     voltage: np.ndarray
     temperature: np.ndarray
     loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
-    silent: np.ndarray  # bool: does not answer
-    missing: np.ndarray  # bool: not on the robot, not read
-    lagging: np.ndarray  # bool: joint does not reach its target: no torque, blocked or overloaded
     # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
     start_angle: np.ndarray
-    generation: np.ndarray  # int: incremented each time this happens: then start from start_angle
-    errors: np.ndarray  # (n, len(FAULTS)) int
-    unconfirmed: np.ndarray  # bool: has not confirmed the last torque command
-    moving: np.ndarray  # bool: found to move although the pose is frozen
-    missing_but_answering: np.ndarray  # bool: declared missing, but its servo answers
-    # bool: torque was switched off while the joint was declared missing, and has not been switched on since
+    # The rows of `flags`:
+    silent: np.ndarray  # does not answer
+    missing: np.ndarray  # not on the robot, not read
+    lagging: np.ndarray  # joint does not reach its target: no torque, blocked or overloaded
+    unconfirmed: np.ndarray  # has not confirmed the last torque command
+    moving: np.ndarray  # found to move although the pose is frozen
+    missing_but_answering: np.ndarray  # declared missing, but its servo answers
+    # torque was switched off while the joint was declared missing, and has not been switched on since
     torque_left_off: np.ndarray
-    back: np.ndarray  # int: consecutive answers of a servo that is declared missing
-    numbers: np.ndarray  # its rows are the arrays of floats above, so that one copy copies them all
-    flags: np.ndarray  # bool: its rows are the arrays of bools above
+    # Whole numbers:
+    generation: np.ndarray  # incremented each time start_angle is determined: then start from it
+    back: np.ndarray  # consecutive answers of a servo that is declared missing
+    errors: np.ndarray  # (n, len(FAULTS))
+    numbers: np.ndarray  # float (7, n), and bool (7, n): so that one copy copies all rows
+    flags: np.ndarray
     connected: bool = False
     epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
     opened: int = 0  # how often the port was opened
@@ -103,10 +107,9 @@ class ChainState:
     @classmethod
     def empty(cls, n: int) -> ChainState:
         """Return the state of n joints about which nothing is known."""
-        numbers, flags = np.full((len(_NUMBERS), n), np.nan), np.zeros((len(_FLAGS), n), bool)
-        rows = dict(zip(_NUMBERS, numbers, strict=True)) | dict(zip(_FLAGS, flags, strict=True))
-        counts = {name: np.zeros(n, np.int64) for name in ("generation", "back")}
-        state = cls(**rows, **counts, errors=np.zeros((n, len(FAULTS)), np.int64), numbers=numbers, flags=flags)
+        numbers, flags, counts = np.full((7, n), np.nan), np.zeros((7, n), bool), np.zeros((2, n), np.int64)
+        arrays: list[Any] = [*numbers, *flags, *counts, np.zeros((n, len(FAULTS)), np.int64), numbers, flags]
+        state = cls(*arrays)
         state.rate[:] = 0.0
         return state
 
@@ -133,9 +136,7 @@ class ChainState:
             self.__dict__[name] = other.__dict__[name]
 
 
-# The rows of `numbers` and of `flags`; the names of what `copy_from` copies.
-_NUMBERS = ("angle", "stamp", "rate", "voltage", "temperature", "loaded", "start_angle")
-_FLAGS = ("silent", "missing", "lagging", "unconfirmed", "moving", "missing_but_answering", "torque_left_off")
+# The names of what `copy_from` copies.
 _ARRAYS = ("numbers", "flags", "generation", "errors", "back")
 _SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)
 
@@ -150,7 +151,7 @@ class ReadSchedule:
         self.settings = settings
         self._asked = np.full(n, -np.inf)  # time of the last request of each position
         self._reread = np.zeros(n, bool)  # joints that are read again before their turn
-        self._reread_turn = False  # the last request was not to a joint in doubt
+        self._reread_turn = False  # the last request was not to a suspected joint
         self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
         self._next_slow, self._slow_turn = 0.0, 0
         self._slow_index = dict.fromkeys(SLOW_READS, -1)
@@ -167,7 +168,7 @@ class ReadSchedule:
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
         """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
-        Joints in doubt come first, but every second request is to another joint, so that those continue to be measured.
+        Suspected joints come first, but every second request is to another joint, so that those continue to be measured.
         """
         settings = self.settings
         silent = state.silent
@@ -210,7 +211,7 @@ class ReadSchedule:
             self._probed = now
 
     def ask_soon(self, index: int) -> None:
-        """Mark a joint as in doubt: it is read again before its turn."""
+        """Mark a joint as suspected: it is read again before its turn."""
         self._reread[index] = True
 
     def probe_soon(self, silent: np.ndarray) -> None:
@@ -607,7 +608,7 @@ class ServoChain:
         return True
 
     def _read(self, index: int) -> None:
-        """Read one position (more if several joints are in doubt), and a load state or slow value if one is due.
+        """Read one position (more if several joints are suspected), and a load state or slow value if one is due.
 
         index: of the joint whose turn it is; -1: not determined yet.
         """

@@ -418,13 +418,13 @@ class JointReader:
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the
         # present answer time: nine silent servos would otherwise block the bus.
         failing = was_silent or self._silence.failing[index] > 0
-        doubted = failing or self._state.unanswered > 1
+        suspected = failing or self._state.unanswered > 1
         timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
         # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
         # the test for silent servos is fair.
         if failing and self._state.unanswered < len(self.map) and self._silence.loss(index) < _LOSSY:
             timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
-        value = servos.read(index, quantity, None if doubted else self._idle, timeout)
+        value = servos.read(index, quantity, None if suspected else self._idle, timeout)
         if value is None:
             self._count(index, servos.fault.value)
             if servos.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.packets import Packets, Status
-from hexapod_dynamics.drivers.servos.serial_link import SerialLink, SerialServos
+from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink, SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import CountScale
 
@@ -107,7 +107,19 @@ class ServoModel:
     fastest: int = 1023
     error_bits: tuple[tuple[int, str], ...] = ()
     shutdown: int = 0
-    reported: int = 0xFF  # bits that are told to people at once: not those of a request that noise has damaged
+    reported: int = 0xFF  # bits that are reported to people at once: not those of a request that noise has damaged
+
+    def register_of(self, quantity: Quantity) -> Register | None:
+        """The register of a quantity that has one register; None if these servos do not have it."""
+        registers: dict[Quantity, Register | None] = {
+            "voltage": self.voltage,
+            "temperature": self.temperature,
+            "loaded": self.torque,
+            "target": self.goal,
+            "temperature_limit": self.temperature_limit,
+            "deviation": self.offset,
+        }
+        return registers[quantity]
 
 
 RETURN_DELAY = 0.0006  # [s] after which a servo answers, unless its register says otherwise (250 counts of 2 us)
@@ -142,20 +154,15 @@ class RegisterBus(SerialLink):
         damaged, skipped = packets.damaged, packets.skipped
         self.send(packet)
         answer_time = (packets.overhead + size) * self.byte_time + RETURN_DELAY
-        deadline = self.free_at + (timeout or self.reply_timeout) + answer_time * len(ids)
-        latest = deadline if idle is None else max(deadline, self.free_at + self.patience)
+        needed = (timeout or self.reply_timeout) + answer_time * len(ids)
+        wait = ReplyWait(self.free_at, needed, self.patience, idle)
         echo: bytearray | None = bytearray()
-        over = False
-        while len(answers) < len(ids):
+        while len(answers) < len(ids) and not self.interrupted:
             now = time.monotonic()
-            if self.interrupted:
+            left = wait.left(now)
+            if left < 0.0:
                 break
-            if now >= deadline and now < latest and idle is not None and idle():
-                deadline, over = min(latest, now + 0.004), False
-            if over:
-                break
-            over = now >= deadline  # even now the answer may be there, if this thread was woken too late
-            chunk = self._wait(0.0 if over else deadline - now, now)
+            chunk = self._wait(left, now)
             if not chunk:
                 continue
             if echo is not None:
@@ -400,38 +407,34 @@ class RegisterServos(SerialServos):
         model = self.model
         if quantity == "position":
             return self._read_position(index, idle, timeout)
-        if quantity in ("voltage", "temperature"):
-            register = model.voltage if quantity == "voltage" else model.temperature
-            first, size = model.state_block
-            state = self._state[index]
-            inside = first <= register.address and register.address + register.size <= first + size
-            if inside and state is not None and time.monotonic() - self._state_time[index] < _RECENT:
-                self.fault, self.read_time, self.answer_time = None, self._state_time[index], self._state_time[index]
-                return self._field(state, register) * register.unit
-            number = self._read_register(index, register, idle, timeout)
-            return None if number is None else number * register.unit
+        if quantity == "voltage_limits":
+            low, high = (self._read_slow(index, register, idle, timeout) for register in model.voltage_limits)
+            return None if low is None or high is None else (low, high)
+        register = model.register_of(quantity)
+        if register is None:
+            self.fault = None
+            return 0.0
+        value = self._read_slow(index, register, idle, timeout)
+        if value is None:
+            return None
         if quantity == "loaded":
-            number = self._read_register(index, model.torque, idle, timeout)
-            return None if number is None else number != 0 and not self._errors[index] & model.shutdown
+            return value != 0.0 and not self._errors[index] & model.shutdown
         if quantity == "target":
-            number = self._read_register(index, model.goal, idle, timeout)
-            if number is None:
-                return None
-            angle = self.counts.angle(number)
+            angle = self.counts.angle(round(value))
             with self._motion:
                 self._motions.hold(index, angle)
             return angle
-        if quantity == "voltage_limits":
-            low, high = (self._read_register(index, register, idle, timeout) for register in model.voltage_limits)
-            return None if low is None or high is None else (low * model.voltage_limits[0].unit, high * 0.1)
-        if quantity == "temperature_limit":
-            number = self._read_register(index, model.temperature_limit, idle, timeout)
-            return None if number is None else float(number)
-        if model.offset is None:
-            self.fault = None
-            return 0.0
-        number = self._read_register(index, model.offset, idle, timeout)
-        return None if number is None else number / self.counts.per_radian
+        return value / self.counts.per_radian if quantity == "deviation" else value
+
+    def _read_slow(self, index: int, register: Register, idle: Idle, timeout: float | None) -> float | None:
+        """Return the value of a register, from the last state block if that is recent."""
+        (first, size), state = self.model.state_block, self._state[index]
+        inside = first <= register.address and register.address + register.size <= first + size
+        if inside and state is not None and time.monotonic() - self._state_time[index] < _RECENT:
+            self.fault, self.read_time, self.answer_time = None, self._state_time[index], self._state_time[index]
+            return self._field(state, register) * register.unit
+        number = self._read_register(index, register, idle, timeout)
+        return None if number is None else number * register.unit
 
     def _read_position(self, index: int, idle: Idle, timeout: float | None) -> float | None:
         damaged, self._damaged[index] = self._damaged[index], None
@@ -535,9 +538,9 @@ class RegisterServos(SerialServos):
         self.delay = max(0.0, self.read_time - self.bus.free_at)
         return register.number(status.data)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Products, currents or loads and hardware errors of the servos, and how many are read by one request."""
-        values: dict[str, Any] = {"servo model": self.model.name}
+        values: dict[str, object] = {"servo model": self.model.name}
         values["servo products"] = ", ".join(sorted({each.name for each in self._variant if each is not None}))
         values["servos read by one request"] = sum(self._grouped) or 1
         currents = []

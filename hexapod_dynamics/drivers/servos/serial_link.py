@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Line, PortSettings, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings, ServoInterface
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import CountScale
 
@@ -58,6 +58,38 @@ def claim(fd: int) -> None:
     """
     if os.major(os.fstat(fd).st_rdev) not in PTY_MAJORS:
         fcntl.ioctl(fd, termios.TIOCEXCL)
+
+
+_MORE = 0.004  # [s] by which a wait is extended while nothing else is to be done
+
+
+class ReplyWait:
+    """How long an answer is awaited: until `deadline`, and longer while `idle` returns True, until `latest` [s].
+
+    sent: monotonic [s] time at which the request has left the line; timeout, patience [s]: see `ServoInterface.read`.
+    """
+
+    def __init__(self, sent: float, timeout: float, patience: float, idle: Idle) -> None:
+        self.deadline = sent + timeout
+        self._latest = self.deadline if idle is None else max(self.deadline, sent + patience)
+        self._idle, self._over = idle, False
+
+    def left(self, now: float) -> float:
+        """Return the time [s] that is left at `now`, negative if the wait is over.
+
+        It is 0 once after the deadline: the answer may be there even then, if this thread was woken too late.
+        """
+        if self.deadline <= now < self._latest and self._idle is not None and self._idle():
+            self.deadline, self._over = min(self._latest, now + _MORE), False
+        if self._over:
+            return -1.0
+        self._over = now >= self.deadline
+        return max(0.0, self.deadline - now)
+
+    def extend(self, deadline: float) -> None:
+        """Wait at least until `deadline` [s]."""
+        self.deadline, self._over = max(self.deadline, deadline), False
+        self._latest = max(self._latest, self.deadline)
 
 
 class SerialLink(Line):

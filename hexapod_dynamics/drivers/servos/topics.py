@@ -204,7 +204,7 @@ class TopicServos(ServoInterface):
         """Joints (n,) bool that report their commands instead of measurements."""
         return self._echo.echoes
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """Return rate, age and kind of the received messages."""
         now = time.monotonic()
         elapsed = now - self._counted[0]

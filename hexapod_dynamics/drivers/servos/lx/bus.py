@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_link import SerialLink
+from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 
 
 class GpioDirection:
@@ -143,28 +143,21 @@ class ServoBus(SerialLink):
 
     def _await(self, servo_id: int, command: int, idle: Idle, timeout: float) -> bytes | None:
         size = lx.reply_size(command)
-        deadline = self.free_at + timeout + size * self.byte_time
-        latest = deadline if idle is None else max(deadline, self.free_at + self.patience)
-        received, earliest, over = b"", 0.0, False
-        while True:
+        wait = ReplyWait(self.free_at, timeout + size * self.byte_time, self.patience, idle)
+        received, earliest = b"", 0.0
+        while not self.interrupted:
             now = time.monotonic()
-            if self.interrupted:
+            left = wait.left(now)
+            if left < 0.0:
                 break
-            if now >= deadline and now < latest and idle is not None and idle():
-                deadline, over = min(latest, now + 0.004), False
-            if over:
-                break
-            # Even after the deadline the answer may be there, if this thread was woken too late: read once more.
-            over = now >= deadline
             early = now < earliest
-            wait = 0.0 if over else (earliest if early else deadline) - now
-            chunk = self._wait(wait, now, reads=not early)
+            chunk = self._wait(min(left, earliest - now) if early else left, now, reads=not early)
             if not chunk:
                 continue
             received += chunk
             if len(received) < size:
                 # Do not wake for each byte: the remaining bytes take this time.
-                earliest = min(time.monotonic() + (size - len(received)) * self.byte_time, deadline)
+                earliest = min(time.monotonic() + (size - len(received)) * self.byte_time, wait.deadline)
                 continue
             payload = lx.find_reply(received, servo_id, command)
             if payload is not None:
@@ -178,8 +171,7 @@ class ServoBus(SerialLink):
                 return None
             if self._owed and (late := self._find_late(received)):
                 # The awaited answer will be as late.
-                deadline = max(deadline, self.free_at + min(_LATENESS * late, self.patience) + size * self.byte_time)
-                latest, over = max(latest, deadline), False
+                wait.extend(self.free_at + min(_LATENESS * late, self.patience) + size * self.byte_time)
         self._owed.append((lx.reply_begin(servo_id, command), self.free_at))
         # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
         parser = lx.FrameParser()
