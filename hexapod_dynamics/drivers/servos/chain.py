@@ -168,7 +168,7 @@ class ReadSchedule:
 
     def position(self, state: ChainState, now: float) -> tuple[int, float]:
         """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
-        Suspected joints come first, but every second request is to another joint, so that those continue to be measured.
+        Suspected joints come first, but every second request is to another joint, so that all continue to be measured.
         """
         settings = self.settings
         silent = state.silent
