@@ -16,7 +16,7 @@ from functools import partial
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 
-_BROADCAST = 254
+_BROADCAST = 254  # addresses all servos
 _PING, _READ, _WRITE, _SYNC_READ, _SYNC_WRITE, _BULK_READ = 1, 2, 3, 0x82, 0x83, 0x92
 _TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
 _TURN = 2.0 * math.pi

@@ -29,7 +29,7 @@ from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import DeviceError
 
-_PR_SET_TIMERSLACK = 29
+_PR_SET_TIMERSLACK = 29  # linux/prctl.h
 
 
 def set_timer_slack(nanoseconds: int = 1000) -> None:

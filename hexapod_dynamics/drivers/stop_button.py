@@ -10,7 +10,7 @@ from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _PERIOD = 0.01  # [s] between two readings; two consecutive readings must agree
-_PRIORITY = 13
+_PRIORITY = 13  # real-time priority where permitted: above that of the bus thread
 LEVELS = ("low", "high")
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 
 _log = logging.getLogger(__name__)
-NICE = -10
+NICE = -10  # before ordinary processes, behind a stop request (nice -20)
 
 
 def prefer_this_thread(priority: int) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.5  # [s] after which the service is called, too
 LOOK = 0.02  # [s] between two checks of the socket meanwhile
-NICE = -20
+NICE = -20  # the highest: a stop precedes everything else
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:

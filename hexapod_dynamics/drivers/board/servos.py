@@ -35,10 +35,10 @@ _COMMANDS: dict[Quantity, ServoCommand] = {
     "deviation": ServoCommand.READ_DEVIATION,
 }
 # The servos' own line behind the board: a move takes ten bytes, a stop or torque frame seven, at 115200 baud.
-_LINE_BYTE = 10.0 / 115200
+_LINE_BYTE = 10.0 / 115200  # [s]
 _MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
-_STOP_COPIES = 3
-_HIGHEST_ID = 253
+_STOP_COPIES = 3  # the board does not acknowledge a stop
+_HIGHEST_ID = 253  # 254 addresses all servos
 
 
 def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 
-BROADCAST_ID = 254
+BROADCAST_ID = 254  # addresses all servos
 
 
 class Instruction(IntEnum):

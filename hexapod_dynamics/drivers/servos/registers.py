@@ -184,8 +184,8 @@ class RegisterBus(SerialLink):
         return answers
 
 
-_HIGHEST_ID = 252
-_STOP_COPIES = 2
+_HIGHEST_ID = 252  # of protocol 2; 253 is reserved, 254 addresses all servos
+_STOP_COPIES = 2  # a sync write is not acknowledged
 _KEEP = 0.02  # [s] for which later requests for single servos use the answers of a group
 _RECENT = 1.0  # [s] for which a slow value of the state block is used again
 _MARGIN = 1.1  # multiple of the speed that a motion needs, so that a servo that lags catches up

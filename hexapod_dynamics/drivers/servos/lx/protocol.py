@@ -20,10 +20,10 @@ from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_counts import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
-BROADCAST_ID = 254
+BROADCAST_ID = 254  # addresses all servos
 HEADER = b"\x55\x55"
 MIN_LENGTH, MAX_LENGTH = 3, 7  # of the frame's length byte, over all commands
-DEFAULT_BAUDRATE = 115200
+DEFAULT_BAUDRATE = 115200  # of every LX and HTD servo; it cannot be changed
 MOVE_SIZE = 10  # bytes of a move's frame
 
 
