@@ -8,7 +8,7 @@ PARAMETERS = (
     ParameterSpec(
         "port", 8080, "port of the page, 0: any free one; `view_port:=` of the launch file", low=0, high=65535
     ),
-    ParameterSpec("host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network, see security.md"),
+    ParameterSpec("host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network, see safety.md"),
     ParameterSpec(
         "names",
         [""],
