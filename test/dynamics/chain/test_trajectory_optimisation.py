@@ -15,7 +15,7 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.two_link_arm import closed_form, tip_load, two_link_arm
 
-STARTS = [(1.0, 0.0), (0.5, 0.3), (2.0, 0.3), (0.7, 0.5), (1.5, 0.1)]  # T [s], wobble [rad]
+STARTS = [(1.0, 0.0), (0.5, 0.3)]  # T [s], wobble [rad]
 
 
 def example_1():
@@ -31,12 +31,11 @@ def example_2():
 EXAMPLES = [(example_1, 0.3934, 0.0, 0.0), (example_2, 0.520, 9.8062, 10.0)]
 
 
-@pytest.mark.parametrize("starts", [STARTS[:2], pytest.param(STARTS, marks=pytest.mark.soak)], ids=["two", "five"])
 @pytest.mark.parametrize("example, printed, gravity, force", EXAMPLES)
-def test_the_printed_time_comes_out_of_different_starts(example, printed, gravity, force, starts):
+def test_the_printed_time_comes_out_of_different_starts(example, printed, gravity, force):
     motions = [
         predict_motion(example(), straight_start(example(), T, wobble=wobble, seed=seed))
-        for seed, (T, wobble) in enumerate(starts)
+        for seed, (T, wobble) in enumerate(STARTS)
     ]
     for motion in motions:
         assert abs(motion.duration / printed - 1) < 0.005
