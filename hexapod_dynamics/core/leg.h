@@ -8,7 +8,7 @@
 #include "robot.h"
 #include "vec.h"
 
-#ifdef __GNUC__ /* a leg has a joint at least, which the compiler does not see */
+#if defined(__GNUC__) && !defined(__clang__) /* a leg has a joint at least, which the compiler does not see */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
