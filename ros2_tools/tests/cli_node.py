@@ -51,6 +51,7 @@ class Everything(Node):
         self.add_on_set_parameters_callback(self.judge)
         self.text = self.create_publisher(String, "text", 10)
         self.hidden = self.create_publisher(String, "_hidden", 10)
+        self.feedback = self.create_publisher(String, "walk/_action/feedback", 10)  # an action is known by it
         self.odometry = self.create_publisher(Odometry, "odometry", 10)
         self.joints = self.create_publisher(JointState, "joints", qos_profile_sensor_data)
         self.diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)

@@ -37,7 +37,7 @@ def test_topic_list_shows_names_types_and_counts():
     published, subscribed = verbose.split("Subscribed topics:")
     assert " * /ns/text [std_msgs/msg/String] 1 publisher\n" in published
     assert " * /ns/listen [std_msgs/msg/String] 1 subscriber\n" in subscribed
-    assert int(output("topic", "list", "-c", "--include-hidden-topics")) == len(names) + 1
+    assert int(output("topic", "list", "-c", "--include-hidden-topics")) == len(names) + 2
 
 
 def test_topic_type_and_find_agree():
@@ -129,6 +129,26 @@ def test_services_are_listed_and_called():
         1,
         "The passed service type is invalid\n",
     )
+
+
+def test_an_action_is_known_by_its_feedback():
+    assert output("action", "list") == "/ns/walk\n"
+    assert output("action", "list", "-t") == "/ns/walk [std_msgs/msg/String]\n"
+    assert output("action", "list", "-c") == "1\n"
+    assert "  Action Servers:\n    /ns/walk: std_msgs/msg/String\n" in output("node", "info", NAME)
+
+
+def test_doctor_fails_checks_by_warnings_on_request_only():
+    code, out, err = ros2(ENVIRONMENT, "doctor")
+    assert (code, out) == (0, "\nAll 3 checks passed\n\n")
+    assert "Publisher without subscriber detected on /ns/text." in err
+    code, out, err = ros2(ENVIRONMENT, "doctor", "--include-warnings", "--report-failed")
+    assert code == 0
+    assert re.search(r"\n[12]/3 check\(s\) failed\n\nFailed modules: (network )?topic\n", out)
+    assert "\n   TOPIC LIST\n" in out and "RMW MIDDLEWARE" not in out
+    report = output("doctor", "--report")
+    for line in ("middleware name    : rmw_", "topic [type]            : /ns/listen", "publisher count"):
+        assert line in report or line.split(":")[0].strip() in report
 
 
 def test_node_list_and_info_show_all_that_a_node_has():

@@ -55,21 +55,6 @@ def test_arguments_reach_substitutions_and_conditions(tmp_path):
     assert "[INFO] [launch.user]: not slow" in told
 
 
-def test_value_outside_the_choices_stops_the_launch(tmp_path):
-    transcript = run("arguments", tmp_path, "mode:=medium")
-    assert transcript.returncode == 1
-    assert (
-        "Argument \"mode\" provided value \"medium\" is not valid. Valid options are: ['slow', 'fast']"
-        in transcript.raw
-    )
-
-
-def test_missing_required_argument_stops_the_launch(tmp_path):
-    transcript = run("included", tmp_path)
-    assert transcript.returncode == 1
-    assert "missing required argument 'needed' (description: 'must be given'), given: []" in transcript.raw
-
-
 def test_processes_follow_each_other_by_their_events(tmp_path):
     transcript = run("processes", tmp_path)
     said = transcript.by_source()
@@ -90,11 +75,6 @@ def test_processes_follow_each_other_by_their_events(tmp_path):
         "[INFO] [sleep-1]: sending signal 'SIGINT' to process[sleep-1]",
         "[ERROR] [sleep-1]: process has died [pid PID, exit code -2, cmd 'sleep 60'].",
     ]
-
-
-def test_required_process_ends_the_launch(tmp_path):
-    transcript = run("required", tmp_path)
-    assert "[INFO] [launch]: process[required-2] was required: shutting down launched system" in transcript.lines
 
 
 def test_process_is_started_again_after_its_delay(tmp_path):
@@ -172,26 +152,11 @@ def test_nodes_get_names_parameters_and_remappings(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("launch_params_")] == []
 
 
-def test_nodes_take_what_is_set_around_them(tmp_path):
-    said = run("more_nodes", tmp_path).by_source()
-    assert said["teller-1"][0].split(" | ")[2:-2] == [
-        "-p",
-        "numbers:=(1, 2)",
-        "-p",
-        "use_sim_time:=True",
-        "-r",
-        "from:=to",
-        "-r",
-        "a:=b",
-    ]
-    assert said["teller-2"][0].split(" | ")[2:-2] == []
-    assert said["teller-3"][0].split(" | ")[2:-2] == ["-r", "__node:=made_50", "-r", "__ns:=/ns_50"]
-    assert any("there are now at least 2 nodes with the name /twice/same" in line for line in said["log of teller-5"])
-
-
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
+        ("arguments mode:=medium", 'Argument "mode" provided value "medium" is not valid. Valid options are:'),
+        ("included", "missing required argument 'needed' (description: 'must be given'), given: []"),
         ("broken_namespace", "The resulting namespace is invalid: [previous_namespace='None', pushed_namespace='1st']"),
         ("broken_condition", "invalid condition expression given 'perhaps'"),
         ("broken_package", "package 'no_such_package' not found"),
@@ -201,16 +166,10 @@ def test_nodes_take_what_is_set_around_them(tmp_path):
     ],
 )
 def test_broken_file_ends_the_launch_with_the_reason(file, reason, tmp_path):
-    transcript = run(file, tmp_path)
+    transcript = run(*file.split()[:1], tmp_path, *file.split()[1:])
     assert transcript.returncode == 1
     assert reason in transcript.raw
     assert "Traceback" not in transcript.raw
-
-
-def test_program_that_is_not_there_is_named(tmp_path):
-    transcript = run("missing_program", tmp_path)
-    assert "cannot start the process: [Errno 2] No such file or directory: 'no_such_program_anywhere'" in transcript.raw
-    assert "[INFO] [launch.user]: on" in transcript.lines
 
 
 def test_outputs_go_where_they_are_sent(tmp_path):
@@ -266,6 +225,34 @@ def test_signal_ends_all_processes_soon(number, tmp_path):
     assert "[INFO] [second-2]: process has finished cleanly [pid PID]" in transcript.lines
     assert "Traceback" not in transcript.raw
     assert left(process) == []
+
+
+def test_required_process_ends_the_launch(tmp_path):
+    transcript = run("required", tmp_path)
+    assert "[INFO] [launch]: process[required-2] was required: shutting down launched system" in transcript.lines
+
+
+def test_nodes_take_what_is_set_around_them(tmp_path):
+    said = run("more_nodes", tmp_path).by_source()
+    assert said["teller-1"][0].split(" | ")[2:-2] == [
+        "-p",
+        "numbers:=(1, 2)",
+        "-p",
+        "use_sim_time:=True",
+        "-r",
+        "from:=to",
+        "-r",
+        "a:=b",
+    ]
+    assert said["teller-2"][0].split(" | ")[2:-2] == []
+    assert said["teller-3"][0].split(" | ")[2:-2] == ["-r", "__node:=made_50", "-r", "__ns:=/ns_50"]
+    assert any("there are now at least 2 nodes with the name /twice/same" in line for line in said["log of teller-5"])
+
+
+def test_program_that_is_not_there_is_named(tmp_path):
+    transcript = run("missing_program", tmp_path)
+    assert "cannot start the process: [Errno 2] No such file or directory: 'no_such_program_anywhere'" in transcript.raw
+    assert "[INFO] [launch.user]: on" in transcript.lines
 
 
 def test_ctrl_c_of_a_terminal_is_not_sent_twice(tmp_path):

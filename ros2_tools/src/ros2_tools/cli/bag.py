@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .graph import direct_arguments, graph_node
 from .interfaces import message_class
-from .topic import names_and_types
+from .names import topics
 
 LOOK_AGAIN = 0.5  # [s] between looks for new topics while recording
 VERSION = 8  # of the bag's metadata: the last one that Humble writes its QoS profiles in
@@ -63,7 +63,7 @@ class Recorder:
 
     def look(self):
         """Subscribe to topics that are new."""
-        for topic, types in names_and_types(self._node, include_hidden=False):
+        for topic, types in topics(self._node, include_hidden=False):
             if topic in self._known or (self._wanted is not None and topic not in self._wanted):
                 continue
             if self._node.count_publishers(topic) == 0 or len(types) != 1:

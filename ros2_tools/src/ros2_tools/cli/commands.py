@@ -23,6 +23,7 @@ _HIDDEN_TOPICS = (("--include-hidden-topics", "Consider hidden topics as well"),
 _HIDDEN_SERVICES = (("--include-hidden-services", "Consider hidden services as well"),)
 
 COMMANDS = {
+    "action": Command("Various action related sub-commands", {"list": Verb("Output a list of action names", "names")}),
     "bag": Command(
         "Various rosbag related sub-commands",
         {
@@ -31,6 +32,7 @@ COMMANDS = {
             "record": Verb("Record topics to a bag", "bag"),
         },
     ),
+    "doctor": Command("Check ROS setup and other potential issues", module="doctor"),
     "interface": Command(
         "Show information about ROS interfaces",
         {
@@ -75,9 +77,9 @@ COMMANDS = {
         "Various service related sub-commands",
         {
             "call": Verb("Call a service", "service_call"),
-            "find": Verb("Output a list of available services of a given type", "service"),
-            "list": Verb("Output a list of available services", "service"),
-            "type": Verb("Output a service's type", "service"),
+            "find": Verb("Output a list of available services of a given type", "names"),
+            "list": Verb("Output a list of available services", "names"),
+            "type": Verb("Output a service's type", "names"),
         },
         _HIDDEN_SERVICES,
     ),
@@ -87,29 +89,33 @@ COMMANDS = {
             "bw": Verb("Display bandwidth used by topic", "topic_rate"),
             "delay": Verb("Display delay of topic from timestamp in header", "topic_rate"),
             "echo": Verb("Output messages from a topic", "topic_echo"),
-            "find": Verb("Output a list of available topics of a given type", "topic"),
+            "find": Verb("Output a list of available topics of a given type", "names"),
             "hz": Verb("Print the average publishing rate to screen", "topic_rate"),
             "info": Verb("Print information about a topic", "topic"),
-            "list": Verb("Output a list of available topics", "topic"),
+            "list": Verb("Output a list of available topics", "names"),
             "pub": Verb("Publish a message to a topic", "topic_pub"),
-            "type": Verb("Print a topic's type", "topic"),
+            "type": Verb("Print a topic's type", "names"),
         },
         _HIDDEN_TOPICS,
     ),
 }
 
+COMMANDS["wtf"] = COMMANDS["doctor"]._replace(summary="Use `wtf` as alias to `doctor`")
+
 # What the command of a full ROS 2 has beyond these, to be named when it is refused.
 NOT_COVERED = {
-    "action": "actions",
     "component": "components",
     "control": "ros2_control",
     "daemon": "a daemon (every command looks at the network itself, so nothing is to be started or stopped)",
-    "doctor": "the doctor",
     "lifecycle": "lifecycle nodes",
     "multicast": "multicast tests",
     "security": "DDS security",
     "test": "launch tests",
     "trace": "tracing",
-    "wtf": "the doctor",
 }
-NOT_COVERED_VERBS = {("pkg", "create"): "making packages"}
+NOT_COVERED_VERBS = {
+    ("action", "info"): "more of actions than their list",
+    ("action", "send_goal"): "more of actions than their list",
+    ("doctor", "hello"): "network tests of several computers",
+    ("pkg", "create"): "making packages",
+}

@@ -116,26 +116,3 @@ def node_names(node, include_hidden=False):
         for name, namespace in node.get_node_names_and_namespaces()
         if include_hidden or (name and not name.startswith("_"))
     ]
-
-
-def print_listed(names_and_types, count, show_types):
-    """Print names, with their types on request, or their number."""
-    if count:
-        print(len(names_and_types))
-        return
-    for name, types in names_and_types:
-        print(f"{name} [{', '.join(types)}]" if show_types else name)
-
-
-def print_types(names_and_types, wanted):
-    """Print the types of a name; return 1 if it is not there, else None."""
-    types = dict(names_and_types).get(wanted)
-    if types is None:
-        return 1
-    print(*types, sep="\n")
-    return None
-
-
-def print_found(names_and_types, wanted, count):
-    """Print the names of a type, or their number."""
-    print_listed([(name, types) for name, types in names_and_types if wanted in types], count, show_types=False)

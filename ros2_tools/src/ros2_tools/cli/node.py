@@ -40,18 +40,10 @@ def info_arguments(parser):
     parser.add_argument("--include-hidden", action="store_true", help="Display hidden topics and services as well")
 
 
-def _actions(clients_or_servers):
-    """Return the (name, types) of actions, told by their feedback topics among a node's endpoints."""
-    suffix, ending = "/_action/feedback", "_FeedbackMessage"
-    return [
-        (name[: -len(suffix)], [kind.removesuffix(ending) for kind in types])
-        for name, types in clients_or_servers
-        if name.endswith(suffix)
-    ]
-
-
 def info_verb(args):
-    """Print a node's topics and services."""
+    """Print a node's topics, services and actions."""
+    from rclpy.action import get_action_client_names_and_types_by_node, get_action_server_names_and_types_by_node
+
     with graph_node(args, found=has_node(args.node_name)) as node:
         count = sum(name.full_name == args.node_name for name in node_names(node, args.include_hidden))
         if not count:
@@ -78,8 +70,8 @@ def info_verb(args):
             ("Publishers", published),
             ("Service Servers", servers),
             ("Service Clients", clients),
-            ("Action Servers", _actions(published)),
-            ("Action Clients", _actions(subscribed)),
+            ("Action Servers", get_action_server_names_and_types_by_node(node, of.name, of.namespace)),
+            ("Action Clients", get_action_client_names_and_types_by_node(node, of.name, of.namespace)),
         ):
             print(f"  {title}:")
             print(*(f"    {name}: {', '.join(types)}" for name, types in visible(pairs, args.include_hidden)), sep="\n")

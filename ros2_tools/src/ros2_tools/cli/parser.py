@@ -35,11 +35,11 @@ def _subparsers(parser, entries, program, dest, chosen):
     return made.get(chosen)
 
 
-def _attach(parser, module, name):
-    """Let module `module` of this package declare the options of `name` and run it."""
+def _attach(parser, module, name, *kind):
+    """Let module `module` of this package declare the options of `name` and run it; `kind` of names where it asks."""
     verb = importlib.import_module(f".{module}", __package__)
-    getattr(verb, f"{name}_arguments")(parser)
-    parser.set_defaults(_main=getattr(verb, f"{name}_verb"))
+    getattr(verb, f"{name}_arguments")(parser, *kind)
+    parser.set_defaults(_main=getattr(verb, f"{name}_verb"), **dict(zip(("kind",), kind, strict=False)))
 
 
 def build(argv):
@@ -62,7 +62,7 @@ def build(argv):
         return parser
     command = COMMANDS[name]
     if not command.verbs:
-        _attach(chosen, command.module, name)
+        _attach(chosen, command.module, command.module)
         return parser
     for option, text in command.options:
         chosen.add_argument(option, action="store_true", help=text)
@@ -72,7 +72,8 @@ def build(argv):
     verb = None if below is None else rest[below]
     last = _subparsers(chosen, command.verbs, f"ros2 {name}", " verb", verb)
     if last is not None:
-        _attach(last, command.verbs[verb].module, verb)
+        module = command.verbs[verb].module
+        _attach(last, module, verb, *([name] if module == "names" else []))
     return parser
 
 

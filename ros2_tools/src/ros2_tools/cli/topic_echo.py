@@ -5,9 +5,9 @@ import sys
 
 from .graph import graph_node, strategy_arguments
 from .interfaces import is_message, message_class
+from .names import has_topic, topics
 from .qos import asked_for, override, preset, qos_arguments
 from .text import Printer
-from .topic import has_topic, names_and_types
 
 TRUNCATE_LENGTH = 128
 
@@ -90,7 +90,7 @@ def topic_class(node, topic):
         validate_full_topic_name(full_name)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    types = dict(names_and_types(node, include_hidden=True)).get(full_name)
+    types = dict(topics(node, include_hidden=True)).get(full_name)
     if types is None:
         return None
     if len(types) > 1:

@@ -6,7 +6,7 @@ import sys
 from collections import deque
 
 from .graph import direct_arguments, graph_node
-from .topic import has_topic
+from .names import has_topic
 from .topic_echo import topic_class
 
 
