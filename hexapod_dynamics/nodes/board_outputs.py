@@ -2,8 +2,11 @@
 buzzer.
 """
 
+from __future__ import annotations
+
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.drivers.board.imu import SOCKET, ImuSender
 from hexapod_dynamics.drivers.board.port import BoardListener
@@ -15,6 +18,15 @@ from hexapod_dynamics.ros.malformed import subscribe
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hexapod_dynamics.drivers.board.port import BoardPort
+    from hexapod_dynamics.drivers.board.protocol import Pad, Remote
+    from hexapod_dynamics.nodes.servos_parameters import ServosParameters
+    from hexapod_dynamics.nodes.stop_inputs import StopInputs
+    from rclpy.node import Node
+
 # Tones of the buzzer: four in the 2 s for which the robot announces that it will move by itself.
 BEEP = beep(1900, 0.15, 0.35, 4)
 JOY_PERIOD = 0.02  # [s] least time between two messages of an unchanged gamepad
@@ -25,12 +37,12 @@ class BoardOutputs(BoardListener):
     """Publishes what the board reports; called by the thread that reads its port."""
 
     @classmethod
-    def of(cls, node, parameters, stop_inputs):
+    def of(cls, node: Node, parameters: ServosParameters, stop_inputs: StopInputs) -> BoardOutputs | None:
         """Return the outputs of a node whose servos are behind a board, else None."""
         servos = parameters.servos
         return cls(node, servos.board, parameters, stop_inputs) if isinstance(servos, BoardServos) else None
 
-    def __init__(self, node, board, parameters, stop_inputs) -> None:
+    def __init__(self, node: Node, board: BoardPort, parameters: ServosParameters, stop_inputs: StopInputs) -> None:
         self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
@@ -39,7 +51,7 @@ class BoardOutputs(BoardListener):
         board.listener = self
         subscribe(node, Bool, "buzzer", self._on_buzzer, 1)
 
-    def _on_buzzer(self, message) -> None:
+    def _on_buzzer(self, message: Bool) -> None:
         if not message.data:
             return
         try:
@@ -47,11 +59,11 @@ class BoardOutputs(BoardListener):
         except BusError as error:
             self._node.get_logger().warning(f"the buzzer does not sound: {error}", throttle_duration_sec=5.0)
 
-    def on_imu(self, values, stamp) -> None:
+    def on_imu(self, values: Sequence[float], stamp: float) -> None:
         """Pass a sample on."""
         self._sender.send(values, stamp)
 
-    def on_button(self, number, event) -> None:
+    def on_button(self, number: int, event: int) -> None:
         """Stop the robot: this thread sends the stop; the rest is done in another thread, because this one reads
         the port.
         """
@@ -59,12 +71,12 @@ class BoardOutputs(BoardListener):
             self._stops.freeze()
             threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
 
-    def on_pad(self, pad) -> None:
+    def on_pad(self, pad: Pad) -> None:
         """Publish the gamepad, unless a remote control is switched on."""
         if time.monotonic() >= self._remote_until:
             self._publish_joy(joy_values(pad))
 
-    def on_remote(self, remote) -> None:
+    def on_remote(self, remote: Remote) -> None:
         """Publish the remote control. When its signal is lost, publish once that everything is released, then
         nothing.
         """
@@ -77,7 +89,7 @@ class BoardOutputs(BoardListener):
         self._remote_lost = remote.lost
         self._publish_joy(remote_values(remote))
 
-    def _publish_joy(self, values) -> None:
+    def _publish_joy(self, values: tuple[list[float], list[int]]) -> None:
         """Publish axes and buttons: each change at once, unchanged values every JOY_PERIOD."""
         now = time.monotonic()
         if values == self._last and now < self._next_joy:

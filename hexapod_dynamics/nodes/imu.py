@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.drivers.imu.mpu6050 import Chip
 
 _ALL_SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 LEFT_OUT = 0.1  # share of left-out samples above which this is reported
@@ -141,7 +144,7 @@ class ImuNode(GuardedNode):
         self._time_constant, self._calibrate_level = values["accel_time_constant"], values["calibrate_level"]
         return settings
 
-    def _set_noise(self, chip) -> None:
+    def _set_noise(self, chip: Chip) -> None:
         """Set covariances and delay to those of the chip that was found."""
         self._chip, level = chip, self._orientation_variance
         self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0

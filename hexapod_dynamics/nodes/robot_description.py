@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +38,9 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Time
+
 PREDICTED = "predicted/"
 GHOST = 0.3  # opacity of the predicted robot
 ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
@@ -44,13 +49,13 @@ ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
 class Transforms:
     """The tf message of a LinkTree: serialised once, then only its numbers change. prefix: of every frame's name."""
 
-    def __init__(self, tree, prefix) -> None:
+    def __init__(self, tree: LinkTree, prefix: str) -> None:
         self._tree = tree
         self.messages = [TransformStamped(child_frame_id=prefix + child) for child in tree.children]
         for message, parent in zip(self.messages, tree.parents, strict=True):
             message.header.frame_id = prefix + parent
 
-    def update(self, q, stamp):
+    def update(self, q: np.ndarray, stamp: Time) -> np.ndarray:
         """Write the poses for joint positions q (n,) [rad or m]; return the poses (m, 4, 4)."""
         poses = self._tree.poses(q)
         for message, pose, place in zip(self.messages, poses, poses[:, :3, 3].tolist(), strict=True):
@@ -58,7 +63,7 @@ class Transforms:
         return poses
 
 
-def write(message, place, turn, stamp) -> None:
+def write(message: TransformStamped, place: Sequence[float], turn: Sequence[float], stamp: Time) -> None:
     """Write a translation (3,) [m] and a quaternion (x, y, z, w) into a TransformStamped."""
     message.header.stamp = stamp
     translation, rotation = message.transform.translation, message.transform.rotation
@@ -66,7 +71,7 @@ def write(message, place, turn, stamp) -> None:
     rotation.x, rotation.y, rotation.z, rotation.w = turn
 
 
-def footprint(rotation, lowest):
+def footprint(rotation: np.ndarray, lowest: float) -> tuple[list[float], Sequence[float]]:
     """Return the pose of base_footprint in base_link: it is level, has the heading of base_link, and is `lowest`
     [m] below it (REP-120).
 
@@ -77,7 +82,7 @@ def footprint(rotation, lowest):
     return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), quaternion_from_rotation(level)
 
 
-def translucent(urdf, opacity):
+def translucent(urdf: str, opacity: float) -> str:
     """Return the URDF with this opacity (0 to 1) for all colours."""
     return re.sub(r'rgba="(\S+ \S+ \S+) \S+"', rf'rgba="\1 {opacity}"', urdf)
 
@@ -112,7 +117,7 @@ class RobotDescription(GuardedNode):
         self._watched, self._next_look = False, 0.0
         self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
 
-    def _take(self, morphology) -> None:
+    def _take(self, morphology: Morphology) -> None:
         self.morphology = morphology
         tree = LinkTree(self.robot, morphology)
         self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
@@ -129,7 +134,7 @@ class RobotDescription(GuardedNode):
         if self._ghost_description is not None:
             self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
 
-    def _on_morphology(self, message) -> None:
+    def _on_morphology(self, message: ParameterEvent) -> None:
         try:
             morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         except MorphologyError as error:
@@ -138,14 +143,14 @@ class RobotDescription(GuardedNode):
         if morphology != self.morphology:
             self._take(morphology)
 
-    def _on_joints(self, which, message) -> None:
+    def _on_joints(self, which: str, message: JointState) -> None:
         q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
         for joint, angle in self._joints.readings(topic, message.name, message.position.tolist(), others=True):
             q[joint] = angle
 
-    def _on_imu(self, message) -> None:
+    def _on_imu(self, message: Imu) -> None:
         rotation = read_imu(self._imu, message, time.monotonic()).rotation
         if rotation is not None:
             self._rotation = rotation
@@ -185,7 +190,7 @@ class RobotDescription(GuardedNode):
         self._message.transforms = messages
         self._tf.publish(self._message)
 
-    def _lowest(self, rotation, poses):
+    def _lowest(self, rotation: np.ndarray, poses: np.ndarray) -> float:
         """Height [m] of the lowest frame, or of the body's underside if that is lower, over base_link's origin."""
         height, down, chain = -0.5 * float(self.robot.body.box[2]), rotation[2], np.eye(4)
         for branch, pose in zip(self._tree.branches, poses, strict=True):
@@ -193,7 +198,7 @@ class RobotDescription(GuardedNode):
             height = min(height, float(down @ chain[:3, 3]))
         return height
 
-    def _look(self):
+    def _look(self) -> tuple[str, str, dict[str, object]]:
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
         if self._no_urdf:
             return "warn", self._no_urdf, values

@@ -2,7 +2,10 @@
 them.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
@@ -18,6 +21,12 @@ from hexapod_dynamics.nodes.shared_parameters import declare_command_period, dec
 from hexapod_dynamics.onboard.servos import seated_pose
 from hexapod_dynamics.parameters import servos
 from hexapod_dynamics.ros.node_functions import declare_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hexapod_dynamics.robot import Robot
+    from rclpy.node import Node
 
 
 @dataclass
@@ -42,7 +51,7 @@ class ServosParameters:
     command_interface: str
 
 
-def declare_parameters(node, robot) -> ServosParameters:
+def declare_parameters(node: Node, robot: Robot) -> ServosParameters:
     """Declare all parameters of the node `servos` for a robot.
 
     The parameter `session` has been declared (crash_recovery.SessionState). Raises ParameterError for a value that
@@ -83,10 +92,10 @@ def declare_parameters(node, robot) -> ServosParameters:
     )
 
 
-def _proof(link, session):
+def _proof(link: str, session: str) -> Callable[[], str]:
     """The proof that the simulated port is that of this launch's own simulator, see PortSettings."""
 
-    def prove():
+    def prove() -> str:
         try:
             return proved_device(link, session)
         except DeviceError as error:

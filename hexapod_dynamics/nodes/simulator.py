@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.devices.faults import FaultInjector
@@ -30,6 +31,11 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Time as Stamp
+    from hexapod_dynamics.devices.simulated_robot import State
+    from rclpy.parameter import Parameter
 
 PUSH_DURATION, LOAD_HEIGHT = 0.2, 0.03  # [s], [m] of the load over base_link's origin
 # Real-time priority, if permitted: a servo or an IMU does not wait for a processor. Lower than that of `servos`.
@@ -100,7 +106,7 @@ class SimulatorNode(GuardedNode):
         load = self._load
         self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], LOAD_HEIGHT))
 
-    def _on_parameters(self, parameters):
+    def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Set faults of the devices and the load: all values of a request or none."""
         faults = {
             parameter.name.removeprefix("faults."): parameter.value
@@ -115,7 +121,9 @@ class SimulatorNode(GuardedNode):
         self._put_on()
         return SetParametersResult(successful=True)
 
-    def _on_damage(self, request, response):
+    def _on_damage(
+        self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
+    ) -> SetParametersAtomically.Response:
         try:
             values = values_of(request.parameters)
             here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)  # `update` finds the angle at which it locks
@@ -127,7 +135,7 @@ class SimulatorNode(GuardedNode):
             response.result.successful, response.result.reason = False, str(error)
         return response
 
-    def _on_push(self, message) -> None:
+    def _on_push(self, message: Wrench) -> None:
         """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
         force, torque = message.force, message.torque
         try:
@@ -135,7 +143,7 @@ class SimulatorNode(GuardedNode):
         except HexapodError as error:
             self.get_logger().error(f"~/push is ignored: {error}")
 
-    def _on_attitude(self, message) -> None:
+    def _on_attitude(self, message: Quaternion) -> None:
         """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
         try:
             self.simulated.put(rotation_from_quaternion((message.x, message.y, message.z, message.w)))
@@ -159,7 +167,7 @@ class SimulatorNode(GuardedNode):
         if self._joints_publisher.get_subscription_count():
             self._publish_joints(truth, stamp, morphology)
 
-    def _publish_pose(self, truth, stamp) -> None:
+    def _publish_pose(self, truth: State, stamp: Stamp) -> None:
         odometry = self._odometry
         odometry.header.stamp = stamp
         pose, twist = odometry.pose.pose, odometry.twist.twist
@@ -170,7 +178,7 @@ class SimulatorNode(GuardedNode):
         twist.angular.x, twist.angular.y, twist.angular.z = truth.nu[3:6].tolist()
         self._odometry_publisher.publish(odometry)
 
-    def _publish_joints(self, truth, stamp, morphology) -> None:
+    def _publish_joints(self, truth: State, stamp: Stamp, morphology: Morphology) -> None:
         joints = self._joints
         joints.header.stamp = stamp
         existing = morphology.existing_mask
@@ -183,7 +191,7 @@ class SimulatorNode(GuardedNode):
         joints.effort = truth.torques[existing].tolist()
         self._joints_publisher.publish(joints)
 
-    def _look(self):
+    def _look(self) -> tuple[str, str, dict[str, object]]:
         simulated = self.simulated
         try:
             late = simulated.lateness()

@@ -4,16 +4,27 @@ None of them ends a stop. The local socket (`ros2 run hexapod_dynamics stop`, th
 board's button send the stop in their own threads; the rest is done by the thread that ticks.
 """
 
+from __future__ import annotations
+
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as StillBusy
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.drivers.stop_button import StopButton
 from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.errors import DeviceError, UnsafePathError
 from sensor_msgs.msg import Joy
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
+    from hexapod_dynamics.nodes.servos_parameters import ServosParameters
+    from hexapod_dynamics.ros.tick_loop import TickLoop
+    from rclpy.logging import RcutilsLogger
+    from rclpy.task import Future
 
 PATIENCE = 5.0  # [s] for which a stop that was sent may wait for the thread that ticks
 PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
@@ -25,13 +36,13 @@ class GamePad:
     button: index in `buttons`, negative for none. press() is called when the button goes down.
     """
 
-    def __init__(self, loop, button, press) -> None:
+    def __init__(self, loop: TickLoop, button: int, press: Callable[[], None]) -> None:
         self._button, self._press = button, press
         self._received, self._down, self.reason = None, False, ""
         if button >= 0:
             loop.subscribe(Joy, "joy", self._on_joy, 10)
 
-    def _on_joy(self, message) -> None:
+    def _on_joy(self, message: Joy) -> None:
         self._received = time.monotonic()
         count = len(message.buttons)
         self.reason = "" if self._button < count else f"the game pad has {count} buttons, none of index {self._button}"
@@ -41,11 +52,11 @@ class GamePad:
         self._down = down
 
     @property
-    def held(self):
+    def held(self) -> bool:
         """Whether the button is down in the last message of the game pad."""
         return self._down and time.monotonic() - self._received <= PAD_SILENT
 
-    def assess(self, now):
+    def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts at the monotonic time `now` [s]."""
         if self._received is None:
             return "ok", []
@@ -66,7 +77,15 @@ class StopInputs:
     (crash_recovery.SessionState).
     """
 
-    def __init__(self, control, loop, parameters, log, namespace, stored) -> None:
+    def __init__(
+        self,
+        control: ServoSupervisor,
+        loop: TickLoop,
+        parameters: ServosParameters,
+        log: RcutilsLogger,
+        namespace: str,
+        stored: Callable[[], Future],
+    ) -> None:
         self._control, self._loop, self._log, self._stored = control, loop, log, stored
         self._pad = GamePad(loop, parameters.stop_joy_button, self._on_pad)
         self._button = self._socket = None
@@ -77,7 +96,7 @@ class StopInputs:
         except (DeviceError, UnsafePathError) as error:
             log.warning(str(error))
 
-    def stop(self):
+    def stop(self) -> tuple[bool, str]:
         """Stop at once, from any thread except the one that ticks; return (success, message) when the stop is on
         the disk.
         """
@@ -95,11 +114,11 @@ class StopInputs:
         """Send the stop, from any thread; `stop` must be called afterwards."""
         self._control.chain.freeze()
 
-    def stop_by(self, what) -> None:
+    def stop_by(self, what: str) -> None:
         """Stop at once and log who has requested it; not to be called from the thread that ticks."""
         self._log.warning(f"{what}: {self.stop()[1]}")
 
-    def refuse_resume(self):
+    def refuse_resume(self) -> str:
         """Return why the emergency stop cannot end now, else an empty text."""
         if self._button is not None and self._button.pressed:
             return "the stop button of the board is pressed: release it first"
@@ -107,7 +126,7 @@ class StopInputs:
             return "the stop button of the game pad, or the stop switch of the remote control, is on: release it first"
         return ""
 
-    def assess(self, now):
+    def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts for /diagnostics at the monotonic time `now` [s]."""
         level, words = self._pad.assess(now)
         if self._button is not None and self._button.fault:
@@ -120,7 +139,7 @@ class StopInputs:
             if each is not None:
                 each.close()
 
-    def _wait_for_disk(self):
+    def _wait_for_disk(self) -> str:
         """Return why the stop is not on the disk, else an empty text."""
         future, written = self._stored(), threading.Event()
         future.add_done_callback(lambda _: written.set())

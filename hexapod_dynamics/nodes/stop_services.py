@@ -2,15 +2,26 @@
 node.
 """
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.drivers.servos.supervisor import StopState
 from hexapod_dynamics.errors import HexapodError
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_srvs.srv import SetBool, Trigger
 
+if TYPE_CHECKING:
+    from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
+    from hexapod_dynamics.nodes.stop_inputs import StopInputs
+    from hexapod_dynamics.ros.crash_recovery import SessionState
+    from rclpy.logging import RcutilsLogger
+    from rclpy.node import Node
 
-def restored_stop(stored, logger):
+
+def restored_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
     """Return the StopState from before a crash, from a SessionState; if it cannot be read, an emergency stop; if
     it is missing, one that holds the pose.
     """
@@ -39,7 +50,14 @@ class StopServices:
     the thread that ticks.
     """
 
-    def __init__(self, node, control, stop_inputs, stored, on_stop) -> None:
+    def __init__(
+        self,
+        node: Node,
+        control: ServoSupervisor,
+        stop_inputs: StopInputs,
+        stored: SessionState,
+        on_stop: Callable[[], object],
+    ) -> None:
         self._control, self._stop_inputs, self._session_state, self._on_stop = control, stop_inputs, stored, on_stop
         group = ReentrantCallbackGroup()
         for kind, name, callback in (
@@ -50,20 +68,20 @@ class StopServices:
         ):
             node.create_service(kind, name, callback, callback_group=group)
 
-    async def _stored(self, response):
+    async def _stored(self, response: SetBool.Response | Trigger.Response) -> SetBool.Response | Trigger.Response:
         """Return the response of a request when its state is on the disk; meanwhile the node works."""
         failure = await self._session_state.stored()
         if failure:
             response.message += f"; a restart of this node would lose this state: {failure}"
         return response
 
-    async def _on_emergency_stop(self, request, response):
+    async def _on_emergency_stop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         refusal = "" if request.data else self._stop_inputs.refuse_resume()
         response.success, response.message = (False, refusal) if refusal else self._control.emergency_stop(request.data)
         self._on_stop()
         return await self._stored(response)
 
-    async def _on_torque(self, request, response):
+    async def _on_torque(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         control = self._control
         if request.data:
             refusal = control.stand()
@@ -77,12 +95,12 @@ class StopServices:
         response.success, response.message = not refusal, refusal or done
         return await self._stored(response)
 
-    async def _on_release(self, _request, response):
+    async def _on_release(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         refusal = self._control.disable_torque()
         done = "torque off; /diagnostics names each servo that has not confirmed it"
         response.success, response.message = not refusal, refusal or done
         return await self._stored(response)
 
-    async def _on_follow(self, _request, response):
+    async def _on_follow(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.success, response.message = self._control.resume()
         return await self._stored(response)

@@ -1,9 +1,20 @@
 """The support of the predicted robot as markers for RViz, Foxglove and the browser view: the topic `support`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
 from hexapod_dynamics.ros.node_functions import frame
 from visualization_msgs.msg import Marker, MarkerArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builtin_interfaces.msg import Time
+    from hexapod_dynamics.estimation.observer import Observer
+    from rclpy.node import Node
 
 FORCES, POLYGON, CENTER, ZMP = "foot_forces", "support_polygon", "center_of_mass", "zero_moment_point"
 COLOURS = {
@@ -22,7 +33,7 @@ class SupportMarkers:
     once, then only their numbers change. Nothing is computed without subscribers.
     """
 
-    def __init__(self, node, observer) -> None:
+    def __init__(self, node: Node, observer: Observer) -> None:
         self._observer, self._support = observer, Support(node.robot)
         self._frame = frame(node, "odom")
         legs = len(node.robot.legs)
@@ -36,7 +47,7 @@ class SupportMarkers:
         self._array = MarkerArray(markers=[*self._forces, self._polygon, self._center, self._zmp])
         self._publisher = node.create_publisher(MarkerArray, "support", 10)
 
-    def _marker(self, what, kind, number, scale):
+    def _marker(self, what: str, kind: int, number: int, scale: Sequence[float]) -> Marker:
         marker = Marker(ns=what, id=number, type=kind)
         marker.header.frame_id = self._frame
         marker.scale.x, marker.scale.y, marker.scale.z = scale
@@ -49,11 +60,11 @@ class SupportMarkers:
         self._update()
 
     @property
-    def wanted(self):
+    def wanted(self) -> bool:
         """Whether somebody subscribes."""
         return self._publisher.get_subscription_count() > 0
 
-    def publish(self, stamp) -> None:
+    def publish(self, stamp: Time) -> None:
         """Publish the support of the observer's state."""
         self._update()
         support, forces = self._support, self._observer.model.foot_forces
@@ -83,6 +94,6 @@ class SupportMarkers:
         self._support.update(model.compiled, *state, model.slope, model.level)
 
 
-def put(point, place) -> None:
+def put(point: Point, place: Sequence[float]) -> None:
     """Write place (3,) into a Point."""
     point.x, point.y, point.z = place

@@ -3,6 +3,8 @@
 A click on a leg of the simulated robot breaks it.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import re
@@ -10,6 +12,7 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -47,7 +50,7 @@ FAILURE_SHOWN = 5.0  # [s] for which a failure of the drawing is shown
 class View(GuardedNode):
     """The node; its drawing runs in a thread of its own."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("view")
         values = declare_all(self, PARAMETERS)
         self._newest = LatestMessages(self)
@@ -95,18 +98,18 @@ class View(GuardedNode):
         self._thread.start()
         print(f"open {self._page.url} ({self._page.title})", flush=True)
 
-    def close(self):
+    def close(self) -> None:
         """End the drawing and the web page."""
         self._closing.set()
         self._thread.join(2.0)
         self._page.stop()
 
-    def _robot_title(self, robot):
+    def _robot_title(self, robot: str) -> str:
         """Return the name of the robot, for the page's title and its first line."""
         domain = os.environ.get("ROS_DOMAIN_ID") or "0"
         return ", ".join(filter(None, (robot, f"namespace {self.get_namespace()}", f"domain {domain}")))
 
-    def _repeat_command(self):
+    def _repeat_command(self) -> None:
         """Repeat cmd_vel, because the gait stops without it; do nothing while no page drives the robot."""
         if self._broken is not None:
             raise self._broken
@@ -117,7 +120,7 @@ class View(GuardedNode):
             self._cmd_vel.publish(message)
         self._show_driver()
 
-    def _show_driver(self):
+    def _show_driver(self) -> None:
         driver, ended = self._seat.driver, self._seat.ended
         text = ended or (NOBODY if driver is None else f"{page_name(driver)} drives")
         driving = text, not any(self._seat.twist), driver is not None and len(self._server.get_clients()) > 1
@@ -125,7 +128,7 @@ class View(GuardedNode):
             self._driving = driving
             self._panel.driving(text, stands=driving[1], may_take_over=driving[2])
 
-    def _attend(self):
+    def _attend(self) -> None:
         """Subscribe to `support` while a page shows it, because `dynamics` computes it for subscribers only."""
         wanted = self._panel.shows_support and bool(self._server.get_clients())
         if wanted and self._support is None:
@@ -134,7 +137,7 @@ class View(GuardedNode):
             self.destroy_subscription(self._support)
             self._support = None
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Read from the status of `servos` whether the emergency stop is on, whoever has requested it."""
         for status in message.status:
             if status.name == self._servos:
@@ -143,7 +146,7 @@ class View(GuardedNode):
                 if frozen and any(self._seat.twist):
                     self._seat.stand()  # so that the robot does not walk on when the stop ends
 
-    def _aim_camera(self, client, view):
+    def _aim_camera(self, client: int, view: str) -> None:
         handle = self._server.get_clients().get(client)
         shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
         yaw = 0.0
@@ -153,16 +156,16 @@ class View(GuardedNode):
         if handle is not None:
             aim_page(handle, self._picture.robot.reach, view, yaw)
 
-    def _clicked(self, link):
+    def _clicked(self, link: str) -> None:
         leg = link.rpartition("_")[2]
         if self._picture.simulated and f"legs.{leg}" in self._values("simulator/damage"):
             self._panel.simulated.change({f"legs.{leg}": False})
 
-    def _values(self, topic):
+    def _values(self, topic: str) -> dict[str, bool | float]:
         message = self._newest.get(topic)
         return values_of(message.new_parameters) if message is not None else {}
 
-    def _draw_all(self):
+    def _draw_all(self) -> None:
         ticks, due = 0, time.monotonic()
         while not self._closing.is_set():
             due = max(due + self._period, time.monotonic())
@@ -180,7 +183,7 @@ class View(GuardedNode):
             ticks += 1
             self._closing.wait(due - time.monotonic())
 
-    def _report_failure(self, error):
+    def _report_failure(self, error: Exception) -> None:
         """Report on the page and in the log that the drawing failed; the node ends if the page cannot show it."""
         text = f"{type(error).__name__}: {error}"
         self._failures, self._failure = self._failures + 1, (time.monotonic(), text)
@@ -192,12 +195,12 @@ class View(GuardedNode):
             self._broken = broken
             self._closing.set()
 
-    def _failure_line(self):
+    def _failure_line(self) -> str:
         """Return the page's message about a failure of the last seconds, or an empty text."""
         at, text = self._failure
         return f"**the view cannot draw all**: {text}" if time.monotonic() - at < FAILURE_SHOWN else ""
 
-    def _diagnose(self):
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         failed = self._failure_line()
         driver = self._seat.driver
         values = {
@@ -209,7 +212,7 @@ class View(GuardedNode):
         }
         return ("error", failed.replace("*", ""), values) if failed else ("ok", "shown in the browser", values)
 
-    def _draw(self, ticks):
+    def _draw(self, ticks: int) -> None:
         panel, picture = self._panel, self._picture
         picture.draw(
             ticks,
@@ -223,7 +226,7 @@ class View(GuardedNode):
         if ticks % TELL_EVERY == 0:
             self._tell_panel(picture.shown)
 
-    def _describe_gait(self):
+    def _describe_gait(self) -> str:
         """Return the action of the gait and its reason in one line; empty while it publishes nothing."""
         state = self._newest.get("gait_state")
         if state is None:
@@ -233,7 +236,7 @@ class View(GuardedNode):
         self._panel.followed(_followed(values.get("followed", "")))
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
 
-    def _sample(self):
+    def _sample(self) -> None:
         """Add a sample to the plots, whether a page is open or not."""
         shown, true, predicted = self._picture.shown, self._picture.true, self._picture.prediction
         if shown is None:
@@ -255,7 +258,7 @@ class View(GuardedNode):
         tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
         self._panel.sample(now, tilt, 100 * speed, error)
 
-    def _tell_panel(self, shown):
+    def _tell_panel(self, shown: Odometry | None) -> None:
         told = self._values("morphology")
         if told:
             self._panel.told.follow(told)
@@ -278,11 +281,11 @@ class View(GuardedNode):
         self._panel.events(self._events.draw())
         self._panel.draw_plots()
 
-    def _ago_line(self):
+    def _ago_line(self) -> str:
         ago = self._panel.ago
         return f"**the picture is {ago:.1f} s old**: move the slider time to 0 for now" if ago else ""
 
-    def _note_events(self):
+    def _note_events(self) -> None:
         """Add changes to the list of events, with the time of the nodes' log, whether a page is open or not."""
         at, gait = self.get_clock().now().nanoseconds * 1e-9, self._newest.get("gait_state")
         told, broken = self._values("morphology"), self._values("simulator/damage")
@@ -295,7 +298,7 @@ class View(GuardedNode):
         self._events.note(at, "emergency stop", "on" if self._stopped else "off")
 
 
-def _entry(status):
+def _entry(status: DiagnosticStatus) -> Entry:
     values = {pair.key: pair.value for pair in status.values}
     try:
         probability = float(values.get("probability", "nan"))
@@ -307,7 +310,7 @@ def _entry(status):
     return Entry(status.name, probability, values.get("evidence", ""), state)
 
 
-def _followed(text):
+def _followed(text: str) -> str:
     """Return in words the command that the gait follows, from its value of `gait_state`; empty without one."""
     numbers = re.findall(r"-?\d+\.\d+", text)
     if len(numbers) != 3:
@@ -318,7 +321,7 @@ def _followed(text):
     return f"speed {100 * vx:.1f} cm/s{sideways}{turn}"
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> None:
     """Run the node."""
     run(View, args)
 

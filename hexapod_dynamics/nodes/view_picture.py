@@ -4,8 +4,12 @@ For a simulated robot, its true state is solid and the prediction is a transluce
 solid one is at the predicted pose with the measured joints.
 """
 
+from __future__ import annotations
+
 import time
 from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -15,6 +19,14 @@ from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.last_minute import LastMinute, Sample
 from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
 from visualization_msgs.msg import Marker
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+
+    from builtin_interfaces.msg import Time
+    from geometry_msgs.msg import Point
+    from hexapod_dynamics.nodes.view_requests import LatestMessages
+    from nav_msgs.msg import Odometry
 
 SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost
 SUPPORT_OLD = 1.0  # [s] support that is older than this is not drawn
@@ -27,7 +39,7 @@ SUPPORT_EVERY, PATH_EVERY, GROUND_EVERY = 3, 5, 12
 class Picture:
     """Draws one picture after the other into the scene of a server."""
 
-    def __init__(self, server, newest, on_click):
+    def __init__(self, server: ViserServer, newest: LatestMessages, on_click: Callable[[str], None]) -> None:
         """newest: LatestMessages. on_click(link): a person clicked a link of the robot."""
         self._server, self._newest = server, newest
         self.robot = RobotFigure(server, "robot", on_click=on_click)
@@ -44,11 +56,11 @@ class Picture:
         self.hidden = ""  # reason why an existing prediction is not drawn
 
     @property
-    def simulated(self):
+    def simulated(self) -> bool:
         """Whether the robot is a simulated one."""
         return self._newest.get("simulator/odom", SILENT_AFTER) is not None
 
-    def look(self):
+    def look(self) -> None:
         """Adopt the newest messages, whether a page is open or not."""
         self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
         self.true = self._newest.get("simulator/odom", SILENT_AFTER)
@@ -60,7 +72,7 @@ class Picture:
         if self.shown is not None:
             self._remember()
 
-    def draw(self, ticks, *, ago, follows, support, names):
+    def draw(self, ticks: int, *, ago: float, follows: bool, support: bool, names: bool) -> None:
         """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
         support, names and trail.
         """
@@ -84,14 +96,14 @@ class Picture:
         if ticks % GROUND_EVERY == 0 and self.shown is not None:
             self._draw_ground(self.shown.pose.pose.position)
 
-    def _draw_trail(self, wanted):
+    def _draw_trail(self, wanted: bool) -> None:
         """Draw the trail only if it has a new point since the last picture, because it is a long message."""
         steps = self._past.steps if wanted else -1
         if steps != self._trail_steps:
             self._trail_steps = steps
             self._surroundings.trail(self._past.trail() if wanted else np.empty((0, 3)))
 
-    def _read_descriptions(self):
+    def _read_descriptions(self) -> str:
         """Load the URDF of the prediction; return the URDF of the present robot, "" while there is none."""
         told = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
@@ -101,14 +113,14 @@ class Picture:
         return (true or told).data
 
     @property
-    def prediction(self):
+    def prediction(self) -> tuple[np.ndarray, Rotation] | None:
         """The prediction's position (3,) [m] and Rotation as they are drawn; None while there is none."""
         if self.predicted is None:
             return None
         (turn, shift), (place, rotation) = self._set_back, _pose(self.predicted)
         return turn @ place + shift, Rotation.from_matrix(turn) * rotation
 
-    def set_prediction_back(self):
+    def set_prediction_back(self) -> None:
         """Draw the prediction from now on as if it were at the true robot now: heading and place of the body."""
         if self.true is None or self.predicted is None:
             return
@@ -117,7 +129,7 @@ class Picture:
         turn = Rotation.from_euler("z", yaw).as_matrix()
         self._set_back = turn, here - turn @ there
 
-    def _remember(self):
+    def _remember(self) -> None:
         """Store the present Sample."""
         told = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
@@ -130,14 +142,14 @@ class Picture:
         self._now = Sample(now, place, turn, positions, urdf)
         self._past.add(self._now)
 
-    def _place(self, past, follows):
+    def _place(self, past: Sample | None, follows: bool) -> None:
         sample = past or self._now
         self.robot.move(sample.position, sample.quaternion)
         self.robot.turn(sample.joints)
         if follows:
             self._surroundings.follow(sample.position[:2])
 
-    def _place_ghost(self, past):
+    def _place_ghost(self, past: Sample | None) -> None:
         there = self.true is not None and self.predicted is not None and past is None
         self.hidden = ""
         if there:
@@ -152,20 +164,20 @@ class Picture:
             if joints is not None:
                 self._ghost.turn(dict(zip(joints.name, joints.position, strict=False)))
 
-    def _aim(self):
+    def _aim(self) -> None:
         reach = self.robot.reach
         if abs(reach / self._aimed - 1.0) > ANOTHER_SIZE:
             self._aimed = reach
             aim(self._server, reach)
 
-    def _draw_ground(self, place):
+    def _draw_ground(self, place: Point) -> None:
         message = self._newest.get("simulator/truth") if self.simulated else None
         text = message.data if message is not None else ""
         if text != self._truth:
             self._truth, self._ground = text, Truth.parse(text).ground()
         self._surroundings.ground(self._ground, (place.x, place.y))
 
-    def _draw_support(self, wanted):
+    def _draw_support(self, wanted: bool) -> None:
         """Draw the support, which `dynamics` publishes for its prediction, on the body as that was at its stamp."""
         message = self._newest.get("support", SUPPORT_OLD) if wanted else None
         if message is self._shown_support:
@@ -193,11 +205,11 @@ class Picture:
         self._surroundings.spheres(spheres)
 
 
-def _pose(message):
+def _pose(message: Odometry) -> tuple[np.ndarray, Rotation]:
     """Return position (3,) [m] and Rotation of an Odometry."""
     p, o = message.pose.pose.position, message.pose.pose.orientation
     return np.array((p.x, p.y, p.z)), Rotation.from_quat([o.x, o.y, o.z, o.w])
 
 
-def _nanoseconds(stamp):
+def _nanoseconds(stamp: Time) -> int:
     return stamp.sec * 10**9 + stamp.nanosec

@@ -1,7 +1,11 @@
 """Inputs and requests of the node `view`: the newest messages, and the requests of a person on the page."""
 
+from __future__ import annotations
+
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.ros.malformed import subscribe
@@ -12,24 +16,30 @@ from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import SetBool, Trigger
 
+if TYPE_CHECKING:
+    from hexapod_dynamics.view.drive_seat import DriveSeat
+    from rclpy.client import Client
+    from rclpy.node import Node
+    from rclpy.subscription import Subscription
+
 NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class LatestMessages:
     """The newest message of some topics, with its arrival time."""
 
-    def __init__(self, node):
+    def __init__(self, node: Node) -> None:
         self._node, self._messages = node, {}
 
-    def subscribe(self, kind, topic, qos=NEWEST):
+    def subscribe(self, kind: type, topic: str, qos: QoSProfile | int = NEWEST) -> Subscription:
         """Keep the newest message of a topic; return the subscription."""
 
-        def keep(message):
+        def keep(message: object) -> None:
             self._messages[topic] = time.monotonic(), message
 
         return subscribe(self._node, kind, topic, keep, qos)
 
-    def get(self, topic, within=math.inf):
+    def get(self, topic: str, within: float = math.inf) -> Any:
         """Return the newest message of a topic if it arrived within this time [s], else None."""
         at, message = self._messages.get(topic, (-math.inf, None))
         return message if time.monotonic() - at <= within else None
@@ -38,7 +48,13 @@ class LatestMessages:
 class RosCommands(Commands):
     """Sends the requests of the panel; answers of services are shown as a line in the panel."""
 
-    def __init__(self, node, seat, aim_camera, set_prediction_back=lambda: None):
+    def __init__(
+        self,
+        node: Node,
+        seat: DriveSeat,
+        aim_camera: Callable[[int, str], None],
+        set_prediction_back: Callable[[], None] = lambda: None,
+    ) -> None:
         """aim_camera(client, view): places the camera of a page."""
         self._node, self._seat, self._aim_camera = node, seat, aim_camera
         self._set_back = set_prediction_back
@@ -51,7 +67,7 @@ class RosCommands(Commands):
         self._push = node.create_publisher(Wrench, "simulator/push", 1)
         self._put = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
 
-    def drive(self, client, twist):
+    def drive(self, client: int, twist: Sequence[float]) -> Sequence[float]:
         """Repeat this twist as cmd_vel, while the page of this client is open."""
         if self.stopped and any(twist):
             problem = 'the emergency stop is on; "allow motion" ends it'
@@ -61,52 +77,52 @@ class RosCommands(Commands):
             self.answer = f"{page_name(client)}: not driven: {problem}"
         return self._seat.twist
 
-    def take_over(self, client):
+    def take_over(self, client: int) -> None:
         """Give the controls to the page of this client."""
         self._seat.take_over(client, time.monotonic())
 
-    def call_gait(self, service):
+    def call_gait(self, service: str) -> None:
         """Call a service of the gait; driving ends."""
         self._seat.stand()
         self._call(self._gait[service], Trigger.Request(), lambda r: (r.success, r.message))
 
-    def aim(self, client, view):
+    def aim(self, client: int, view: str) -> None:
         """Place the camera of a page."""
         self._aim_camera(client, view)
 
-    def set_prediction_back(self):
+    def set_prediction_back(self) -> None:
         """Draw the prediction at the simulated robot; the prediction of the node `dynamics` stays what it is."""
         self._set_back()
 
-    def emergency_stop(self, engaged):
+    def emergency_stop(self, engaged: bool) -> None:
         """Call the service emergency_stop; driving ends either way."""
         self._seat.stand()
         self._call(self._emergency, SetBool.Request(data=engaged), lambda r: (r.success, r.message))
 
-    def break_part(self, values):
+    def break_part(self, values: Mapping[str, bool | float]) -> None:
         """Call simulator/set_damage."""
         self._set(self._break, values)
 
-    def tell(self, values):
+    def tell(self, values: Mapping[str, bool | float]) -> None:
         """Call set_morphology."""
         self._set(self._tell, values)
 
-    def push(self, sideways):
+    def push(self, sideways: float) -> None:
         """Publish simulator/push."""
         message = Wrench()
         message.force.y = sideways
         self._push.publish(message)
 
-    def put(self, roll):
+    def put(self, roll: float) -> None:
         """Publish simulator/set_attitude."""
         self._put.publish(Quaternion(x=math.sin(roll / 2), w=math.cos(roll / 2)))
 
-    def _set(self, client, values):
+    def _set(self, client: Client, values: Mapping[str, bool | float]) -> None:
         request = SetParametersAtomically.Request()
         request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         self._call(client, request, lambda r: (r.result.successful, r.result.reason))
 
-    def _call(self, client, request, read):
+    def _call(self, client: Client, request: object, read: Callable[..., tuple[bool, str]]) -> None:
         if not client.service_is_ready():
             self.answer = f"nobody offers the service {client.srv_name}: is the node running?"
             return
@@ -114,5 +130,5 @@ class RosCommands(Commands):
         self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"
         client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
 
-    def _take(self, client, done, text):
+    def _take(self, client: Client, done: bool, text: str) -> None:
         self.answer = f"{client.srv_name}: {'done' if done else 'refused'}{f' ({text})' if text else ''}"

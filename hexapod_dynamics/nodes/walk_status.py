@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,25 +59,31 @@ class Pose(NamedTuple):
     velocity: np.ndarray = np.zeros(3)
 
     @classmethod
-    def of(cls, message):
+    def of(cls, message: Odometry) -> Pose:
         """Return the Pose of an Odometry message."""
         p, o = message.pose.pose.position, message.pose.pose.orientation
         rotation, v = rotation_from_quaternion((o.x, o.y, o.z, o.w)), message.twist.twist.linear
         position, velocity = np.array([p.x, p.y, p.z]), rotation @ np.array([v.x, v.y, v.z])
         return cls(stamp_seconds(message.header.stamp), position, rotation, velocity)
 
-    def at(self, time):
+    def at(self, time: float) -> np.ndarray:
         """Return the position extrapolated to another time, a few milliseconds away, with its velocity."""
         return self.position + self.velocity * (time - self.time)
 
 
-def off_by(true, predicted):
+def off_by(true: Pose, predicted: Pose) -> tuple[float, float]:
     """Return distance [m] and angle [rad] between two Poses of about the same time."""
     gap = np.linalg.norm(true.at(predicted.time) - predicted.position)
     return gap, np.linalg.norm(rotation_vector(true.rotation.T @ predicted.rotation))
 
 
-def line(elapsed, shown, off, speed, lost):
+def line(
+    elapsed: float,
+    shown: Pose | None,
+    off: tuple[()] | tuple[float, float] | None,
+    speed: np.ndarray | None,
+    lost: Sequence[str],
+) -> str:
     """Write the status line, at most 100 characters while the robot is intact.
 
     elapsed [s] since the start; shown: Pose or None; off: result of `off_by`, None without truth, () without a
@@ -101,7 +108,7 @@ def line(elapsed, shown, off, speed, lost):
     return " | ".join(parts)
 
 
-def fitted(text, wrong):
+def fitted(text: str, wrong: Mapping[str, Collection[str]]) -> tuple[str, str]:
     """Return the status line and its end with the problems {kind: names of nodes}, together at most WIDTH wide.
 
     If they are wider, these parts are left out in this order: that nothing is missing, the prediction, the names
@@ -122,11 +129,11 @@ def fitted(text, wrong):
     return text, end
 
 
-def _problems(wrong):
+def _problems(wrong: Mapping[str, Collection[str]]) -> str:
     return "".join(f" | {what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names)
 
 
-def coloured(text, level):
+def coloured(text: str, level: bytes) -> str:
     """Return the text in the colour of a level of DiagnosticStatus."""
     return f"{COLOURS[level]}{text}{PLAIN}" if level in COLOURS else text
 
@@ -153,7 +160,7 @@ class WalkStatus(GuardedNode):
         subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
-    def _on_prediction(self, status) -> None:
+    def _on_prediction(self, status: DiagnosticStatus) -> None:
         """Read the pose from the diagnostics of `dynamics` and compare it with the present truth."""
         try:
             found = predicted_pose.read(status.values)
@@ -166,13 +173,13 @@ class WalkStatus(GuardedNode):
         self._predicted = now, predicted
         self._off = None if self._true is None else off_by(Pose.of(self._true[1]), predicted)
 
-    def _on_truth(self, message) -> None:
+    def _on_truth(self, message: Odometry) -> None:
         self._true = time.monotonic(), message
 
-    def _on_morphology(self, message) -> None:
+    def _on_morphology(self, message: ParameterEvent) -> None:
         self._lost = list_losses(values_of(message.new_parameters))
 
-    def _on_diagnostics(self, message) -> None:
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         prefix = self.get_namespace().strip("/")
         for status in message.status:
             name = status.name
@@ -190,7 +197,7 @@ class WalkStatus(GuardedNode):
                 since = self._complaints.get(name, (self._elapsed(),))[0]
                 self._complaints[name] = since, status.message, status.level
 
-    def _absent(self, elapsed):
+    def _absent(self, elapsed: float) -> set[str]:
         """Names of expected nodes that have not been in the graph for a while."""
         place = self.get_namespace()
         there = {name for name, where in self.get_node_names_and_namespaces() if where == place}
@@ -202,10 +209,10 @@ class WalkStatus(GuardedNode):
                 absent.add(name)
         return absent
 
-    def _elapsed(self):
+    def _elapsed(self) -> float:
         return time.monotonic() - self._started
 
-    def _show(self, shown) -> None:
+    def _show(self, shown: Pose | None) -> None:
         """Store a Pose, or None, and the speed since the previous one; a pose that was already shown keeps its
         speed.
         """
@@ -263,7 +270,7 @@ class WalkStatus(GuardedNode):
         text, end = fitted(line(elapsed, self._before, off, self._speed, self._lost), wrong)
         print(text + self._in_colour(end, worst), flush=True)
 
-    def _in_colour(self, text, level):
+    def _in_colour(self, text: str, level: bytes) -> str:
         return coloured(text, level) if self._colour and text else text
 
 
