@@ -6,13 +6,20 @@ members, each aligned to its size, counted from behind those 4 bytes. rclpy need
 Imu on a desktop computer and five times that on a Jetson Nano; reading the numbers here takes a fifth of this.
 """
 
+from __future__ import annotations
+
 import math
 import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LITTLE_ENDIAN, BIG_ENDIAN = b"\x00\x01", b"\x00\x00"
 START = 4  # index of the byte at which the members begin
@@ -27,7 +34,7 @@ _MALFORMED = (struct.error, ValueError, IndexError)
 MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
 
 
-def read_message(data, kind):
+def read_message(data: bytes, kind: type) -> Any:
     """Return the message in some bytes; raise one of MALFORMED if they are not a message of this type.
 
     The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
@@ -54,7 +61,7 @@ class _Header:
         self.stamp, self.frame_id = _Fields(sec=0, nanosec=0), ""
         self._raw = b""
 
-    def read(self, data):
+    def read(self, data: bytes) -> int:
         """Read the members; return the offset behind them."""
         stamp = self.stamp
         stamp.sec, stamp.nanosec, size = _STAMP.unpack_from(data, START)
@@ -76,7 +83,7 @@ class JointStateReader:
         self.position = self.velocity = self.effort = _NOTHING
         self._names = None  # the bytes of `name`
 
-    def read(self, data):
+    def read(self, data: bytes) -> JointStateReader | JointState:
         """Return the message in some bytes: this object, or one of rclpy's if the bytes have another format."""
         if data[:2] != LITTLE_ENDIAN:
             return read_message(data, JointState)
@@ -89,7 +96,7 @@ class JointStateReader:
             return read_message(data, JointState)  # whose error tells what is wrong
         return self
 
-    def _read_names(self, data, offset):
+    def _read_names(self, data: bytes, offset: int) -> int:
         begin = offset = _aligned(offset, 4)
         if self._names is not None and data.startswith(self._names, begin):
             return begin + len(self._names)
@@ -115,7 +122,7 @@ class ImuReader:
         self.angular_velocity, self.linear_acceleration = _Fields(x=0.0, y=0.0, z=0.0), _Fields(x=0.0, y=0.0, z=0.0)
         self.orientation_covariance = self.angular_velocity_covariance = self.linear_acceleration_covariance = ()
 
-    def read(self, data):
+    def read(self, data: bytes) -> ImuReader | Imu:
         """Return the message in some bytes: this object, or one of rclpy's if the bytes have another format."""
         if data[:2] != LITTLE_ENDIAN:
             return read_message(data, Imu)
@@ -135,18 +142,18 @@ class ImuReader:
 READERS = {JointState: JointStateReader, Imu: ImuReader}
 
 
-def message_reader(kind):
+def message_reader(kind: type) -> Callable[[bytes], Any]:
     """Return a function read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such
     message.
     """
     return READERS[kind]().read if kind in READERS else lambda data: read_message(data, kind)
 
 
-def _aligned(offset, size):
+def _aligned(offset: int, size: int) -> int:
     return offset + (START - offset) % size
 
 
-def _numbers(data, offset):
+def _numbers(data: bytes, offset: int) -> tuple[np.ndarray, int]:
     """Read a sequence of doubles; return it and the offset behind it."""
     offset = _aligned(offset, 4)
     (count,) = _COUNT.unpack_from(data, offset)
@@ -167,7 +174,7 @@ class Template:
 
     """
 
-    def __init__(self, message, fill, size) -> None:
+    def __init__(self, message: Any, fill: Callable[[Any, Sequence[float]], object], size: int) -> None:
         # Each number gets a value that nothing else in the message has, and is found by its bytes, where it is aligned.
         # Two messages must not be compared instead: Fast DDS leaves bytes between the members, and behind the last
         # one, as they were in the memory.
@@ -186,7 +193,7 @@ class Template:
                 self._runs.append([offset, k, k + 1])
         self._packers = [(struct.Struct(f"<{end - first}d"), at, first, end) for at, first, end in self._runs]
 
-    def bytes(self, nanoseconds, values):
+    def bytes(self, nanoseconds: int, values: Sequence[float]) -> bytes:
         """Return the message with a new stamp [ns] (int) and new numbers, a sequence of `size` floats."""
         data = self._data
         struct.pack_into("<iI", data, START, nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000)
@@ -195,13 +202,13 @@ class Template:
         return bytes(data)
 
 
-def joint_template(names, frame_id="", velocity=True, effort=False):
+def joint_template(names: Sequence[str], frame_id: str = "", velocity: bool = True, effort: bool = False) -> Template:
     """Return a Template of sensor_msgs/JointState: positions, then velocities; or only efforts."""
     n = len(names)
     message = JointState(name=list(names))
     message.header.frame_id = frame_id
 
-    def fill(message, values) -> None:
+    def fill(message: JointState, values: Sequence[float]) -> None:
         if effort:
             message.effort = values
             return

@@ -3,6 +3,8 @@
 ROS time is the system clock: `use_sim_time` is refused (ros/node_functions.py).
 """
 
+from __future__ import annotations
+
 import math
 import time
 
@@ -18,7 +20,7 @@ class StampConverter:
     def __init__(self) -> None:
         self._offset, self._read = None, -math.inf
 
-    def nanoseconds_of(self, monotonic):
+    def nanoseconds_of(self, monotonic: float) -> int:
         """Return the ROS time [ns] of a monotonic time [s]."""
         now = time.monotonic()
         stepped = self._offset is None or abs(time.time_ns() - now * 1e9 - self._offset) > _STEP

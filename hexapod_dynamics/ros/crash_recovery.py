@@ -9,9 +9,14 @@ A file that was deleted while the node runs is written again and reported. If a 
 the memory of the launch (launch_memory.py) shows this, and has the last values, too.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
 from hexapod_dynamics.parameters.common import SESSION, STATE_DIRECTORY
@@ -22,6 +27,9 @@ from hexapod_dynamics.ros.state_file import FAILURES, StateFile
 from hexapod_dynamics.ros.state_writer import StateWriter
 from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
 from rclpy.task import Future
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
 
 SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
 CHANGED = "the stored state was deleted or changed by another program"
@@ -38,7 +46,7 @@ class SessionState:
     have changed.
     """
 
-    def __init__(self, node, lasting=True) -> None:
+    def __init__(self, node: Node, lasting: bool = True) -> None:
         session = declare(node, SESSION)
         directory = declare(node, STATE_DIRECTORY) if lasting else ""
         self._node, self._warn, self._failed = node, node.get_logger().warning, False
@@ -59,12 +67,12 @@ class SessionState:
                 own_directory(directory, STATE_DIRECTORY.name)
         except HexapodError as error:
             raise ParameterError(str(error)) from None
-        node.session_state = self  # `running.end` closes it
+        node.session_state = self  # `running.close` closes it
         if self._wanted:
             # The name contains the namespace: two robots of one launch do not share their state.
             name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
 
-            def place():
+            def place() -> Path:
                 return own_directory(directory, STATE_DIRECTORY.name) if directory else private_directory("sessions")
 
             try:
@@ -76,7 +84,7 @@ class SessionState:
 
     # Read ------------------------------------------------------------------------------------------------------------
 
-    def load(self):
+    def load(self) -> dict[str, Any] | None:
         """Return the dict that was saved before a crash, or None.
 
         `unreadable` is then true if the file is not valid, `lost` if a state was stored in this launch and its file is
@@ -103,7 +111,7 @@ class SessionState:
             self._warn(f"the state stored before a crash is missing: {self.problem}")
         return remembered
 
-    def reject(self, error) -> None:
+    def reject(self, error: Exception) -> None:
         """Treat the file as unreadable, because its values have another structure."""
         self.unreadable = True
         self.problem = f"{self._file.path}: {error}"
@@ -111,7 +119,7 @@ class SessionState:
 
     # Write -----------------------------------------------------------------------------------------------------------
 
-    def save(self, values):
+    def save(self, values: Mapping[str, object]) -> bool:
         """Store a dict that JSON can write and wait until it is on the disk; the file is replaced atomically.
 
         Return False if the file cannot be written. From then on the file is watched.
@@ -120,12 +128,12 @@ class SessionState:
             return not self._wanted
         return self._begin().write(values)
 
-    def post(self, values) -> None:
+    def post(self, values: Mapping[str, object]) -> None:
         """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
         if self._file is not None:
             self._begin().post(values)
 
-    def stored(self):
+    def stored(self) -> Future:
         """Return a Future to `await` in a callback of a service: done when everything posted is on the disk.
 
         Its result is empty, or the reason why it is not.
@@ -144,12 +152,12 @@ class SessionState:
         late = f"it is not on the disk after {SLOWEST:.0f} s"
         self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
 
-    def _begin(self):
+    def _begin(self) -> StateWriter:
         if self._writer is None:
             self._writer = StateWriter(self._write, lambda: not self._file.is_untouched(), self._on_written)
         return self._writer
 
-    def _write(self, values, lost):
+    def _write(self, values: Mapping[str, object], lost: bool) -> bool:
         """Write the file, in the thread of the writer or in `save`; return whether this has succeeded."""
         try:
             self._memory.save(values)
@@ -171,10 +179,10 @@ class SessionState:
             )
         return True
 
-    def _on_written(self, number) -> None:
+    def _on_written(self, number: int) -> None:
         self._answer(lambda wanted, _: wanted <= number, self.trouble)
 
-    def _answer(self, is_due, result) -> None:
+    def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
         with self._lock:
             due = [future for wanted, since, future in self._waiting if is_due(wanted, since)]
             self._waiting = [each for each in self._waiting if each[2] not in due]
@@ -186,18 +194,18 @@ class SessionState:
     # Report ----------------------------------------------------------------------------------------------------------
 
     @property
-    def trouble(self):
+    def trouble(self) -> str:
         """Why the state cannot be stored; empty if it can."""
         return f"it cannot be written, see the log ({self.problem})" if self._failed else ""
 
-    def assess(self, now):
+    def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and list of messages for the diagnostics at the monotonic time `now` [s]."""
         if self._noticed and now - self._noticed < REPORTED:
             return "warn", [f"{CHANGED}, and written again: {self._file.path}"]
         return "ok", []
 
     @property
-    def losses(self):
+    def losses(self) -> int:
         """Number of times that another program deleted or changed the file."""
         return self._writer.losses if self._writer is not None else 0
 

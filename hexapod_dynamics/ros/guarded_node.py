@@ -8,8 +8,12 @@ callback is guarded, including those of rclpy's parameter services, because rclp
 again, because only this helps.
 """
 
+from __future__ import annotations
+
 import inspect
 import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.ros.malformed import MalformedMessages, shortened
@@ -17,18 +21,23 @@ from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 
+if TYPE_CHECKING:
+    from rclpy.qos import QoSProfile
+    from rclpy.service import Service
+    from rclpy.subscription import Subscription
+
 LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter; 0 is PARAMETER_NOT_SET
 
 
 class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises."""
 
-    def create_service(self, srv_type, srv_name, callback, **more):
+    def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response."""
         guard = _RequestGuard(self, srv_type, srv_name)
         if inspect.iscoroutinefunction(callback):
 
-            async def answer(request, response):
+            async def answer(request: object, response: object) -> object:
                 try:
                     check_parameters(request)
                     return guard.checked(await callback(request, response))
@@ -36,7 +45,7 @@ class GuardedNode(Node):
                     return guard.refuse(error)
         elif srv_type is SetParameters:
 
-            def answer(request, response):
+            def answer(request: object, response: object) -> object:
                 # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
                 for parameter in request.parameters:
                     one = SetParameters.Request(parameters=[parameter])
@@ -44,15 +53,17 @@ class GuardedNode(Node):
                 return response
         else:
 
-            def answer(request, response):
+            def answer(request: object, response: object) -> object:
                 return guard.call(callback, request, response)
 
         return super().create_service(srv_type, srv_name, answer, **more)
 
-    def create_subscription(self, msg_type, topic, callback, qos_profile, **more):
+    def create_subscription(
+        self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
+    ) -> Subscription:
         """Create a subscription as Node does; a message for which the callback raises is ignored and counted."""
 
-        def take(message) -> None:
+        def take(message: object) -> None:
             try:
                 callback(message)
             except (DeviceError, OSError):
@@ -70,22 +81,22 @@ class GuardedNode(Node):
 class _RequestGuard:
     """Calls the callback of one service and refuses the request if the callback raises."""
 
-    def __init__(self, node, srv_type, srv_name) -> None:
+    def __init__(self, node: Node, srv_type: type, srv_name: str) -> None:
         self._node, self._type, self._name = node, srv_type, srv_name
 
-    def call(self, callback, request, response):
+    def call(self, callback: Callable[..., object], request: object, response: object) -> object:
         try:
             check_parameters(request)
             return self.checked(callback(request, response))
         except Exception as error:
             return self.refuse(error)
 
-    def checked(self, response):
+    def checked(self, response: object) -> object:
         if not isinstance(response, self._type.Response):
             raise TypeError(f"the callback returned {response!r}, which is no {self._type.__name__}.Response")
         return response
 
-    def refuse(self, error):
+    def refuse(self, error: Exception) -> object:
         """Return a response that refuses; the present exception is counted and logged."""
         node = self._node
         if not node.context.ok():
@@ -95,7 +106,7 @@ class _RequestGuard:
         return refusal(self._type, f"refused: {described(error)}")
 
 
-def check_parameters(request) -> None:
+def check_parameters(request: object) -> None:
     """Raise ValueError for a parameter of a type that ROS does not have; a request without parameters passes."""
     for parameter in getattr(request, "parameters", ()):
         if parameter.value.type > LAST_TYPE:
@@ -104,7 +115,7 @@ def check_parameters(request) -> None:
             )
 
 
-def refusal(srv_type, reason):
+def refusal(srv_type: type, reason: str) -> object:
     """Return a response of a service that refuses a request; an empty one if the type has no field for a reason."""
     response = srv_type.Response()
     if srv_type is SetParameters:
@@ -116,17 +127,17 @@ def refusal(srv_type, reason):
     return response
 
 
-def _result(reason):
+def _result(reason: str) -> SetParametersResult:
     return SetParametersResult(successful=False, reason=reason)
 
 
-def described(error):
+def described(error: Exception) -> str:
     """Return an exception in one line: its type, unless it is a ValueError, and its text."""
     text = str(error) or type(error).__name__
     return shortened(text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
 
 
-def log_defect(node, error, occasion) -> None:
+def log_defect(node: Node, error: Exception, occasion: str) -> None:
     """Log the origin of an exception that is not a refusal (ValueError), because it shows a defect of the node."""
     if not isinstance(error, ValueError):
         details = "".join(traceback.format_exception(error))

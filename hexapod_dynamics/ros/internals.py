@@ -4,6 +4,16 @@ Each is checked for existence first. If a version of rclpy lacks it, the public 
 slowly.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rclpy.executors import Executor
+    from rclpy.publisher import Publisher
+    from rclpy.subscription import Subscription
+
 try:
     from rclpy._rclpy_pybind11 import RCLError
 except ImportError:
@@ -12,19 +22,19 @@ except ImportError:
 __all__ = ["RCLError", "can_wait", "last_publisher", "sender", "take_function"]
 
 
-def can_wait(executor):
+def can_wait(executor: Executor) -> bool:
     """Whether an executor can return the callbacks that are due without running them."""
     return hasattr(executor, "wait_for_ready_callbacks")
 
 
-def take_function(subscription):
+def take_function(subscription: Subscription) -> Callable[[type, bool], tuple[bytes, object] | None] | None:
     """Return a function (type, raw) that takes the next message of a subscription; None if only an executor can do
     that.
     """
     return getattr(subscription.handle, "take_message", None)
 
 
-def sender(publisher):
+def sender(publisher: Publisher) -> Callable[[bytes], None]:
     """Return a function that publishes a message given as bytes (cdr.Template).
 
     `Publisher.publish` calls the same function, but its context and type checks take 15 to 25 us each time.
@@ -32,6 +42,6 @@ def sender(publisher):
     return getattr(publisher.handle, "publish_raw", publisher.publish)
 
 
-def last_publisher(subscription):
+def last_publisher(subscription: Subscription) -> bytes | None:
     """Return the GUID of the publisher of the last message of a subscription; None if rclpy does not provide it."""
     return getattr(subscription.handle, "last_publisher_gid", lambda: None)()

@@ -7,11 +7,21 @@ one. The node continues. Subscriptions take the bytes and read them here, becaus
 executor cannot read.
 """
 
+from __future__ import annotations
+
 import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, proxy
 
 from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile
+    from rclpy.subscription import Subscription
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 # Time [s] for which a node reports a warning after a malformed message.
 WARNED = 5.0
@@ -23,11 +33,13 @@ LONGEST_REASON = 300  # characters, because the reason may quote what was sent
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
 
 
-def subscribe(node, kind, topic, callback, qos):
+def subscribe(
+    node: Node, kind: type, topic: str, callback: Callable[..., object], qos: QoSProfile | int
+) -> Subscription:
     """Create a subscription for the executor; its callback gets only valid messages, see MalformedMessages."""
     read, malformed = message_reader(kind), MalformedMessages.of(node)
 
-    def take(data) -> None:
+    def take(data: bytes) -> None:
         try:
             message = read(data)
         except MALFORMED as error:
@@ -44,7 +56,7 @@ class MalformedMessages:
 
     _of_node = WeakKeyDictionary()
 
-    def __init__(self, node) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = proxy(node)  # `of` keeps this object for as long as the node exists
         self._counts = {}  # {(topic, publisher): malformed messages}
         self._requests = {}  # {service: malformed requests}
@@ -53,13 +65,13 @@ class MalformedMessages:
         self._last, self._what = -WARNED, ""
 
     @classmethod
-    def of(cls, node):
+    def of(cls, node: Node) -> MalformedMessages:
         """Return the counter of a node."""
         if node not in cls._of_node:
             cls._of_node[node] = cls(node)
         return cls._of_node[node]
 
-    def count(self, subscription, error) -> None:
+    def count(self, subscription: Subscription, error: Exception | str) -> None:
         """Count one message; error: the exception raised when it was read."""
         now, topic = time.monotonic(), subscription.topic_name
         key = topic, self._publisher(subscription, topic, now)
@@ -71,7 +83,7 @@ class MalformedMessages:
             f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
         )
 
-    def count_request(self, service, error) -> None:
+    def count_request(self, service: str, error: Exception | str) -> None:
         """Count a request to a service; error: why it is refused or cannot be read."""
         self._requests[service] = self._requests.get(service, 0) + 1
         self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
@@ -80,11 +92,11 @@ class MalformedMessages:
         )
 
     @property
-    def recent(self):
+    def recent(self) -> str:
         """Return what was ignored or refused in the last seconds; empty if nothing was."""
         return self._what if time.monotonic() - self._last < WARNED else ""
 
-    def _publisher(self, subscription, topic, now):
+    def _publisher(self, subscription: Subscription, topic: str, now: float) -> str:
         """Return the publisher of the last message of a subscription: a node, a GUID, or all possible publishers."""
         # rclpy does not tell the publisher of a message; pocket_ros2 does.
         gid = internals.last_publisher(subscription)
@@ -103,7 +115,7 @@ class MalformedMessages:
         self._names[topic, gid] = name
         return name
 
-    def report(self, level, message, values):
+    def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
         """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning
         while they arrive.
         """
@@ -117,13 +129,13 @@ class MalformedMessages:
         return level, message, values | counts | requests
 
 
-def shortened(text):
+def shortened(text: str) -> str:
     """Return a text, which may quote what was sent, as one line of limited length."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
 
 
-def _named(info, gid):
+def _named(info: TopicEndpointInfo | None, gid: bytes | None) -> str:
     """Return the node of a TopicEndpointInfo, or the GUID (bytes, or None) if there is none."""
     if info is not None and info.node_name != UNKNOWN:
         return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]

@@ -1,6 +1,10 @@
 """Functions that all nodes share: parameters of the list, the robot, diagnostics, latched topics, steady timers."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import ParameterError
@@ -13,6 +17,13 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Time
+    from hexapod_dynamics.parameters.spec import ParameterSpec
+    from rclpy.node import Node
+    from rclpy.publisher import Publisher
+    from rclpy.timer import Timer
 
 # For topics that other programs publish: best effort receives reliable publishers, too.
 FOREIGN = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -32,7 +43,7 @@ LEVELS = {
 }
 
 
-def declare(node, parameter, source=None):
+def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Any:
     """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
 
     source: the origin of a derived default, see ParameterSpec.default_for. Raises ParameterError, which tells what
@@ -55,12 +66,12 @@ def declare(node, parameter, source=None):
     return value
 
 
-def declare_all(node, parameters, source=None):
+def declare_all(node: Node, parameters: Iterable[ParameterSpec], source: object = None) -> dict[str, Any]:
     """Declare several ParameterSpec, see `declare`; return {name: value}."""
     return {parameter.name: declare(node, parameter, source) for parameter in parameters}
 
 
-def steady_timer(node, period, callback):
+def steady_timer(node: Node, period: float, callback: Callable[[], object]) -> Timer:
     """Create a timer with a period [s] on the steady clock.
 
     The timers of a node run on the system clock. If that clock is set back (a Jetson Nano has no clock battery), they
@@ -69,7 +80,7 @@ def steady_timer(node, period, callback):
     return node.create_timer(period, callback, clock=STEADY)
 
 
-def load_robot(node):
+def load_robot(node: Node) -> Robot:
     """Declare the parameter `robot` and load that file; empty: the JetHexa of this package.
 
     Every node calls this first: it also refuses `use_sim_time`.
@@ -87,17 +98,17 @@ def load_robot(node):
     return Robot.load(path) if path else Robot.jethexa()
 
 
-def stamp_seconds(stamp):
+def stamp_seconds(stamp: Time) -> float:
     """Return a builtin_interfaces/Time in seconds (float; exact to a microsecond until the year 2100)."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def frame(node, name):
+def frame(node: Node, name: str) -> str:
     """Return the name of a frame of the robot with the node's namespace: "odom", or "left/odom"."""
     return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
 
 
-def text_of(value):
+def text_of(value: object) -> str:
     """Return a diagnostic value as text: floats with six digits, other values as str()."""
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
@@ -105,10 +116,10 @@ def text_of(value):
 class Wanted:
     """Determines whether a publisher's topic has subscribers; it asks the middleware five times a second."""
 
-    def __init__(self, publisher) -> None:
+    def __init__(self, publisher: Publisher) -> None:
         self._publisher, self._wanted, self._next = publisher, False, 0.0
 
-    def __call__(self, now):
+    def __call__(self, now: float) -> bool:
         """Return the answer at the monotonic time `now` [s]."""
         if now >= self._next:
             self._next = now + 0.2
@@ -124,7 +135,14 @@ class Diagnostics:
     calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
     """
 
-    def __init__(self, node, hardware_id, look, period=1.0, every=None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        hardware_id: str,
+        look: Callable[[], tuple[str, str, Mapping[str, object]]],
+        period: float = 1.0,
+        every: Callable[[float, Callable[[], object]], object] | None = None,
+    ) -> None:
         self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._publishers = PublisherCheck(node)

@@ -1,12 +1,16 @@
 """Runs the process of a node: start, spin, restart of a failed node, and a clean end."""
 
+from __future__ import annotations
+
 import ctypes
+import faulthandler
 import gc
 import os
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Sequence
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
@@ -18,15 +22,18 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
+# Time [s] for which the middleware may destroy nodes at the end of a process. Fast DDS was seen to spin there for ever;
+# the process then ends with exit code 1 and the place in its log, whether Python's lock is held or not.
+MIDDLEWARE_ENDS = 1.0
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
-def run(node_class, args=None) -> None:
+def run(node_class: type[Node], args: Sequence[str] | None = None) -> None:
     """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
     run_together([node_class], args)
 
 
-def run_together(node_classes, args=None) -> None:
+def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None = None) -> None:
     """`run` several nodes in one process, each in a thread of its own.
 
     A node that would be refused again is left out, and the others run. If one of several nodes fails later, it is
@@ -69,8 +76,13 @@ def run_together(node_classes, args=None) -> None:
         except Exception as error:  # raised again when the devices are closed
             failed = error
         for node in nodes:
-            end(node, comes_back=failed is not None or start.launched())
+            close(node, comes_back=failed is not None or start.launched())
+        # Devices are closed and the state is stored: what the middleware does from now on is bounded.
+        faulthandler.dump_traceback_later(MIDDLEWARE_ENDS, exit=True)
+        for node in nodes:
+            node.destroy_node()
     rclpy.try_shutdown()
+    faulthandler.cancel_dump_traceback_later()
     if failed is not None:
         raise failed
     # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
@@ -80,7 +92,7 @@ def run_together(node_classes, args=None) -> None:
     os._exit(status)
 
 
-def refused_pause():
+def refused_pause() -> float:
     """Time [s] to wait before a process ends if its nodes were refused; the launch file sets it in the
     environment.
     """
@@ -90,12 +102,12 @@ def refused_pause():
         return 0.0
 
 
-def stays_refused(error):
+def stays_refused(error: Exception) -> bool:
     """Whether a node that failed at its start with this error would fail again."""
     return isinstance(error, (ParameterError, MissingPackageError))
 
 
-def made(node_class):
+def made(node_class: type[Node]) -> Node:
     """Return a new node; an error in its constructor is logged before it is raised."""
     with Refused.lock:
         Refused.name, Refused.node = "", None
@@ -118,14 +130,14 @@ def made(node_class):
             raise
 
 
-def spin(nodes) -> None:
+def spin(nodes: list[Node]) -> None:
     """Run the callbacks of nodes until a signal is received; several nodes run each in its own thread, with
     `kept`.
 
     At the end, the list `nodes` contains the existing nodes.
     """
 
-    def going():
+    def going() -> bool:
         return rclpy.ok() and not start.stopping()
 
     if len(nodes) == 1:
@@ -138,7 +150,7 @@ def spin(nodes) -> None:
         thread.join()
 
 
-def serve(node, going) -> None:
+def serve(node: Node, going: Callable[[], bool]) -> None:
     """Run the callbacks of a node while going() is true, in an executor of its own."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -148,7 +160,7 @@ def serve(node, going) -> None:
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
-def kept(nodes, node, going) -> None:
+def kept(nodes: list[Node], node: Node | None, going: Callable[[], bool]) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class = type(node)
     name_thread(node.get_name())
@@ -178,18 +190,23 @@ def kept(nodes, node, going) -> None:
             node = None
 
 
-def end(node, comes_back=True) -> None:
-    """Close a node's devices and destroy it; its stored state is kept if it will be restarted."""
+def end(node: Node) -> None:
+    """Close a node's devices and destroy it; its stored state is kept."""
+    close(node)
+    node.destroy_node()
+
+
+def close(node: Node, comes_back: bool = True) -> None:
+    """Close a node's devices; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
     if hasattr(node, "session_state"):
         node.session_state.close()
     if hasattr(node, "forget") and not comes_back:
         node.forget()
-    node.destroy_node()
 
 
-def name_thread(name) -> None:
+def name_thread(name: str) -> None:
     """Give the calling thread, and those that it starts, a name for `top -H`; its first 15 characters count."""
     if hasattr(LIBC, "prctl"):
         LIBC.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)

@@ -5,27 +5,37 @@ for a tick; it needs a part of rclpy outside its documented interface (`internal
 `Executor.spin_once`, at a higher cost, for versions of rclpy that lack that part.
 """
 
+from __future__ import annotations
+
 import os
 import select
 import threading
 import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.ros import internals
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, ShutdownException
 
+if TYPE_CHECKING:
+    from rclpy.executors import Executor
+
+Calls = deque[tuple[Callable[[], object], Future]]  # of `TickLoop.submit`
 # Messages in the pipe that wakes the thread that ticks.
 CALLBACK, CALL = b"1", b"2"
 
 
-def serving(executor, calls):
+def serving(executor: Executor, calls: Calls) -> Waiter | Spinner:
     """Return the Waiter or Spinner for the callbacks of an executor and for `calls`, (function, Future) of
     `TickLoop.submit`.
     """
     return (Waiter if internals.can_wait(executor) else Spinner)(executor, calls)
 
 
-def call_next(calls) -> None:
+def call_next(calls: Calls) -> None:
     """Run the function that has waited longest, if any; an exception is raised here, and where the result is
     awaited.
     """
@@ -40,7 +50,7 @@ def call_next(calls) -> None:
             raise
 
 
-def cancel(calls) -> None:
+def cancel(calls: Calls) -> None:
     """Cancel the waiting functions."""
     while calls:
         calls.popleft()[1].cancel()
@@ -52,7 +62,7 @@ class Waiter:
     calls: (function, Future) of `TickLoop.submit`; `serve` runs these, too.
     """
 
-    def __init__(self, executor, calls) -> None:
+    def __init__(self, executor: Executor, calls: Calls) -> None:
         self._executor, self._calls = executor, calls
         self._handler, self._error, self._ending = None, None, False
         self._wake, self._woken = os.pipe()
@@ -77,7 +87,7 @@ class Waiter:
         """Wake the thread that serves, because `calls` has a new entry; any thread may call this."""
         os.write(self._woken, CALL)
 
-    def serve(self, until) -> None:
+    def serve(self, until: float) -> None:
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)
@@ -112,7 +122,7 @@ class Waiter:
             os.close(self._wake)
             os.close(self._woken)
 
-    def _left(self):
+    def _left(self) -> bytes:
         """Read and discard the rest of the pipe."""
         left = b""
         while select.select([self._wake], [], [], 0.0)[0]:
@@ -125,14 +135,14 @@ class Spinner:
     caller.
     """
 
-    def __init__(self, executor, calls) -> None:
+    def __init__(self, executor: Executor, calls: Calls) -> None:
         self._executor, self._calls = executor, calls
 
     def call_soon(self) -> None:
         """Let `serve` run the next of `calls`; any thread may call this."""
         self._executor.create_task(call_next, self._calls)
 
-    def serve(self, until) -> None:
+    def serve(self, until: float) -> None:
         """Run the callbacks that are due until the monotonic time `until` [s]; at least one if that time has passed."""
         while True:
             left = max(until - time.monotonic(), 0.0)

@@ -16,6 +16,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
+from types import FrameType, ModuleType
 
 from hexapod_dynamics.one_thread import compute_in_one_thread
 
@@ -25,7 +27,7 @@ LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
 TAKE_NAMES = ("nodes.companions",)  # modules whose arguments are names of nodes
 
 
-def _launch_of(text):
+def _launch_of(text: str) -> int:
     """The process id in the environment variable of the launch, which only the launch file sets."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         sys.exit(f"{LAUNCH} is {text[:40]!r}: the launch file sets it to its process id; unset it")
@@ -37,7 +39,7 @@ _running = False
 _stopping = False
 
 
-def _on_signal(_number, _frame) -> None:
+def _on_signal(_number: int, _frame: FrameType | None) -> None:
     global _stopping
     _stopping = True
     if not _running:
@@ -62,22 +64,22 @@ def running() -> None:
     _running = True
 
 
-def launched():
+def launched() -> bool:
     """Whether a launch process started this process."""
     return _launch != 0
 
 
-def launch_process():
+def launch_process() -> int:
     """Process id of the launch process that started this process, 0 if none has."""
     return _launch
 
 
-def left_behind():
+def left_behind() -> bool:
     """Whether the launch process that started this process has ended."""
     return _launch != 0 and os.getppid() != _launch
 
 
-def stopping():
+def stopping() -> bool:
     """Whether a signal was received or the launch process has ended."""
     return _stopping or left_behind()
 
@@ -90,7 +92,7 @@ def wait_where_respawned() -> None:
         time.sleep(0.2)
 
 
-def _import(module):
+def _import(module: str) -> ModuleType:
     """Import a module of this package; without ROS 2, end the process with one line that names the remedy."""
     try:
         return importlib.import_module(f"hexapod_dynamics.{module}")
@@ -101,7 +103,7 @@ def _import(module):
         sys.exit(f"{name}: needs ROS 2, and Python finds no rclpy; source a ROS 2, or use ./with_ros2 of the checkout")
 
 
-def _answer_words(module, words) -> None:
+def _answer_words(module: str, words: list[str]) -> None:
     """Print the help of a node and end, or refuse words that no node takes; rclpy ignores them."""
     own = words[: words.index("--ros-args")] if "--ros-args" in words else words
     name = module.rpartition(".")[2]
@@ -115,7 +117,7 @@ def _answer_words(module, words) -> None:
         sys.exit(f"{name}: takes no argument {own[0]!r}; ROS arguments stand behind --ros-args, as -p NAME:=VALUE")
 
 
-def _entry(module):
+def _entry(module: str) -> Callable[..., None]:
     def main(args: list[str] | None = None) -> None:
         _answer_words(module, list(sys.argv[1:] if args is None else args))
         hear_signals()
@@ -144,6 +146,6 @@ walk_status = _entry("nodes.walk_status")
 companions = _entry("nodes.companions")
 
 
-def set_morphology(args=None):
+def set_morphology(args: Sequence[str] | None = None) -> int | None:
     """Run tools.set_morphology."""
     return _import("tools.set_morphology").main(args)

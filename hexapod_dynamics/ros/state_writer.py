@@ -1,8 +1,11 @@
 """A thread that writes a node's state and checks that the file stays, so that control threads access no files."""
 
+from __future__ import annotations
+
 import os
 import select
 import threading
+from collections.abc import Callable, Mapping
 
 WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
 
@@ -15,7 +18,12 @@ class StateWriter:
     the newest values in it.
     """
 
-    def __init__(self, write, is_lost, on_written) -> None:
+    def __init__(
+        self,
+        write: Callable[[Mapping[str, object], bool], bool],
+        is_lost: Callable[[], bool],
+        on_written: Callable[[int], None],
+    ) -> None:
         self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
         self.posted = self.written = self.losses = 0
         self._values, self._failed, self._ending = None, False, False
@@ -28,14 +36,14 @@ class StateWriter:
         self._thread = threading.Thread(target=self._run, name="state", daemon=True)
         self._thread.start()
 
-    def post(self, values) -> None:
+    def post(self, values: Mapping[str, object]) -> None:
         """Request that `values` are written; of several waiting requests only the last one is."""
         with self._lock:
             self._values = values
             self.posted += 1
             self._ring()
 
-    def write(self, values):
+    def write(self, values: Mapping[str, object]) -> bool:
         """Write `values` in the calling thread and return whether that has succeeded."""
         with self._lock:
             self._values = values
@@ -74,12 +82,12 @@ class StateWriter:
                 self.losses += 1
                 self._attempt(True)
 
-    def _look(self):
+    def _look(self) -> bool:
         # wait for another thread that is writing the file, until it has stored the identity of the file
         with self._file:
             return self._is_lost()
 
-    def _attempt(self, lost):
+    def _attempt(self, lost: bool) -> bool:
         with self._file:
             with self._lock:
                 values, number = self._values, self.posted

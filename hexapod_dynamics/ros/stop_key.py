@@ -5,6 +5,8 @@ terminal is switched off, so that a key works without Enter; echo and Ctrl-C sti
 stop.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import select
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Callable
 
 from hexapod_dynamics.drivers.stop_request import request_stop
 
@@ -28,7 +31,7 @@ class StopKey:
     fd: the terminal. While another process group has it (the launch was put into the background) nothing is read.
     """
 
-    def __init__(self, fd, stop) -> None:
+    def __init__(self, fd: int, stop: Callable[[], None]) -> None:
         self._fd, self._stop = fd, stop
         self._before, self._ending, self._lock = None, False, threading.Lock()
         self._wake, self._ring = os.pipe()
@@ -44,7 +47,7 @@ class StopKey:
         os.write(self._ring, b"x")
         self._thread.join(1.0)
 
-    def _owns(self):
+    def _owns(self) -> bool:
         try:
             return os.tcgetpgrp(self._fd) == os.getpgrp()
         except OSError:  # the terminal has hung up, or is not that of this session
@@ -91,7 +94,7 @@ class _Launch:
     namespaces, key = [], None
 
 
-def stop_robot(namespace):
+def stop_robot(namespace: str) -> str:
     """Stop one robot; return the result in words."""
     answer = request_stop(namespace, PATIENCE)
     if answer is not None:
@@ -101,13 +104,13 @@ def stop_robot(namespace):
     return (done.stdout or done.stderr).strip()
 
 
-def _stop_all(say) -> None:
+def _stop_all(say: Callable[[str], object]) -> None:
     for namespace in _Launch.namespaces:
         name = f" of {namespace}" if namespace else ""
         say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ENDS}")
 
 
-def listen(namespace, say):
+def listen(namespace: str, say: Callable[[str], object]) -> bool:
     """Let the space bar stop the robot of a namespace; say(text) reports it.
 
     Return whether standard input is a terminal; without a terminal this has no effect.

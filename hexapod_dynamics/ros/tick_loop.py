@@ -9,16 +9,27 @@ with an executor alone, and the request of an emergency stop does not wait for t
 functions to the thread that ticks by `submit`.
 """
 
+from __future__ import annotations
+
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import TYPE_CHECKING, TypeVar
 
 from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 from hexapod_dynamics.ros.malformed import MalformedMessages
 from hexapod_dynamics.ros.serving import serving
 from rclpy.callback_groups import CallbackGroup
+
+if TYPE_CHECKING:
+    from rclpy.executors import Executor
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile
+
+T = TypeVar("T")
 
 # Largest number of messages taken from one subscription in a tick, so that a flooded topic does not stop the ticks.
 MOST = 64
@@ -31,13 +42,13 @@ ALIGN = 0.1
 class _NoExecutor(CallbackGroup):
     """Keeps subscriptions out of every executor's wait set."""
 
-    def can_execute(self, entity):
+    def can_execute(self, entity: object) -> bool:
         return False
 
-    def beginning_execution(self, entity):
+    def beginning_execution(self, entity: object) -> bool:
         return False
 
-    def ending_execution(self, entity) -> None:
+    def ending_execution(self, entity: object) -> None:
         pass
 
 
@@ -47,7 +58,15 @@ class _Polled:
     If rclpy has no function for that, an executor stores the newest messages until they are taken.
     """
 
-    def __init__(self, node, kind, topic, callback, qos, group) -> None:
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        callback: Callable[..., object],
+        qos: QoSProfile | int,
+        group: CallbackGroup,
+    ) -> None:
         self._node, self._kind, self._callback, self._read = node, kind, callback, message_reader(kind)
         self._kept = deque(maxlen=MOST)
         self._subscription = node.create_subscription(kind, topic, self._keep, qos, callback_group=group, raw=True)
@@ -56,17 +75,17 @@ class _Polled:
             node.destroy_subscription(self._subscription)
             self._subscription = node.create_subscription(kind, topic, self._keep, qos, raw=True)
 
-    def _keep(self, data) -> None:
+    def _keep(self, data: bytes) -> None:
         self._kept.append(data)
 
-    def take(self):
+    def take(self) -> bytes | None:
         """Return the bytes of the next message, None if there is none."""
         if self._take is None:
             return self._kept.popleft() if self._kept else None
         taken = self._take(self._kind, True)
         return None if taken is None else taken[0]
 
-    def deliver(self, data) -> None:
+    def deliver(self, data: bytes) -> None:
         """Call the callback with the message in some bytes; count them as malformed if they are no message."""
         try:
             message = self._read(data)
@@ -87,14 +106,14 @@ class TickLoop:
     Missed periods are skipped, as with a timer of rclpy.
     """
 
-    def __init__(self, node, period, tick=lambda: None) -> None:
+    def __init__(self, node: Node, period: float, tick: Callable[[], object] = lambda: None) -> None:
         self._node, self.period, self._tick = node, float(period), tick
         self._group, self._polled, self._at_times = _NoExecutor(), [], []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
         self._calls, self._waiter, self._calling = deque(), None, threading.Lock()
 
-    def submit(self, function):
+    def submit(self, function: Callable[[], T]) -> Future[T]:
         """Let the thread that ticks call function(), before its next tick; from any other thread.
 
         Return a Future of the result. It is cancelled if the loop ends earlier; an exception ends the node.
@@ -108,7 +127,15 @@ class TickLoop:
                 self._waiter.call_soon()
         return future
 
-    def subscribe(self, kind, topic, callback, qos, needed=None, newest=False):
+    def subscribe(
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[..., object],
+        qos: QoSProfile | int,
+        needed: Callable[[], bool] | None = None,
+        newest: bool = False,
+    ) -> tuple[_Polled, bool] | None:
         """Create a subscription; the loop takes its messages before each tick.
 
         Messages of types in cdr.READERS are read from their bytes: the callback gets the reader, whose members are
@@ -122,7 +149,7 @@ class TickLoop:
         self._polled.append((_Polled(self._node, kind, topic, callback, qos, self._group), newest))
         return self._polled[-1]
 
-    def taker(self, kind, topic, callback):
+    def taker(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
         """Create a subscription to the newest message and return a function that takes it, if there is one.
 
         This is for messages that are used less often than they arrive.
@@ -136,7 +163,7 @@ class TickLoop:
 
         return take
 
-    def unsubscribe(self, polled=None) -> None:
+    def unsubscribe(self, polled: tuple[_Polled, bool] | None = None) -> None:
         """Destroy one subscription, which `subscribe` has returned, or all."""
         if polled is not None:
             self._end(polled)
@@ -145,7 +172,7 @@ class TickLoop:
         for polled in list(self._polled):
             self._end(polled)
 
-    def _end(self, polled) -> None:
+    def _end(self, polled: tuple[_Polled, bool]) -> None:
         self._polled.remove(polled)
         polled[0].destroy()
 
@@ -160,17 +187,17 @@ class TickLoop:
                     self._end(polled)
                     each[3] = None
 
-    def every(self, period, callback) -> None:
+    def every(self, period: float, callback: Callable[[], object]) -> None:
         """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
         self._slow.append([time.monotonic() + period, period, callback])
         self._next_slow = 0.0
 
-    def set_period(self, period) -> None:
+    def set_period(self, period: float) -> None:
         """Change the period [s]; the next tick is one new period after the present one."""
         self._due += period - self.period
         self.period = period
 
-    def align(self, age, wanted) -> None:
+    def align(self, age: float, wanted: float) -> None:
         """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; the present
         one is `age` [s] old.
         """
@@ -194,7 +221,7 @@ class TickLoop:
             if kept is not None:
                 polled.deliver(kept)
 
-    def run(self, executor, running) -> None:
+    def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""
         waiter = self._waiter = serving(executor, self._calls)
         self._due = now = time.monotonic()
@@ -215,7 +242,7 @@ class TickLoop:
                 self._waiter = None
             waiter.close()
 
-    def _call_slow(self, now) -> None:
+    def _call_slow(self, now: float) -> None:
         for each in self._slow:
             due, period, callback = each
             if now >= due:

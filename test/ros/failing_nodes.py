@@ -1,8 +1,10 @@
-"""Nodes for test_node_endings.py: `steady` ticks, `storing` stores a state, `failing` stores one and then raises.
+"""Nodes for test_node_endings.py: `steady` ticks, `storing` stores a state, `failing` stores one and then raises,
+`hanging` is as `storing` and its middleware never ends.
 
 Arguments before --ros-args: the nodes to run.
 """
 
+import ctypes
 import sys
 
 from hexapod_dynamics.ros.crash_recovery import SessionState
@@ -59,6 +61,13 @@ class Storing(Node):
         self._stored.forget()
 
 
+class Hanging(Storing):
+    """As Storing, but destroying it never returns, and Python's lock is held meanwhile, as in the middleware."""
+
+    def destroy_node(self):
+        ctypes.PyDLL(None).sleep(60)
+
+
 if __name__ == "__main__":
-    nodes = {"steady": Steady, "storing": Storing, "failing": Failing}
+    nodes = {"steady": Steady, "storing": Storing, "failing": Failing, "hanging": Hanging}
     run_together([nodes[name] for name in sys.argv[1 : sys.argv.index("--ros-args")]])

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_signal_to_one_node_deletes_its_state_only_where_nothing_starts_it_aga
     process.popen.send_signal(signal.SIGTERM)
     assert process.popen.wait(10) == 0, process.output
     assert stored(tmp_path) == kept
+
+
+def test_a_middleware_that_never_ends_does_not_keep_the_process(begin, tmp_path):
+    process = begin("hanging", **{LAUNCH: str(os.getpid())})
+    wait_until(lambda: "works" in process.output, 30, lambda: process.output)
+    began = time.monotonic()
+    process.popen.send_signal(signal.SIGINT)
+    assert process.popen.wait(10) == 1
+    assert time.monotonic() - began < 2.0
+    assert "destroy_node" in process.output and stored(tmp_path) == ["endings.storing.json"]
 
 
 def test_of_several_nodes_one_that_fails_is_made_anew_and_the_others_go_on(begin, probe):
