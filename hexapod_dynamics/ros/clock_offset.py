@@ -18,19 +18,24 @@ class StampConverter:
     """Converts monotonic times [s] to stamps [ns]."""
 
     def __init__(self) -> None:
-        self._offset, self._read = None, -math.inf
+        self._offset: int | None = None  # [ns] ROS time minus monotonic time
+        self._read = -math.inf
 
     def nanoseconds_of(self, monotonic: float) -> int:
         """Return the ROS time [ns] of a monotonic time [s]."""
         now = time.monotonic()
-        stepped = self._offset is None or abs(time.time_ns() - now * 1e9 - self._offset) > _STEP
-        if stepped or now - self._read > _REFRESH:
+        offset = self._offset
+        if (
+            offset is None
+            or now - self._read > _REFRESH
+            or abs(time.time_ns() - now * 1e9 - offset) > _STEP  # the system clock was set
+        ):
             self._read = now
-            self._measure()
-        return self._offset + int(monotonic * 1e9)
+            offset = self._offset = self._measured()
+        return offset + int(monotonic * 1e9)
 
-    def _measure(self) -> None:
-        best = math.inf
+    def _measured(self) -> int:
+        best, offset = math.inf, 0
         for _ in range(5):
             before = time.monotonic_ns()
             ros = time.time_ns()
@@ -40,5 +45,6 @@ class StampConverter:
             if best < _CLOSE * 1e9:
                 break
         # Corrections of the clock are followed, but not the jitter of its measurement.
-        if self._offset is None or abs(offset - self._offset) > max(best, _CLOSE * 1e9):
-            self._offset = offset
+        if self._offset is not None and abs(offset - self._offset) <= max(best, _CLOSE * 1e9):
+            return self._offset
+        return offset

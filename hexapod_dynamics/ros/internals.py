@@ -19,7 +19,7 @@ try:
 except ImportError:
     RCLError = RuntimeError  # its base class
 
-__all__ = ["RCLError", "can_wait", "last_publisher", "sender", "take_function"]
+__all__ = ["RCLError", "can_wait", "sender", "take_function"]
 
 
 def can_wait(executor: Executor) -> bool:
@@ -40,8 +40,3 @@ def sender(publisher: Publisher) -> Callable[[bytes], None]:
     `Publisher.publish` calls the same function, but its context and type checks take 15 to 25 us each time.
     """
     return getattr(publisher.handle, "publish_raw", publisher.publish)
-
-
-def last_publisher(subscription: Subscription) -> bytes | None:
-    """Return the GUID of the publisher of the last message of a subscription; None if rclpy does not provide it."""
-    return getattr(subscription.handle, "last_publisher_gid", lambda: None)()

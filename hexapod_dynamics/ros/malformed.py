@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, proxy
 
-from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ MOST_COUNTED = 16  # pairs of topic and publisher
 LONGEST_NAME = 100  # characters, because the names of other nodes may be of any length
 LONGEST_REASON = 300  # characters, because the reason may quote what was sent
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
+NOBODY = "an unknown publisher"
 
 
 def subscribe(
@@ -60,7 +60,7 @@ class MalformedMessages:
         self._node = proxy(node)  # `of` keeps this object for as long as the node exists
         self._counts = {}  # {(topic, publisher): malformed messages}
         self._requests = {}  # {service: malformed requests}
-        self._names = {}  # {(topic, GUID): publisher}
+        self._names = {}  # {topic: who publishes it}
         self._next_question = {}  # {topic: monotonic time [s]}
         self._last, self._what = -WARNED, ""
 
@@ -74,7 +74,7 @@ class MalformedMessages:
     def count(self, subscription: Subscription, error: Exception | str) -> None:
         """Count one message; error: the exception raised when it was read."""
         now, topic = time.monotonic(), subscription.topic_name
-        key = topic, self._publisher(subscription, topic, now)
+        key = topic, self._publishers(topic, now)
         if key not in self._counts and len(self._counts) >= MOST_COUNTED:
             key = topic, "further publishers"
         self._counts[key] = self._counts.get(key, 0) + 1
@@ -96,24 +96,13 @@ class MalformedMessages:
         """Return what was ignored or refused in the last seconds; empty if nothing was."""
         return self._what if time.monotonic() - self._last < WARNED else ""
 
-    def _publisher(self, subscription: Subscription, topic: str, now: float) -> str:
-        """Return the publisher of the last message of a subscription: a node, a GUID, or all possible publishers."""
-        # rclpy does not tell the publisher of a message; pocket_ros2 does.
-        gid = internals.last_publisher(subscription)
-        known = self._names.get((topic, gid))
-        if now < self._next_question.get(topic, 0.0) or (gid is not None and known is not None):
-            return known or _named(None, gid)
-        self._next_question[topic] = now + ASKED_EVERY
-        found = {bytes(info.endpoint_gid[:16]): info for info in self._node.get_publishers_info_by_topic(topic)}
-        if gid is None:
-            names = sorted({_named(info, guid) for guid, info in found.items()})
-            name = f"one of {', '.join(names)}" if len(names) > 1 else names[0] if names else _named(None, None)
-        else:
-            name = _named(found.get(gid), gid)
-        if len(self._names) >= MOST_COUNTED:
-            self._names.clear()
-        self._names[topic, gid] = name
-        return name
+    def _publishers(self, topic: str, now: float) -> str:
+        """Return who may have sent a message on a topic: its publishers' nodes, because rclpy does not tell the one."""
+        if now >= self._next_question.get(topic, 0.0):
+            self._next_question[topic] = now + ASKED_EVERY
+            names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
+            self._names[topic] = f"one of {', '.join(names)}" if len(names) > 1 else (names or [NOBODY])[0]
+        return self._names[topic]
 
     def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
         """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning
@@ -135,8 +124,8 @@ def shortened(text: str) -> str:
     return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
 
 
-def _named(info: TopicEndpointInfo | None, gid: bytes | None) -> str:
-    """Return the node of a TopicEndpointInfo, or the GUID (bytes, or None) if there is none."""
-    if info is not None and info.node_name != UNKNOWN:
-        return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]
-    return "an unknown publisher" if gid is None else f"GUID {gid.hex()}, no ROS node"
+def _named(info: TopicEndpointInfo) -> str:
+    """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
+    if info.node_name == UNKNOWN:
+        return f"GUID {bytes(info.endpoint_gid[:16]).hex()}, no ROS node"
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]

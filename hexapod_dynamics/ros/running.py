@@ -160,34 +160,40 @@ def serve(node: Node, going: Callable[[], bool]) -> None:
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
-def kept(nodes: list[Node], node: Node | None, going: Callable[[], bool]) -> None:
+def kept(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
-    node_class = type(node)
-    name_thread(node.get_name())
-    while going():
-        if node is not None:
-            try:
-                serve(node, going)
-                return
-            except Exception:  # raised by any callback; the other nodes continue
-                node.get_logger().fatal(f"{traceback.format_exc()}this node is made anew, the others go on")
-            nodes.remove(node)
-            end(node)
+    node_class, node = type(first), first
+    name_thread(first.get_name())
+    while True:
+        try:
+            serve(node, going)
+            return
+        except Exception:  # raised by any callback; the other nodes continue
+            node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in {RESPAWN_DELAY:g} s")
+        nodes.remove(node)
+        end(node)
+        again = made_again(node_class, going)
+        if again is None:
+            return
+        node = again
+        nodes.append(node)
+
+
+def made_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None:
+    """Return a new node after a pause, longer if it fails; None if it would be refused again or the process ends."""
+    while True:
         left = time.monotonic() + RESPAWN_DELAY
         while going() and time.monotonic() < left:
             time.sleep(0.1)
         if not going():
-            return
+            return None
         try:
-            node = made(node_class)
-            nodes.append(node)
+            return made(node_class)
         except HexapodError as error:
             if stays_refused(error):
-                return
-            node = None
+                return None
         except Exception:
             rclpy.logging.get_logger(node_class.__name__).fatal(traceback.format_exc())
-            node = None
 
 
 def end(node: Node) -> None:

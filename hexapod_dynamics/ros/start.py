@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType, ModuleType
 
 from hexapod_dynamics.one_thread import compute_in_one_thread
@@ -108,8 +109,8 @@ def _answer_words(module: str, words: list[str]) -> None:
     own = words[: words.index("--ros-args")] if "--ros-args" in words else words
     name = module.rpartition(".")[2]
     if any(word in ("-h", "--help") for word in own):
-        spec = importlib.util.find_spec(f"hexapod_dynamics.{module}")
-        about = ast.get_docstring(ast.parse(spec.loader.get_source(spec.name)))
+        source = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")  # without importing ROS
+        about = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
         print(f"usage: ros2 run hexapod_dynamics {name} [--ros-args -p NAME:=VALUE -r __ns:=/NAMESPACE ...]\n")
         print(f"{about}\n\ndocs/parameters.md lists the parameters; walk.launch.py starts all nodes.")
         sys.exit(0)

@@ -26,7 +26,8 @@ class StateWriter:
     ) -> None:
         self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
         self.posted = self.written = self.losses = 0
-        self._values, self._failed, self._ending = None, False, False
+        self._values: Mapping[str, object] = {}  # the newest that were posted
+        self._failed, self._ending = False, False
         self._lock = threading.Lock()  # held only for moments, because control threads call `post`
         self._file = threading.Lock()  # held while the file is written
         # Not a condition variable: below Python 3.11 its waits end at a time of the system clock, which may be set
@@ -78,7 +79,7 @@ class StateWriter:
                 return
             elif self._failed:
                 self._attempt(False)
-            elif self._values is not None and self._look():
+            elif self.posted and self._look():
                 self.losses += 1
                 self._attempt(True)
 

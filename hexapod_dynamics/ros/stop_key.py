@@ -16,6 +16,7 @@ import sys
 import termios
 import threading
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 from hexapod_dynamics.drivers.stop_request import request_stop
 
@@ -33,7 +34,8 @@ class StopKey:
 
     def __init__(self, fd: int, stop: Callable[[], None]) -> None:
         self._fd, self._stop = fd, stop
-        self._before, self._ending, self._lock = None, False, threading.Lock()
+        self._ending, self._lock = False, threading.Lock()
+        self._before: list[Any] | None = None  # attributes of the terminal (termios)
         self._wake, self._ring = os.pipe()
         self._thread = threading.Thread(target=self._run, name="stop_key", daemon=True)
         self._thread.start()
@@ -91,7 +93,8 @@ class StopKey:
 class _Launch:
     """The robots of this launch process, and their common StopKey."""
 
-    namespaces, key = [], None
+    namespaces: ClassVar[list[str]] = []
+    key: StopKey | None = None
 
 
 def stop_robot(namespace: str) -> str:
@@ -123,6 +126,6 @@ def listen(namespace: str, say: Callable[[str], object]) -> bool:
         return False
     _Launch.namespaces.append(namespace)
     if _Launch.key is None:
-        _Launch.key = StopKey(fd, lambda: _stop_all(say))
-        atexit.register(_Launch.key.close)
+        key = _Launch.key = StopKey(fd, lambda: _stop_all(say))
+        atexit.register(key.close)
     return True

@@ -284,13 +284,14 @@ def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     assert not (checkout.root / ".ros2_env/venv").exists()
 
 
-def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout):
+@pytest.mark.parametrize(("machine", "system"), [("aarch64", "Linux"), ("arm64", "Darwin"), ("x86_64", "FreeBSD")])
+def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout, machine, system):
     (checkout.bin / "uname").unlink()
-    (checkout.bin / "uname").write_text('#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo Linux\n')
+    (checkout.bin / "uname").write_text(f'#!/bin/sh\n[ "$1" = -m ] && echo {machine} || echo {system}\n')
     (checkout.bin / "uname").chmod(0o755)
     code, _, err = checkout.run("true")
     assert code == 1 and checkout.calls() == []
-    assert "no ROS 2 for Linux on aarch64" in err and "docs/start.md" in err
+    assert f"no ROS 2 for {system} on {machine}" in err and "docs/start.md" in err
 
 
 @pytest.mark.parametrize(("variables", "scope"), [({}, "LOCALHOST"), ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET")])
