@@ -24,7 +24,7 @@ from rclpy.signals import SignalHandlerOptions
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
 # Time [s] for which the middleware may destroy nodes at the end of a process. Fast DDS was seen to spin there for ever;
 # the process then ends with exit code 1 and the place in its log, whether Python's lock is held or not.
-MIDDLEWARE_ENDS = 1.0
+MIDDLEWARE_ENDS = 1.5
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 

@@ -121,7 +121,7 @@ class Checkout:
 
 
 ROS = ["pip --no-deps", "pip --no-build-isolation"]
-ALL = ["venv", "pip setuptools>=68,<80", *ROS, "pip numpy", "colcon build"]
+ALL = ["venv", "pip setuptools==79.0.1", *ROS, "pip numpy", "colcon build"]
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_changed_requirements_are_installed_into_what_is_there(checkout, name, r
     code, _, err = checkout.run("true", REQUIREMENT=requirement)
     assert code == 0
     assert "requirements have changed" in err
-    assert checkout.calls()[:4] == ["pip setuptools>=68,<80", *ROS, f"pip {requirement}"]
+    assert checkout.calls()[:4] == ["pip setuptools==79.0.1", *ROS, f"pip {requirement}"]
 
 
 def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):

@@ -63,7 +63,7 @@ def test_a_middleware_that_never_ends_does_not_keep_the_process(begin, tmp_path)
     began = time.monotonic()
     process.popen.send_signal(signal.SIGINT)
     assert process.popen.wait(10) == 1
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 5.0  # destroying it takes 60 s
     assert "destroy_node" in process.output and stored(tmp_path) == ["endings.storing.json"]
 
 
