@@ -6,8 +6,8 @@ from setuptools import find_packages, setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # colcon links this file to elsewhere, not the one beside it
 
+
 from build_core import CORE, BuildCore
-from build_kernels import BuildKernels, kernel_extensions
 
 package_name = "hexapod_dynamics"
 
@@ -43,16 +43,12 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
 PREFIX = "hexapod-" if {"bdist_wheel", "dist_info", "editable_wheel"} & set(sys.argv) else ""
 
 
-class BuildExtensions(BuildKernels, BuildCore):
-    """Builds the core, what Cython translates."""
-
-
 setup(
     name=package_name,
     version="0.2.0",
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
-    ext_modules=[CORE, *kernel_extensions()],
-    cmdclass={"build_ext": BuildExtensions},
+    ext_modules=[CORE],
+    cmdclass={"build_ext": BuildCore},
     package_data={package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "view/*.js"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),

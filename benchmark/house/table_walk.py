@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait.planning.evaluation import evaluate, make_scratch
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator, guard
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
@@ -33,14 +33,12 @@ class TableWalk:
         evaluator = PlanEvaluator(self.robot, morphology)
         evaluator.take(plan)
         numbers, box, body = evaluator.numbers, evaluator.box, self.robot.body
-        scratch, share = make_scratch(len(self.robot.legs), SAMPLES), guard(plan.period, plan.duty)
+        cycle, share = _core.PlanCycle(len(self.robot.legs), SAMPLES), guard(plan.period, plan.duty)
         tables = []
         for wz in (0.0, TURNS):
             twist = np.array([speed, 0.0, wz])
-            evaluate(
-                numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, share, scratch, evaluator.found
-            )
-            angles = scratch.angles.reshape(SAMPLES, self._n)
+            cycle.evaluate(numbers, evaluator.table, box, body.mass, self.robot.gravity, twist, share, evaluator.found)
+            angles = cycle.angles.reshape(SAMPLES, self._n)
             tables.append(np.concatenate([angles, angles[:1]]))
         self._table, self._turn = tables[0], (tables[1] - tables[0]) / TURNS
         self.speed = speed

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Self
 
 from hexapod_dynamics.robot import Joint, Link, Morphology, Robot
 
@@ -124,10 +125,9 @@ def command_servos(servos: NDArray[Any], drive: NDArray[Any], targets: Array, du
 def move_setpoints(servos: NDArray[Any], h: float) -> None: ...
 
 class Tick:
-    """A compiled gait: a function that advances `gait` by a time [s] and leaves set-points in `position` (n,) [rad]."""
+    """A compiled gait that the loop of a Simulation can step."""
 
     joints: int
-    def __init__(self, function: Any, gait: Any, position: Array) -> None: ...
 
 class Simulation:
     """A robot's model, with the arrays of its state and its world: what a step reads and writes."""
@@ -231,3 +231,131 @@ class Period:
     ) -> None: ...
     def observe(self) -> None: ...
     def run(self, action: Array, period: float, steps: int) -> None: ...
+
+# ---- gaits -----------------------------------------------------------------------------------------------------------
+
+MODES: dict[str, int]
+FAR: float
+PLENTY: float
+SAMPLES: int
+GAIT_LEG: np.dtype[Any]
+GAIT_FOOT: np.dtype[Any]
+TRIPOD_FOOT: np.dtype[Any]
+
+class Record:
+    """Numbers of a struct of core/, as attributes: floats, or arrays that are views."""
+
+    values: Array
+    dtype: np.dtype[Any]
+    count: int
+    def __init__(self, values: ArrayLike | None = None) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: ArrayLike) -> None: ...
+    def copy(self) -> Self: ...
+    def load(self, other: Self) -> None: ...
+
+class PlanNumbers(Record): ...
+class GaitNumbers(Record): ...
+class GaitCommand(Record): ...
+class GaitState(Record): ...
+class TripodNumbers(Record): ...
+class TripodState(Record): ...
+class Findings(Record): ...
+class FirstCycle(Record): ...
+
+def wrap(angle: float) -> float: ...
+def foot_position(q1: float, q2: float, q3: float, l1: float, l2: float, l3: float) -> tuple[float, float, float]: ...
+def place_foot(
+    target: ArrayLike, rate: ArrayLike, lengths: ArrayLike, free: ArrayLike, held: ArrayLike, knee: ArrayLike
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
+
+class Walk:
+    """The memory of the adaptive gait; see core/adaptive_gait.h."""
+
+    plan: PlanNumbers
+    settings: GaitNumbers
+    command: GaitCommand
+    state: GaitState
+    legs: NDArray[Any]
+    feet: NDArray[Any]
+    start: Array
+    position: Array
+    velocity: Array
+    standing_height: float
+    body_place: tuple[tuple[float, float], float]
+    body_speed: tuple[float, float]
+    def __init__(self, legs: NDArray[Any]) -> None: ...
+    def copy(self) -> Walk: ...
+    def load(self, other: Walk) -> None: ...
+    def advance(self, dt: float) -> None: ...
+    def enter(self, mode: int, quick: bool = False) -> None: ...
+    def place_feet(self) -> None: ...
+    def rehearse(self, box: Array, mass: float, gravity: float, least: float, found: FirstCycle) -> None: ...
+
+class Tripod(Tick):
+    """The memory of the tripod gait; see core/tripod_gait.h."""
+
+    parameters: TripodNumbers
+    state: TripodState
+    legs: NDArray[Any]
+    feet: NDArray[Any]
+    command: Array
+    start: Array
+    position: Array
+    velocity: Array
+    def __init__(self, legs: NDArray[Any]) -> None: ...
+    def copy(self) -> Tripod: ...
+    def advance(self, dt: float) -> None: ...
+    def place_feet(self) -> None: ...
+    def longest_stroke(self, vx: float, vy: float, wz: float) -> float: ...
+    def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
+
+class PlanCycle:
+    """The memory in which a plan is evaluated; see core/plan_evaluation.h."""
+
+    angles: Array
+    course: Array
+    def __init__(self, legs: int, samples: int = ...) -> None: ...
+    def evaluate(
+        self,
+        plan: PlanNumbers,
+        legs: NDArray[Any],
+        box: Array,
+        mass: float,
+        gravity: float,
+        twist: ArrayLike,
+        guard: float,
+        found: Findings,
+    ) -> None: ...
+
+def cycle_foot(
+    plan: PlanNumbers, legs: NDArray[Any], i: int, phase: float, vx: float, vy: float, wz: float
+) -> tuple[float, float, float, int]: ...
+def hull_margin(points: ArrayLike, count: int, x: float, y: float) -> float: ...
+def two_feet_margin(points: ArrayLike, box: ArrayLike, x: float, y: float) -> float: ...
+def least_distance(some: ArrayLike, others: ArrayLike) -> float: ...
+def link_points(legs: NDArray[Any], i: int, angles: ArrayLike) -> tuple[Array, Array]: ...
+
+class PlanProblem:
+    """The problem of a search for a plan; see gait/planning/search.py."""
+
+    def __init__(
+        self,
+        *,
+        crawls: bool,
+        spread: float,
+        phases: ArrayLike,
+        plan: PlanNumbers,
+        legs: NDArray[Any],
+        used: ArrayLike,
+        neutral: ArrayLike,
+        body: tuple[Array, float, float],
+        speed_limit: float,
+        twists: ArrayLike,
+        fast: float,
+        cycle: PlanCycle,
+        periods: ArrayLike,
+        duties: ArrayLike,
+    ) -> None: ...
+    def costs(self, points: Array, out: Array) -> None: ...
+    def fill(self, x: Array) -> None: ...

@@ -1,7 +1,6 @@
 # The simulated robot: ground, servos, steps in time, loops over them.
 
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-from libc.math cimport exp, fabs, sqrt
+from libc.math cimport exp, fabs, sqrt, tanh
 from libc.string cimport memcpy, memset
 
 cdef extern from "world.h" nogil:
@@ -125,21 +124,12 @@ def move_setpoints(servos, double h) -> None:
 
 
 cdef class Tick:
-    """A compiled gait: a function that advances `gait` by a time [s] and leaves set-points in `position` (n,) [rad].
-
-    function: a capsule of void (gait, double dt), which needs no lock of the interpreter.
-    """
+    """A compiled gait: a function that advances it by a time [s] and leaves set-points of its joints [rad]; see gait.pxi."""
 
     cdef void (*tick)(void *gait, double dt) noexcept nogil
     cdef void *gait
-    cdef const double *position
+    cdef const double *setpoints
     cdef readonly Py_ssize_t joints
-    cdef object kept
-
-    def __init__(self, function, gait, position):
-        self.kept, self.joints = (function, gait, position), len(position)
-        self.tick = <void (*)(void *, double) noexcept nogil>PyCapsule_GetPointer(function, PyCapsule_GetName(function))
-        self.gait, self.position = <void *>gait, must(position, self.joints)
 
 
 cdef class Simulation:
@@ -244,7 +234,7 @@ cdef class Simulation:
             for k in range(steps):
                 if since % period == 0:
                     gait.tick(gait.gait, period * h)
-                    self.send(gait.position, period * h, resolution)
+                    self.send(gait.setpoints, period * h, resolution)
                 since += 1
                 self.model.m.run.steps(&self.model.m, &self.w, h, 1)
                 if (k + 1) % every == 0:

@@ -11,18 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import adaptive_kernel as kernel
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import leg_table, plan_numbers
-from hexapod_dynamics.gait.adaptive_arrays import new_walk
-from hexapod_dynamics.gait.adaptive_feet import place_feet
 from hexapod_dynamics.gait.adaptive_plans import FEWEST_LEGS, AdaptivePlans
 from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.command_limits import CommandLimits
-from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.gait.load_shift import LoadShift
+from hexapod_dynamics.gait.modes import ON_FEET, SITTING, Mode, new_walk
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.plan_change import (
     best_start,
@@ -35,9 +30,6 @@ from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.slope_reference import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
-
-# Modes in which the body rests on its belly, moves down to it, or rises from it.
-SITTING = (layout.LOWER, layout.SAT, layout.MOVE, layout.RISE)
 
 
 class AdaptiveGait(AdaptivePlans):
@@ -94,7 +86,6 @@ class AdaptiveGait(AdaptivePlans):
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
         self.data = new_walk(robot, self.settings)
-        self._memory = WalkMemory(self.data)
         self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
         self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
         self.arrival = Arrival(robot.joint_count)
@@ -114,8 +105,7 @@ class AdaptiveGait(AdaptivePlans):
         """Call every function of a change of plan once, so that none is compiled or loaded later, while the robot
         walks.
         """
-        kernel.enter(self._memory, int(self.data.state[layout.MODE]), 0)
-        kernel.place_of_body(self._memory)
+        self.data.enter(int(self.data.state.mode))
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
             best_start(self.robot, self.data)
@@ -145,10 +135,10 @@ class AdaptiveGait(AdaptivePlans):
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
         self._sits = self._changing  # a change that was asked for before does not make it stand up
-        self.data.state[layout.STAY] = 1.0
-        if self.data.state[layout.MODE] not in (layout.LOWER, layout.SAT):
-            self.data.state[layout.HEIGHT_NOW] += kernel.place_of_body(self._memory)[1]
-            kernel.enter(self._memory, layout.LOWER, 0)
+        self.data.state.stay_down = 1.0
+        if self.data.state.mode not in (Mode.LOWER, Mode.SAT):
+            self.data.state.height += self.data.body_place[1]
+            self.data.enter(Mode.LOWER)
 
     def press(self, leg: str) -> bool:
         """Stop on all feet, press the foot of a leg down and walk on; this takes 2 s. Return False, and do
@@ -158,18 +148,18 @@ class AdaptiveGait(AdaptivePlans):
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
         state, plan = self.data.state, self.plan
-        if self._changing or plan is None or plan.kind == "row" or leg not in plan.legs or state[layout.PRESSED] != 0.0:
+        if self._changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)
-        if state[layout.MODE] not in layout.ON_FEET or len(others) < FEWEST_LEGS:
+        if state.mode not in ON_FEET or len(others) < FEWEST_LEGS:
             return False
-        sway, up = kernel.place_of_body(self._memory)
+        sway, up = self.data.body_place
         if not stance_holds(self.robot, self.data, others):
             return False
-        state[layout.PRESSED] = self.robot.leg_names.index(leg) + 1.0
+        state.probed = self.robot.leg_names.index(leg) + 1.0
         continue_from(self.data, sway, up)
-        state[layout.FAST] = 0.0
-        kernel.enter(self._memory, layout.SETTLE, 0)
+        state.skip_pause = 0.0
+        self.data.enter(Mode.SETTLE)
         return True
 
     def stand(self) -> None:
@@ -178,7 +168,7 @@ class AdaptiveGait(AdaptivePlans):
         if self.plan is None and not self._changing:
             raise HexapodError(f"cannot stand: {self._choice.why}")
         state = self.data.state
-        state[layout.STAY], state[layout.REFLEXES], state[layout.FAST] = 0.0, 0.0, 1.0
+        state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0
 
     def set_pattern(self, pattern: str) -> None:
         """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks."""
@@ -218,28 +208,27 @@ class AdaptiveGait(AdaptivePlans):
         limit.
         """
         data, state = self.data, self.data.state
-        state[:] = 0.0
-        data.command[:] = 0.0
-        data.feet[:, layout.BACK] = 0.0
+        state.values[:] = data.command.values[:] = 0.0
+        data.feet["returns"] = 0.0
         self._new_ground()
         self._wanted, self._followed = None, np.zeros(3)
         if self.plan is None:
-            state[layout.MODE], state[layout.STAY] = layout.SAT, 1.0
-            state[layout.HEIGHT_NOW] = data.settings[layout.BELLY]
+            state.mode, state.stay_down = Mode.SAT, 1.0
+            state.height = data.settings.belly
         else:
-            state[layout.HEIGHT_NOW] = kernel.stand_height(self._memory)
+            state.height = data.standing_height
             self.command(0.0, 0.0, 0.0)
-            data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
+            data.plan.period = data.settings.asked_period
             data.feet[:] = 0.0
             if walking:
-                state[layout.TWIST : layout.TWIST + 3] = state[layout.GOING : layout.GOING + 3] = self.walk()
-                data.plan[plan_numbers.PERIOD] = data.settings[layout.ASKED_PERIOD]
-                state[layout.MODE], state[layout.WEIGHT], state[layout.PHASE] = layout.WALK, 1.0, phase % 1.0
-            place_feet(self._memory)
-        data.position[:] = data.legs[:, leg_table.REST : leg_table.COLUMNS].ravel()
+                state.twist = state.corrected = self.walk()
+                data.plan.period = data.settings.asked_period
+                state.mode, state.weight, state.phase = Mode.WALK, 1.0, phase % 1.0
+            data.place_feet()
+        data.position[:] = data.legs["rest"].ravel()
         self.step(0.0)
         if joints is not None:
-            state[layout.BLEND_TIME] = self.start_at(joints)
+            state.blend_time = self.start_at(joints)
             self.step(0.0)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -256,14 +245,14 @@ class AdaptiveGait(AdaptivePlans):
         ):
             self._change(self._target, arrived=True)
         if dt > 0.0:
-            self.slope.learn(dt, self.data.state[layout.MODE] in SITTING)
+            self.slope.learn(dt, self.data.state.mode in SITTING)
             self._adapt(dt)
-        pressed = self.data.state[layout.PRESSED]
-        kernel.advance(self._memory, dt)
-        if pressed and self.data.state[layout.MODE] == layout.START:
+        pressed = self.data.state.probed
+        self.data.advance(dt)
+        if pressed and self.data.state.mode == Mode.START:
             self._plan_on(lambda twin: twin.planned_restart())  # from the present places of the feet
-        if self.data.state[layout.REFLEXES] > self._most_reflexes:
-            self.data.state[layout.STAY] = 1.0
+        if self.data.state.reflexes > self._most_reflexes:
+            self.data.state.stay_down = 1.0
         return self.data.position, self.data.velocity
 
     # ---- diagnostics -------------------------------------------------------------------------------------------------
@@ -284,7 +273,7 @@ class AdaptiveGait(AdaptivePlans):
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
         out.update(self._ground_report())
         if self.doing == "pressing":
-            out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state[layout.PRESSED]) - 1]
+            out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state.probed) - 1]
         if self._failure:
             out["why"] = self._failure
         elif self._choice.why:
@@ -292,7 +281,7 @@ class AdaptiveGait(AdaptivePlans):
         elif self.arrival.legs:
             names = ", ".join(self.robot.leg_names[i] for i in self.arrival.legs)
             out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
-        elif self.data.state[layout.REFLEXES] > self._most_reflexes:
+        elif self.data.state.reflexes > self._most_reflexes:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
         elif self._slowed:
             out["why"] = self._slowed

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait.adaptive_arrays import write_settings
 from hexapod_dynamics.gait.adaptive_ground import AdaptiveOnGround
 from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
 from hexapod_dynamics.gait.array_gait import finite_twist
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS
+from hexapod_dynamics.gait.modes import write_settings
 from hexapod_dynamics.gait.planning.patterns import LIFT
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 
@@ -57,8 +56,8 @@ class AdaptiveCommands(AdaptiveOnGround):
                 self._turned = 0.0
             followed, period = self._possible(*wanted)
             self._wanted, self._followed = wanted, followed
-            self.data.settings[layout.ASKED_PERIOD] = period
-        self.data.command[:3] = self._followed
+            self.data.settings.asked_period = period
+        self.data.command.twist = self._followed
         return self._followed.copy()
 
     def _follow_again(self) -> None:

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.gait import adaptive_kernel as kernel
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.adaptive_settings import MOST_LEAN, AdaptiveSettings, checked_lean
 from hexapod_dynamics.gait.adaptive_walk import AdaptiveWalk
 from hexapod_dynamics.gait.command_limits import (
@@ -31,6 +29,7 @@ from hexapod_dynamics.gait.command_limits import (
 from hexapod_dynamics.gait.ground_adaptation import DEAD_ZONE, RAISING, GroundAdaptation
 from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.load_shift import LoadShift
+from hexapod_dynamics.gait.modes import Mode
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACKS, CLIMB, STOP, ObstacleResponse
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.progress import SLOW
@@ -103,7 +102,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         [rad].
         """
         self.leaning[:] = checked_lean(offset)
-        self.data.command[layout.OFFSET :] = self.leaning
+        self.data.command.offset = self.leaning
         self._move_body(0.0, 0.0)
 
     def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
@@ -117,16 +116,16 @@ class AdaptiveOnGround(AdaptiveWalk):
         lean_x, lean_y, lean_z = self.leaning[:3].tolist()
         load_x, load_y = self.load.shift.tolist()
         sway_x, sway_y, sway_z = self.sway.offset.tolist()
-        (most_x, most_y, most_z), command = FARTHEST_LEAN, self.data.command
-        command[layout.OFFSET] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
-        command[layout.OFFSET + 1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
-        command[layout.OFFSET + 2] = min(most_z, max(-most_z, lean_z + sway_z))
+        (most_x, most_y, most_z), offset = FARTHEST_LEAN, self.data.command.offset
+        offset[0] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
+        offset[1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
+        offset[2] = min(most_z, max(-most_z, lean_z + sway_z))
 
     def sense_force(self, x: float, y: float, z: float) -> None:
         """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
         progress.
         """
-        if self.data.state[layout.SENSED] == 0.0:
+        if self.data.state.sensed == 0.0:
             return
         roll, pitch = self._measured
         down = math.sin(roll) * y + math.cos(roll) * z
@@ -134,23 +133,23 @@ class AdaptiveOnGround(AdaptiveWalk):
         along += math.cos(pitch) * x + math.sin(pitch) * down
         self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
 
-    def _make_way(self, dt: float, ground: GroundAdaptation, now: list[float]) -> None:
-        """Detect whether the robot makes progress, and respond to an obstacle; now: the state, as numbers."""
+    def _make_way(self, dt: float, ground: GroundAdaptation, now: _core.GaitState) -> None:
+        """Detect whether the robot makes progress, and respond to an obstacle; now: the state."""
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
         plan, obstacle, did = self.plan, self.obstacle, self.obstacle.does
         if plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
             return
-        vx, vy, turn = now[layout.TWIST : layout.TWIST + 3]
+        vx, vy, turn = now.twist.tolist()
         count = max(count, 1)
         obstacle.update(
             dt,
             (x / count, y / count),
-            kernel.speed_of_body(self._memory),
+            self.data.body_speed,
             (vx, vy),
             self.period,
-            now[layout.PHASE],
-            walks=now[layout.MODE] == layout.WALK,
+            now.phase,
+            walks=now.mode == Mode.WALK,
             raised=ground.rough,
             whole=self._walks_whole(plan),
             slow=self._wanted is not None and math.hypot(*self._wanted[:2]) < SLOW,
@@ -164,7 +163,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if did == BACK:
             self._turned += turn * dt
         elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: walk on as before
-            self.data.state[layout.YAW_REFERENCE] -= self._turned
+            self.data.state.yaw_reference -= self._turned
             self._turned = 0.0
 
     def _walks_whole(self, plan: GaitPlan) -> bool:
@@ -191,49 +190,49 @@ class AdaptiveOnGround(AdaptiveWalk):
     def _adapt(self, dt: float) -> None:
         """Advance the adaptation to the ground by dt [s], and apply it."""
         ground, data = self.ground, self.data
-        sways = self.settings.weighing_sway if data.state[layout.MODE] == layout.WALK else 0.0
+        sways = self.settings.weighing_sway if data.state.mode == Mode.WALK else 0.0
         if sways or self.sway.active:
             self.sway.advance(dt, sways, self._shift_room)
             self._move_body(0.0, 0.0)
         if self.load.active:
             self.load.advance(dt, self._shift_room - REACH * self.sway.size)
             self._move_body(0.0, 0.0)
-        now = data.state.tolist()  # access to an element of an array takes three times as long
-        if ground is None or now[layout.SENSED] == 0.0:
+        now = data.state
+        if ground is None or now.sensed == 0.0:
             return
         lift, tilt_limit = self._used.step_height, self.settings.tilt_limit
-        mode, reflexes, tilt, plan = now[layout.MODE], now[layout.REFLEXES], now[layout.TILTED], self.plan
-        if mode == layout.RISE and reflexes > self._reflexes:
+        mode, reflexes, tilt, plan = now.mode, now.reflexes, now.tilted, self.plan
+        if mode == Mode.RISE and reflexes > self._reflexes:
             ground.expect_rough()
-        if mode == layout.RISE or reflexes == 0.0:
+        if mode == Mode.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
-        ground.height = LOADED * now[layout.HEIGHT_NOW]
+        ground.height = LOADED * now.height
         ground.most_shift = max(0.0, self._shift_room - self.load.size - REACH * self.sway.size)
         heading = 0.0
-        if data.settings[layout.YAW_GAIN] > 0.0:
-            heading = math.remainder(now[layout.YAW] - now[layout.YAW_REFERENCE], math.tau)
+        if data.settings.yaw_gain > 0.0:
+            heading = math.remainder(now.yaw - now.yaw_reference, math.tau)
         tilted = tilt > tilt_limit
         ground.settles = plan is not None and plan.kind == "row"
-        walks, twist = mode == layout.WALK, now[layout.TWIST : layout.TWIST + 3]
-        ground.update(dt, now[layout.PHASE], *self._attitude, self.slope.attitude, heading, walks, tilted, twist)
+        walks, twist = mode == Mode.WALK, now.twist.tolist()
+        ground.update(dt, now.phase, *self._attitude, self.slope.attitude, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > FORGIVEN:
-            data.state[layout.REFLEXES] = 0.0
+            data.state.reflexes = 0.0
         self._make_way(dt, ground, now)
         most = CLIMB_RATE * dt
         self._high += min(most, max(-most, self._highest - self._high))
         high = ground.share if self._incline.high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
-        data.plan[plan_numbers.LIFT] = lift + self._lifted * max(0.0, self._high - lift)
+        data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
         if plan is not None and plan.kind == "row":
             more = self._lifted * ROWING_RISE
-            data.plan[plan_numbers.RISE], data.plan[plan_numbers.HEIGHT] = plan.rise + more, plan.height + more
+            data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
         most = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
         falls = self._falls(dt, tilt) and ground.rough and plan is not None and plan.kind == "walk"
         # half of the tilt: the reflex then comes at once
-        data.settings[layout.TILT] = min(most, 0.5 * tilt) if falls else most
+        data.settings.tilt = min(most, 0.5 * tilt) if falls else most
         self._move_body(ground.shift_x, ground.shift_y)
         self._limit_again(ground, dt)
 
@@ -352,7 +351,7 @@ class AdaptiveOnGround(AdaptiveWalk):
         if self.ground is None:
             return {}
         return {
-            "lift of the feet [mm]": 1e3 * float(self.data.plan[plan_numbers.LIFT]),
+            "lift of the feet [mm]": 1e3 * float(self.data.plan.lift),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,

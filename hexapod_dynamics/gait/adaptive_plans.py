@@ -13,14 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotWarning
-from hexapod_dynamics.gait import adaptive_kernel as kernel
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import leg_table
-from hexapod_dynamics.gait.adaptive_arrays import write_plan, write_settings
 from hexapod_dynamics.gait.adaptive_commands import NOMINAL_VELOCITY, AdaptiveCommands
 from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
 from hexapod_dynamics.gait.command_limits import CommandLimits
-from hexapod_dynamics.gait.gait_memory import WalkMemory
+from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_plan, write_settings
 from hexapod_dynamics.gait.plan_change import (
     EASY_CYCLES,
     SAFE,
@@ -75,8 +71,7 @@ class AdaptivePlans(AdaptiveCommands):
         twin.ground = None if self.ground is None else self.ground.copy()
         twin.obstacle = self.obstacle.copy()
         if self.robot is not None:
-            twin.data = layout.Walk(*(array.copy() for array in self.data))
-            twin._memory = WalkMemory(twin.data)
+            twin.data = self.data.copy()
             twin._choice = copy.copy(self._choice)
             twin._limits = CommandLimits(self.robot, twin.data.legs, twin.data.plan)
         return twin
@@ -142,7 +137,7 @@ class AdaptivePlans(AdaptiveCommands):
     def _take_over_or_ask(self, change: PlanChange) -> None:
         """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
         self._changing = False
-        if change.mode == self.data.state[layout.MODE] and change.settings == self.settings:
+        if change.mode == self.data.state.mode and change.settings == self.settings:
             self._take_over(change)
         elif change.transition is not Transition.RESTART:
             self._change(change.morphology)
@@ -156,23 +151,23 @@ class AdaptivePlans(AdaptiveCommands):
 
     def planned_restart(self) -> PlanChange:
         """Compute how to walk on after a contact probe; this gait is a copy."""
-        mode = float(self.data.state[layout.MODE])
+        mode = float(self.data.state.mode)
         self._goes_on(set(self.plan.legs) if self.plan else set())
         return self._worked_out(mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
         """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
         data, state = self.data, self.data.state
-        mode = float(state[layout.MODE])
+        mode = float(state.mode)
         before, used = self.plan, set() if self.plan is None else set(self.plan.legs)
         carried = self._carried()
-        sway, up = kernel.place_of_body(self._memory)
+        sway, up = self.data.body_place
         table, held, awaited = self._adopt(morphology, None if arrived else carried)
-        data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
-        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, 0.0, 0.0
+        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
+        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, 0.0, 0.0
         transition = Transition.KEEP
         if self.plan != before:
-            shifted = mode == layout.WALK and is_shifted(self.plan, before)
+            shifted = mode == Mode.WALK and is_shifted(self.plan, before)
             if not shifted:
                 continue_from(data, sway, up)
             self._new_plan_on_ground()
@@ -206,17 +201,17 @@ class AdaptivePlans(AdaptiveCommands):
             transition,
             self._wanted,
             self._followed,
-            float(self.data.settings[layout.ASKED_PERIOD]),
-            float(state[layout.PHASE]),
-            float(state[layout.EASY]),
+            float(self.data.settings.asked_period),
+            float(state.phase),
+            float(state.command_scale),
         )
 
     def _transition(self, used: set[str], up: float) -> Transition:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
         body above its height when standing.
         """
-        on_its_feet = self.data.state[layout.MODE] in layout.ON_FEET
-        self.data.state[layout.PRESSED] = 0.0
+        on_its_feet = self.data.state.mode in ON_FEET
+        self.data.state.probed = 0.0
         if self.plan is None:
             return Transition.SIT
         goes_on = on_its_feet and up == 0.0 and self._holds(self.plan, used) and self._goes_on(used)
@@ -229,51 +224,51 @@ class AdaptivePlans(AdaptiveCommands):
             return
         data, state = self.data, self.data.state
         carried = self._carried()
-        sway, up = kernel.place_of_body(self._memory)
+        sway, up = self.data.body_place
         self.morphology, self.plan = change.morphology, change.plan
         self.arrival.expect(list(change.awaited))
         self._choice.why = change.why
         self._used, self._given_up = change.used, change.given_up
         write_plan(data, self.robot, change.plan, change.table, list(change.held))
         write_settings(data, change.used, change.plan)
-        data.feet[:, layout.BACK] = (data.legs[:, leg_table.USED] != 0.0) & ~carried
-        state[layout.REFLEXES], state[layout.STAY], state[layout.EASY_FOR] = 0.0, float(self._sits), 0.0
+        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
+        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self._sits), 0.0
         if change.transition is Transition.KEEP:
             return
         self._new_plan_on_ground()
         if change.transition is not Transition.SHIFT:
             continue_from(data, sway, up)
-            state[layout.PRESSED] = 0.0
+            state.probed = 0.0
         if change.wanted == (self._wanted or (0.0, 0.0, 0.0)):
             self._wanted, self._followed = change.wanted, change.followed
-            data.settings[layout.ASKED_PERIOD] = change.asked_period
-            data.command[:3] = change.followed
+            data.settings.asked_period = change.asked_period
+            data.command.twist = change.followed
         else:
             self._follow_again()
         if change.transition is Transition.SIT:
             self._warn_of_no_plan()
-            state[layout.STAY] = 1.0
-            kernel.enter(self._memory, layout.LOWER, 0)
+            state.stay_down = 1.0
+            self.data.enter(Mode.LOWER)
         elif change.transition is Transition.LOWER:
-            state[layout.PHASE] = 0.0
-            kernel.enter(self._memory, layout.LOWER, 0)
+            state.phase = 0.0
+            self.data.enter(Mode.LOWER)
         elif change.transition is Transition.GO_ON:
             self._start_plan(change.phase, change.easy)
 
     def _carried(self) -> np.ndarray:
         """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
-        return (self.data.legs[:, leg_table.USED] != 0.0) & (self.data.feet[:, layout.BACK] == 0.0)
+        return (self.data.legs["used"] != 0.0) & (self.data.feet["returns"] == 0.0)
 
     def _goes_on(self, used: set[str]) -> bool:
         """Let the robot continue with its new plan, at the best phase and share of the command for the present
         places of its feet; return False if it would tip over or drag legs, and has lost some of the legs used
         before.
         """
-        data, asked = self.data, self.data.command[:3].copy()
+        data, asked = self.data, self.data.command.twist.copy()
         if not asked.any():
-            data.command[:3] = self.scaled(NOMINAL_VELOCITY, 0.0, 0.0)
+            data.command.twist = self.scaled(NOMINAL_VELOCITY, 0.0, 0.0)
         phase, share, score = best_start(self.robot, data)
-        data.command[:3] = asked
+        data.command.twist = asked
         if score < SAFE and self.settings.pattern == "auto" and self.plan and not used <= set(self.plan.legs):
             return False
         self._start_plan(phase, share)
@@ -282,14 +277,14 @@ class AdaptivePlans(AdaptiveCommands):
     def _start_plan(self, phase: float, share: float) -> None:
         """Start the plan at a phase, at first with a share of the command."""
         state = self.data.state
-        state[layout.PHASE], state[layout.EASY] = phase, share
-        state[layout.EASY_FOR] = EASY_CYCLES if share < 1.0 else 0.0
-        kernel.enter(self._memory, layout.SETTLE, 0)
+        state.phase, state.command_scale = phase, share
+        state.scaled_cycles = EASY_CYCLES if share < 1.0 else 0.0
+        self.data.enter(Mode.SETTLE)
 
     def _steady(self) -> bool:
         """Return whether the robot can stop now on the feet of its present plan, or does not have to stop."""
         plan = self.plan
-        walks = plan is not None and plan.kind != "row" and self.data.state[layout.MODE] == layout.WALK
+        walks = plan is not None and plan.kind != "row" and self.data.state.mode == Mode.WALK
         return not walks or stance_holds(self.robot, self.data, plan.legs)
 
     def _holds(self, plan: GaitPlan, used: set[str]) -> bool:

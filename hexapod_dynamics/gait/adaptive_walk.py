@@ -5,35 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import plan_numbers
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.array_gait import ArrayGait
 from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.gait_memory import WalkMemory
+from hexapod_dynamics.gait.modes import DOING, Mode
 from hexapod_dynamics.gait.slope_reference import SlopeReference
-
-# Commanded roll and pitch of the body.
-LEANT = slice(layout.BODY_OFFSET + 3, layout.BODY_OFFSET + 5)
-DOING = (
-    "standing",
-    "shifting",
-    "walking",
-    "settling",
-    "sitting down",
-    "moving feet",
-    "sitting",
-    "standing up",
-    "pressing",
-)
 
 
 class AdaptiveWalk(ArrayGait):
-    """A gait whose `data` is an `adaptive_state.Walk`; it does not choose plans."""
+    """A gait whose `data` is an `_core.Walk`; it does not choose plans."""
 
-    data: layout.Walk
+    data: _core.Walk
     arrival: Arrival
     slope: SlopeReference
-    _memory: WalkMemory
     _measured: tuple[float, float]  # roll, pitch [rad]
     _attitude: tuple[float, float]  # roll, pitch [rad], less the commanded lean of the body
 
@@ -43,17 +27,17 @@ class AdaptiveWalk(ArrayGait):
         stand parallel to the slope.
         """
         state, adopts = self.data.state, False
-        if state[layout.SENSED] == 0.0:
-            state[layout.YAW_REFERENCE] = yaw
-            adopts = state[layout.MODE] == layout.STAND and not self.commanded
-        state[layout.YAW], state[layout.SENSED] = yaw, 1.0
-        leant_roll, leant_pitch = state[LEANT].tolist()
+        if state.sensed == 0.0:
+            state.yaw_reference = yaw
+            adopts = state.mode == Mode.STAND and not self.commanded
+        state.yaw, state.sensed = yaw, 1.0
+        leant_roll, leant_pitch = state.body_offset[3:5].tolist()
         self._measured = roll, pitch
         self._attitude = roll - leant_roll, pitch - leant_pitch
         self.slope.sense(*self._attitude, yaw)
         if adopts:
             self.slope.adopt()
-        state[layout.TILTED] = self.slope.tilt
+        state.tilted = self.slope.tilt
 
     @property
     def level(self) -> tuple[float, float, float]:
@@ -74,24 +58,29 @@ class AdaptiveWalk(ArrayGait):
     @property
     def period(self) -> float:
         """Time of a whole cycle [s]."""
-        return float(self.data.plan[plan_numbers.PERIOD]) or 1.0
+        return float(self.data.plan.period) or 1.0
+
+    @property
+    def asked(self) -> np.ndarray:
+        """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
+        return self.data.command.twist
 
     @property
     def phase(self) -> float:
         """Phase of the cycle, 0 to 1."""
-        return float(self.data.state[layout.PHASE])
+        return float(self.data.state.phase)
 
     @property
     def twist(self) -> np.ndarray:
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the gait follows now, without the yaw hold."""
-        return self.data.state[layout.TWIST : layout.TWIST + 3].copy()
+        return self.data.state.twist.copy()
 
     @property
     def walking(self) -> bool:
         """Whether the legs are stepping, or about to."""
-        return self.data.state[layout.MODE] in (layout.WALK, layout.START, layout.SETTLE, layout.PRESS)
+        return self.data.state.mode in (Mode.WALK, Mode.START, Mode.SETTLE, Mode.PROBE)
 
     @property
     def doing(self) -> str:
         """The action of the gait in one word."""
-        return DOING[int(self.data.state[layout.MODE])]
+        return DOING[Mode(int(self.data.state.mode))]

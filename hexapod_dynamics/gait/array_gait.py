@@ -1,7 +1,8 @@
-"""Base of the gaits whose state is a tuple of arrays that a compiled kernel advances."""
+"""Base of the gaits whose state is memory that the core advances."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ LEADING_SPEED = 0.1
 
 
 class ArrayGait(Gait):
-    """A gait whose state is `data`, a named tuple of arrays made by `bind`.
+    """A gait whose state is `data`, memory of the core made by `bind`.
 
-    It has at least: command, whose first three entries are the twist (vx, vy, wz); start, position and velocity (n,).
+    It has at least: start, position and velocity (n,).
     """
 
     data: Any
@@ -33,9 +34,14 @@ class ArrayGait(Gait):
         return self.data.velocity
 
     @property
+    @abstractmethod
+    def asked(self) -> np.ndarray:
+        """The twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that is commanded; a view."""
+
+    @property
     def commanded(self) -> bool:
         """Whether the gait walks or has been commanded to."""
-        return self.walking or bool(self.data.command[:3].any())
+        return self.walking or bool(self.asked.any())
 
     def check_step(self, dt: float) -> None:
         """Raise HexapodError unless dt [s] is 0 to a quarter period."""

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import COLUMNS, REST
 
 # Joints have arrived when they are within NEAR [rad] of their pose for NEAR_FOR [s]. After PATIENCE [s] the robot uses
 # the legs in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
@@ -65,7 +64,7 @@ class Arrival:
             return False
         self._waited += dt
         near = self._angles is not None and all(
-            (np.abs(self._angles[3 * i : 3 * i + 3] - table[i, REST:COLUMNS]) < NEAR).all() for i in self.legs
+            (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < NEAR).all() for i in self.legs
         )
         self._near_for = self._near_for + dt if near else 0.0
         over = self._near_for >= NEAR_FOR or self._waited >= PATIENCE

@@ -7,17 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.gait import leg_table, plan_numbers
-from hexapod_dynamics.gait.planning.evaluation import (
-    APART,
-    FINDINGS,
-    MARGIN,
-    RANGE,
-    RATE,
-    REACH,
-    evaluate,
-    make_scratch,
-)
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Robot
 
 # Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
@@ -25,7 +15,7 @@ from hexapod_dynamics.robot import Robot
 # standing.
 KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
 # The fastest commands may saturate the servos for moments of a swing: planned joint rates up to this multiple of their
-# speed. The set-points are no faster than the servos (adaptive_kernel), which catch up before the foot lands.
+# speed. The set-points are no faster than the servos (core/adaptive_gait.h), which catch up before the foot lands.
 # Rowing and patterns may not, because they would then walk faster or slower than commanded.
 SATURATED = 1.5
 # On slopes: largest shift [m] of the body uphill, shares of it that are tried; reach [m] that is left unused.
@@ -69,15 +59,15 @@ LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
 class CommandLimits:
-    """Checks twists on copies of a gait's leg table (legs, COLUMNS) and plan numbers (NUMBERS,).
+    """Checks twists on copies of a gait's leg table (legs,) and plan numbers.
 
     with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
     """
 
-    def __init__(self, robot: Robot, legs: np.ndarray, plan: np.ndarray) -> None:
+    def __init__(self, robot: Robot, legs: np.ndarray, plan: _core.PlanNumbers) -> None:
         self._robot, self._source = robot, (legs, plan)
         self._legs, self._plan = legs.copy(), plan.copy()
-        self._scratch, self._found = make_scratch(len(legs)), np.zeros(FINDINGS)
+        self._cycle, self._found = _core.PlanCycle(len(legs)), _core.Findings()
         self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
         self._weight = robot.mass / robot.body.mass
         self._shift, self._lift = np.zeros(2), 0.0
@@ -94,21 +84,22 @@ class CommandLimits:
         if another condition than the rates is violated.
         """
         robot, plan, found = self._robot, self._plan, self._found
-        self._legs[:], plan[:] = self._source
-        self._legs[:, leg_table.FOOTHOLD : leg_table.REST] -= self._shift
-        plan[plan_numbers.PERIOD] = period
-        plan[plan_numbers.LIFT] = self._lift or plan[plan_numbers.LIFT]
+        self._legs[:] = self._source[0]
+        plan.load(self._source[1])
+        self._legs["foothold"] -= self._shift
+        plan.period = period
+        plan.lift = self._lift or plan.lift
         if self._rowing is not None:
-            plan[plan_numbers.RISE], plan[plan_numbers.HEIGHT] = self._rowing
-        guard = min(GUARD_TIME / period, (plan[plan_numbers.DUTY] - 0.5) / 2.2)
-        evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, self._scratch, found)
+            plan.rise, plan.height = self._rowing
+        guard = min(GUARD_TIME / period, (plan.duty - 0.5) / 2.2)
+        self._cycle.evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, found)
         fits = (
-            (found[MARGIN] >= KEEP_MARGIN or not with_margin)
-            and found[REACH] >= KEEP_REACH
-            and found[RANGE] >= KEEP_RANGE
-            and found[APART] >= KEEP_APART
+            (found.margin >= KEEP_MARGIN or not with_margin)
+            and found.reach >= KEEP_REACH
+            and found.range >= KEEP_RANGE
+            and found.apart >= KEEP_APART
         )
-        return float(found[RATE]) / robot.servo.speed_limit if fits else np.inf
+        return float(found.rate) / robot.servo.speed_limit if fits else np.inf
 
     def follows(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> bool:
         """Return whether the plan can follow a twist (3,) at one of the periods [s], as defined by `possible`: the
@@ -120,7 +111,7 @@ class CommandLimits:
         """Return the first of the periods [s] at which the servos follow, else the period with the least joint
         rates; None if none is possible.
         """
-        rows = self._source[1][plan_numbers.ROWS] != 0.0
+        rows = self._source[1].crawls != 0.0
         least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
         for period in periods:
             rate = self._rate(twist, period, with_margin)
@@ -185,7 +176,7 @@ class CommandLimits:
     def spare_reach(self, twist: np.ndarray, period: float) -> float:
         """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""
         self._rate(twist, period, with_margin=False)
-        return max(0.0, float(self._found[REACH]) - SPARE)
+        return max(0.0, float(self._found.reach) - SPARE)
 
     def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
         """Return the largest possible share of a twist (3,), as a twist, and its period, one of `periods` [s]."""
@@ -211,15 +202,15 @@ class CommandLimits:
         more than half a turn about its body.
         """
         legs, plan = self._source
-        stance = plan[plan_numbers.DUTY] * period
-        walks = legs[legs[:, leg_table.USED] != 0.0]
-        x, y = walks[:, leg_table.FOOTHOLD], walks[:, leg_table.FOOTHOLD + 1]
+        stance = plan.duty * period
+        walks = legs[legs["used"] != 0.0]
+        x, y = walks["foothold"].T
         size = float(np.abs(twist).max())
         if size == 0.0:
             return 1.0
         vx, vy, wz = twist / size  # finite for the largest numbers, too
         stroke = np.hypot(vx - wz * y, vy + wz * x) * stance
-        reach = walks[:, leg_table.LENGTHS : leg_table.LOWER].sum(axis=1)
+        reach = walks["lengths"].sum(axis=1)
         # A foot on an arc of at most half a turn has come from its start by at least 2 / pi of its way.
         shares = [np.inf, *(np.pi * reach / np.maximum(stroke, 1e-12)), np.pi / max(abs(wz) * stance, 1e-12)]
         return float(min(shares)) / size

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait import leg_table, swing_planning
-from hexapod_dynamics.gait import tripod_state as layout
+from hexapod_dynamics.gait import swing_planning
 from hexapod_dynamics.gait.background import BackgroundCall
 from hexapod_dynamics.gait.background_jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.interface import Gait
@@ -88,7 +87,7 @@ class OptimalGait(Gait):
         self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
-            p = (self.plain.data.state[layout.PHASE] + self.plain.data.legs[i, leg_table.PHASE]) % 1.0
+            p = (self.plain.data.state.phase + self.plain.data.legs["phase"][i]) % 1.0
             swinging = self.plain.walking and p >= 0.5
             plan = self.plans.get(i)
             if plan is None or not swinging:
@@ -115,10 +114,7 @@ class OptimalGait(Gait):
 
     def _steady(self, twist: np.ndarray) -> bool:
         state = self.plain.data.state
-        return bool(
-            (np.abs(state[layout.TWIST : layout.TWIST + 3] - twist) < NEAR).all()
-            and np.abs(state[layout.RATE : layout.RATE + 3]).max() < 1e-2
-        )
+        return bool((np.abs(state.twist[:3] - twist) < NEAR).all() and np.abs(state.rate[:3]).max() < 1e-2)
 
     def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
@@ -152,7 +148,7 @@ class OptimalGait(Gait):
         rates: list[list[np.ndarray]] = [[] for _ in self._legs]
         for _ in range(2 * samples):
             q, qd = probe.step(dt)
-            ticks = np.round((probe.data.state[layout.PHASE] + probe.data.legs[:, leg_table.PHASE]) % 1.0 * samples)
+            ticks = np.round((probe.data.state.phase + probe.data.legs["phase"]) % 1.0 * samples)
             for moving, path, rate, tick in zip(all_moving, paths, rates, ticks, strict=True):
                 # Record one swing, from lift-off at half the cycle to touch-down at its end.
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:

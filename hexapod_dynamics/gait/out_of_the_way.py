@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.gait import leg_table
-from hexapod_dynamics.gait.planning.evaluation import least_distance
+from hexapod_dynamics.core._core import least_distance
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
@@ -26,14 +25,14 @@ _EVERY = 3  # every third sample of the cycle
 
 
 def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
-    """Write the coxa angles of legs that are held up into a leg table (legs, COLUMNS).
+    """Write the coxa angles of legs that are held up into a leg table (legs,).
 
     held: their rows; fixed: those of them whose coxa cannot be commanded, for example a limp one. Each leg turns
     by the least angle for which its links are ENOUGH away from its neighbours in a steady walk at all TWISTS, or
     else as far away as possible.
     """
     count = len(table)
-    here = [i for i in held if table[i, leg_table.MASS] > 0.0]
+    here = [i for i in held if table["mass"][i, 0] > 0.0]
     if not here:
         return
     evaluator = PlanEvaluator(robot)
@@ -42,28 +41,28 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     angles = []
     for twist in TWISTS:
         evaluator.findings(np.array(twist))
-        angles.append(evaluator.scratch.angles[::_EVERY].copy())
+        angles.append(evaluator.cycle.angles[::_EVERY].copy())
     walking = np.concatenate(angles)  # (samples, legs, 3)
     for i in here:
         row = table[i]
-        if i in fixed or row[leg_table.FREE] == 0.0:
+        if i in fixed or row["free"][0] == 0.0:
             continue
         others = []
         for j in ((i + 1) % count, (i - 1) % count):
-            if table[j, leg_table.MASS] > 0.0:
-                rest = table[j : j + 1, leg_table.REST : leg_table.COLUMNS]
+            if table["mass"][j, 0] > 0.0:
+                rest = table["rest"][j : j + 1]
                 others.append(_links(table[j], rest if j in held else walking[:, j]))
         neighbours = np.concatenate(others) if others else np.empty((0, 6))
-        best, chosen = -1.0, row[leg_table.REST]
+        best, chosen = -1.0, row["rest"][0]
         for turn in TURNS:
-            if row[leg_table.LOWER] <= turn <= row[leg_table.UPPER]:
-                pose = np.array([[turn, *row[leg_table.REST + 1 : leg_table.COLUMNS]]])
+            if row["lower"][0] <= turn <= row["upper"][0]:
+                pose = np.array([[turn, *row["rest"][1:]]])
                 clear = least_distance(_links(row, pose), neighbours)
                 if clear > best:
                     best, chosen = clear, turn
                 if clear >= ENOUGH:
                     break
-        row[leg_table.REST] = chosen
+        row["rest"][0] = chosen
 
 
 def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -71,12 +70,12 @@ def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
     Missing links are left out.
     """
-    l1, l2, l3 = row[leg_table.LENGTHS : leg_table.LOWER]
+    l1, l2, l3 = row["lengths"]
     q1, q2, q3 = angles.T
     zero, knee = np.zeros(len(angles)), l1 + l2 * np.cos(q2)
     out = np.array([zero, zero + l1, knee, knee + l3 * np.sin(q2 + q3)])
     up = np.array([zero, zero, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
     points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)  # (4, N, 3): hip, coxa's end, knee, foot
-    points = points @ row[leg_table.TO_LEG : leg_table.MOUNT].reshape(3, 3) + row[leg_table.MOUNT : leg_table.LENGTHS]
-    links = int((row[leg_table.MASS : leg_table.CENTRE] > 0.0).sum())
+    points = points @ row["to_leg"].reshape(3, 3) + row["mount"]
+    links = int((row["mass"] > 0.0).sum())
     return np.concatenate([points[:links], points[1 : links + 1]], axis=-1).reshape(-1, 6)

@@ -12,13 +12,9 @@ from enum import Enum
 
 import numpy as np
 
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait import leg_table
-from hexapod_dynamics.gait.adaptive_kernel import enter
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
-from hexapod_dynamics.gait.first_cycle import FINDINGS, PLENTY, SCORE, first_cycle, make_scratch
-from hexapod_dynamics.gait.gait_memory import WalkMemory
-from hexapod_dynamics.gait.planning.evaluation import hull_margin, link_points
+from hexapod_dynamics.gait.modes import Mode
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -47,7 +43,7 @@ class PlanChange:
     """A change of plan that was computed on a copy of the gait.
 
     morphology, settings, mode: of the gait at the time of the request. plan: the new plan, None if there is none.
-    table (legs, COLUMNS): the leg table; held: names of legs that are held up; awaited: rows of those of them that
+    table (legs,): the leg table; held: names of legs that are held up; awaited: rows of those of them that
     are restored and have not arrived. used: settings in use; given_up: names of settings that are replaced by
     those of the plan. why: reason why there is no plan. wanted, followed, asked_period: the given command, the
     command that is followed, and its period [s]. phase, easy: phase at which the plan starts, share of the command
@@ -72,34 +68,33 @@ class PlanChange:
     easy: float = 1.0
 
 
-def stance_holds(robot: Robot, walk: layout.Walk, legs: tuple[str, ...]) -> bool:
+def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
     """Return whether the feet of these legs (names), set down at their present places, support the body."""
     names = robot.leg_names
-    feet = np.array([walk.feet[names.index(name), :2] for name in legs])
-    points = feet - walk.state[layout.FROM_SWAY : layout.FROM_SWAY + 2]
-    return bool(hull_margin(points, len(points), *center_of_mass(robot, walk)) >= HOLDS)
+    feet = np.array([walk.feet["place"][names.index(name), :2] for name in legs])
+    points = feet - walk.state.from_sway
+    return bool(_core.hull_margin(points, len(points), *center_of_mass(robot, walk)) >= HOLDS)
 
 
-def center_of_mass(robot: Robot, walk: layout.Walk) -> np.ndarray:
+def center_of_mass(robot: Robot, walk: _core.Walk) -> np.ndarray:
     """Return the centre of mass (2,) [m] of the robot in base_link at the present set-points."""
     table = walk.legs
-    total, moment, centres = robot.body.mass, robot.body.mass * robot.body.com[:2], np.zeros((3, 3))
-    for i, row in enumerate(table):
-        link_points(table, i, walk.position[3 * i : 3 * i + 3], centres, 0, np.zeros(6))
-        masses = row[leg_table.MASS : leg_table.CENTRE]
+    total, moment = robot.body.mass, robot.body.mass * robot.body.com[:2]
+    for i, masses in enumerate(table["mass"]):
+        centres, _ = _core.link_points(table, i, walk.position[3 * i : 3 * i + 3])
         total += masses.sum()
         moment += masses @ centres[:, :2]
     return moment / total
 
 
-def continue_from(walk: layout.Walk, sway: tuple[float, float], up: float) -> None:
+def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
     """Let sway (2,) and height `up` [m] of the body under the previous plan change smoothly to those of the new
     plan.
     """
     state = walk.state
-    state[layout.FROM_SWAY : layout.FROM_SWAY + 2], state[layout.WEIGHT] = sway, 0.0
-    state[layout.HEIGHT_NOW] += up
-    state[layout.FAST] = 1.0
+    state.from_sway, state.weight = sway, 0.0
+    state.height += up
+    state.skip_pause = 1.0
 
 
 def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
@@ -111,31 +106,28 @@ def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
     return replace(plan, footholds=before.footholds) == before
 
 
-def best_start(robot: Robot, walk: layout.Walk) -> tuple[float, float, float]:
+def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     """Return how to continue with the plan from the present places of the feet: phase, share of the command, and
     its score [m].
 
-    Each phase is simulated (see `first_cycle`), first with the whole command, then with a smaller share if that is
+    Each phase is simulated (see `Walk.rehearse`), first with the whole command, then with a smaller share if that is
     not stable: a foot that has not stepped yet then moves back less far. Below the score SAFE the robot should sit
     down.
     """
-    twin = layout.Walk(*(array.copy() for array in walk))
-    memory = WalkMemory(twin)
-    scratch, found = make_scratch(len(walk.legs)), np.zeros(FINDINGS)
+    twin, found = walk.copy(), _core.FirstCycle()
     body = robot.body.box_and_com, robot.body.mass, robot.gravity
     best = 0.0, 1.0, -np.inf
     for share in SHARES:
         for phase in np.arange(PHASES) / PHASES:
-            for copied, array in zip(twin, walk, strict=True):
-                copied[:] = array
+            twin.load(walk)
             state = twin.state
-            state[layout.PHASE], state[layout.SENSED], state[layout.TILTED] = phase, 0.0, 0.0
-            state[layout.EASY], state[layout.EASY_FOR] = share, EASY_CYCLES
-            enter(memory, layout.SETTLE, 0)
-            first_cycle(memory, *body, best[2], scratch, found)
-            if found[SCORE] > best[2]:
-                best = float(phase), share, float(found[SCORE])
-            if best[2] >= PLENTY:
+            state.phase, state.sensed, state.tilted = phase, 0.0, 0.0
+            state.command_scale, state.scaled_cycles = share, EASY_CYCLES
+            twin.enter(Mode.SETTLE)
+            twin.rehearse(*body, best[2], found)
+            if found.score > best[2]:
+                best = float(phase), share, found.score
+            if best[2] >= _core.PLENTY:
                 return best
         if best[2] >= GOOD:
             break

@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait import leg_table
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.out_of_the_way import turn_away
 from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.evaluation import link_points
 from hexapod_dynamics.gait.planning.patterns import pattern_plan, tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -61,18 +61,18 @@ def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> li
             for link in leg.links
         )
         whole = sum(link.length for link in leg.links[1:])
-        if broken or row[leg_table.LENGTHS + 1 : leg_table.LOWER].sum() < USABLE * whole:
+        if broken or row["lengths"][1:].sum() < USABLE * whole:
             out.append(leg.name)
     return out
 
 
 def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
     """Return the shift (2,) [m] of the centre of mass by legs (rows of the table) that are held up."""
-    total = robot.body.mass + table[:, leg_table.MASS : leg_table.CENTRE].sum()
-    moment, centres = np.zeros(2), np.zeros((3, 3))
+    total = robot.body.mass + table["mass"].sum()
+    moment = np.zeros(2)
     for i in legs:
-        link_points(table, i, table[i, leg_table.REST : leg_table.COLUMNS], centres, 0, np.zeros(6))
-        moment += table[i, leg_table.MASS : leg_table.CENTRE] @ centres[:, :2]
+        centres, _ = _core.link_points(table, i, table["rest"][i])
+        moment += table["mass"][i] @ centres[:, :2]
     return moment / total
 
 
@@ -80,11 +80,11 @@ def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarra
     """Return a robot's `leg_table` with the poses in which legs are held up, and the names of the legs that must
     be held up.
     """
-    table = leg_table.leg_table(robot, morphology)
+    table = leg_table(robot, morphology)
     held = held_up(robot, morphology, table)
     for row, leg in zip(table, robot.legs, strict=True):
         limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
-        row[leg_table.REST : leg_table.COLUMNS] = rest_pose(row, limp)
+        row["rest"] = rest_pose(row, limp)
     return table, held
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 class PlanWorker:
     """Calls one function at a time; a new request replaces the previous one. The compiled simulations of
-    `first_cycle` release the interpreter's lock, so the thread that ticks does not wait for them.
+    `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait for them.
     """
 
     def __init__(self) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait.leg_table import CENTRE, FREE, HELD, LENGTHS, LOWER, MASS, UPPER
-
 
 def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     """Return the joint angles (3,) [rad] at which a leg is held up, for its row of a leg table.
@@ -16,25 +14,25 @@ def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
     its angle; a limp joint hangs: the tibia straight down from its knee, the femur with the centre of mass of what
     it carries below its axis.
     """
-    lower, upper, free = row[LOWER : LOWER + 3], row[UPPER : UPPER + 3], row[FREE : FREE + 3] != 0.0
-    l1, l2, l3 = row[LENGTHS : LENGTHS + 3]
-    coxa = 0.0 if free[0] else row[HELD]
-    femurs = np.linspace(lower[1], min(upper[1], 1.6), 81) if free[1] else np.array([row[HELD + 1]])
-    tibias = np.linspace(max(lower[2], -1.45), upper[2], 71) if free[2] else np.array([row[HELD + 2]])
+    lower, upper, free = row["lower"], row["upper"], row["free"] != 0.0
+    l1, l2, l3 = row["lengths"]
+    coxa = 0.0 if free[0] else row["held"][0]
+    femurs = np.linspace(lower[1], min(upper[1], 1.6), 81) if free[1] else np.array([row["held"][1]])
+    tibias = np.linspace(max(lower[2], -1.45), upper[2], 71) if free[2] else np.array([row["held"][2]])
     femur, tibia = np.meshgrid(femurs, tibias, indexing="ij")
     if limp[2]:
         tibia = np.clip(-femur, lower[2], upper[2])
     if limp[1]:
         # Angle of the centre of mass of femur and tibia, seen from the hip, at femur angle 0; a limp femur has it
         # straight down.
-        m2, m3 = row[MASS + 1], max(row[MASS + 2], 1e-9)
-        r = m2 * row[CENTRE + 1] * l2 + m3 * (l2 + row[CENTRE + 2] * l3 * np.sin(tibia))
-        z = -m3 * row[CENTRE + 2] * l3 * np.cos(tibia)
+        m2, m3 = row["mass"][1], max(row["mass"][2], 1e-9)
+        r = m2 * row["centre"][1] * l2 + m3 * (l2 + row["centre"][2] * l3 * np.sin(tibia))
+        z = -m3 * row["centre"][2] * l3 * np.cos(tibia)
         femur = np.clip(-0.5 * np.pi - np.arctan2(z, r), lower[1], upper[1])
         if limp[2]:
             femur, tibia = np.full_like(femur, max(lower[1], -0.5 * np.pi)), np.zeros_like(tibia)
     knee = l2 * np.sin(femur)
-    foot = knee - l3 * np.cos(femur + tibia) if row[MASS + 2] > 0.0 else knee
+    foot = knee - l3 * np.cos(femur + tibia) if row["mass"][2] > 0.0 else knee
     radius = l1 + l2 * np.cos(femur) + l3 * np.sin(femur + tibia)
     out = np.abs(radius - (l1 + 0.5 * l2))  # penalty for a foot over the body or far out
     score = np.minimum(np.minimum(knee, foot), 0.03) - 0.15 * out - 0.05 * np.maximum(knee, foot)

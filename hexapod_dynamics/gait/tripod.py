@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import leg_table, tripod_kernel
-from hexapod_dynamics.gait import tripod_state as layout
 from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
-from hexapod_dynamics.gait.gait_memory import TripodMemory
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -100,31 +98,17 @@ class TripodGait(ArrayGait):
         Raises HexapodError if a leg has another structure or the nominal step is out of reach.
         """
         self.robot = robot
-        n = len(robot.legs)
-        self.data = layout.Tripod(
-            parameters=np.zeros(layout.PARAMETERS),
-            legs=leg_table.leg_table(robot),
-            command=np.zeros(4),
-            state=np.zeros(layout.STATE),
-            feet=np.zeros((n, layout.FEET)),
-            start=np.zeros(3 * n),
-            position=np.zeros(3 * n),
-            velocity=np.zeros(3 * n),
-        )
-        self._memory = TripodMemory(self.data)
+        self.data = _core.Tripod(leg_table(robot))
         parameters = self.data.parameters
-        parameters[layout.PERIOD] = self.period
-        parameters[layout.STEP_HEIGHT] = self.step_height
-        parameters[layout.STEP_DEPTH] = self.step_depth
-        parameters[layout.RESPONSE_TIME] = self.response_time
-        parameters[layout.SMOOTH] = self.swing == "minimum_jerk"
-        parameters[layout.SPEED_LIMIT] = robot.servo.speed_limit
+        parameters.period, parameters.response_time = self.period, self.response_time
+        parameters.step_height, parameters.step_depth = self.step_height, self.step_depth
+        parameters.smooth, parameters.speed_limit = self.swing == "minimum_jerk", robot.servo.speed_limit
         self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
         for row, leg, lengths in zip(self.data.legs, robot.legs, self._lengths, strict=True):
             radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
             rotation, mount = np.asarray(leg.mount_rotation, float), np.asarray(leg.mount_position, float)
-            row[leg_table.FOOTHOLD : leg_table.REST] = (mount + rotation[:, 0] * radius)[:2]
-            row[leg_table.PHASE] = 0.0 if leg.tripod_group == 1 else 0.5
+            row["foothold"] = (mount + rotation[:, 0] * radius)[:2]
+            row["phase"] = 0.0 if leg.tripod_group == 1 else 0.5
         self.set_morphology(None)
         self.limits = self._find_limits()
         self.set_morphology(morphology)
@@ -136,8 +120,7 @@ class TripodGait(ArrayGait):
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         if self.robot is not None:
-            twin.data = layout.Tripod(*(array.copy() for array in self.data))
-            twin._memory = TripodMemory(twin.data)
+            twin.data = self.data.copy()
         return twin
 
     def set_morphology(self, morphology: Morphology) -> None:
@@ -148,8 +131,8 @@ class TripodGait(ArrayGait):
         """
         self.morphology = morphology
         for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
-            row[leg_table.LENGTHS : leg_table.LOWER] = lengths
-            row[leg_table.FREE : leg_table.HELD] = 1.0
+            row["lengths"] = lengths
+            row["free"] = 1.0
             if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
                 continue
             left = [morphology.remaining(leg.name, link.name) for link in leg.links]
@@ -157,10 +140,10 @@ class TripodGait(ArrayGait):
                 if fraction == 0:
                     break
                 if left[-1] > 0:
-                    row[leg_table.LENGTHS + k] *= fraction
+                    row["lengths"][k] *= fraction
                 angle = morphology.locked_angle(leg.name, link.name)
                 if angle is not None:
-                    row[leg_table.FREE + k], row[leg_table.HELD + k] = 0.0, angle
+                    row["free"][k], row["held"][k] = 0.0, angle
 
     def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
@@ -168,7 +151,7 @@ class TripodGait(ArrayGait):
         Raises HexapodError for values that are not finite.
         """
         command = finite_twist(vx, vy, wz)
-        longest = tripod_kernel.longest_stroke(self._memory, *command)
+        longest = self.data.longest_stroke(*command)
         if longest > self.limits.stroke:
             command *= self.limits.stroke / longest
         return command
@@ -193,17 +176,17 @@ class TripodGait(ArrayGait):
         in it is at most a tenth of its speed limit.
         """
         state = self.data.state
-        state[:] = 0.0
-        state[layout.TWIST + 3] = self.body_height
+        state.values[:] = 0.0
+        state.twist[3] = self.body_height
         self.data.command[:] = (0.0, 0.0, 0.0, self.body_height)
         if walking:
-            state[layout.TWIST : layout.TWIST + 3] = self.walk()
-            state[layout.WALKING] = 1.0
-            state[layout.PHASE] = phase % 1.0
-        tripod_kernel.place(self._memory)
+            state.twist[:3] = self.walk()
+            state.walking = 1.0
+            state.phase = phase % 1.0
+        self.data.place_feet()
         self.step(0.0)
         if joints is not None:
-            state[layout.BLEND_TIME] = self.start_at(joints)
+            state.blend_time = self.start_at(joints)
             self.step(0.0)
 
     def step(self, dt: float) -> tuple[Any, Any]:
@@ -211,38 +194,41 @@ class TripodGait(ArrayGait):
         object.
         """
         self.check_step(dt)
-        tripod_kernel.advance(self._memory, dt)
+        self.data.advance(dt)
         return self.data.position, self.data.velocity
 
     @property
     def compiled(self) -> _core.Tick:
         """The gait for the compiled loop of the Simulator, which advances it in place."""
-        capsule = tripod_kernel.__pyx_capi__["tick"]  # type: ignore[attr-defined]
-        return _core.Tick(capsule, self._memory, self.data.position)
+        return self.data
+
+    @property
+    def asked(self) -> np.ndarray:
+        """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
+        return self.data.command[:3]
 
     @property
     def phase(self) -> float:
         """Phase of group 1 in the cycle, 0 to 1."""
-        return float(self.data.state[layout.PHASE])
+        return float(self.data.state.phase)
 
     @property
     def walking(self) -> bool:
         """Whether the legs are stepping."""
-        return bool(self.data.state[layout.WALKING])
+        return bool(self.data.state.walking)
 
     @property
     def twist(self) -> np.ndarray:
         """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
-        return self.data.state[layout.TWIST : layout.TWIST + 3].copy()
+        return self.data.state.twist[:3].copy()
 
     def _find_limits(self) -> GaitLimits:
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
-        scratch = layout.Tripod(*(array.copy() for array in self.data))
-        scratch.parameters[layout.SPEED_LIMIT] *= SPEED_MARGIN
-        memory = TripodMemory(scratch)
+        scratch = self.data.copy()
+        scratch.parameters.speed_limit *= SPEED_MARGIN
 
         def reaches(length: Any) -> Any:
-            return tripod_kernel.reaches(memory, self.body_height, length, 16, 32)
+            return scratch.reaches(self.body_height, length, 16, 32)
 
         low, high = self.step_length, max(self.step_length, LONGEST_STROKE)
         if not reaches(low):
@@ -256,5 +242,5 @@ class TripodGait(ArrayGait):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if reaches(middle) else (low, middle)
         speed = 2.0 * low / self.period
-        widest = float(np.linalg.norm(scratch.legs[:, leg_table.FOOTHOLD : leg_table.REST], axis=1).max())
+        widest = float(np.linalg.norm(scratch.legs["foothold"], axis=1).max())
         return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)

@@ -8,8 +8,8 @@ from math import acos, atan2, cos, hypot, pi, sin
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core._core import foot_position, place_foot, wrap
 from hexapod_dynamics.errors import HexapodError, ReachError
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, knee_cosines, place_foot, wrap
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 
 # A foot within this distance [m] of its target has reached it; an angle within this distance [rad] of its range is in
@@ -93,9 +93,7 @@ class LegKinematics:
         """
         target = _checked_target(self.name, target)
         knee = knee_cosines(self.lower[2], self.upper[2])
-        x, y, z = target
-        leg = *self.lengths, *self.free, *self.held, *knee
-        angles = np.array(place_foot(x, y, z, 0.0, 0.0, 0.0, *leg)[:3])
+        angles = np.array(place_foot(target, (0.0, 0.0, 0.0), self.lengths, self.free, self.held, knee)[0])
         angles = np.where(self.free, np.clip(angles, self.lower, self.upper), self.held)
         return angles, float(np.linalg.norm(self.forward(angles) - target))
 
@@ -138,8 +136,9 @@ class LegKinematics:
             elif not knee_down:
                 # At most one joint is free in the leg's plane: there is one candidate, computed in that plane, turned
                 # to x.
-                leg = l1, l2, l3, False, *self.free[1:], 0.0, *self.held[1:], 1.0, -1.0
-                _, q2, q3, *_ = place_foot(radius + l1, 0.0, z, 0.0, 0.0, 0.0, *leg)
+                ahead, still = (radius + l1, 0.0, z), (0.0, 0.0, 0.0)
+                free, held = (False, *self.free[1:]), (0.0, *self.held[1:])
+                _, q2, q3 = place_foot(ahead, still, self.lengths, free, held, (1.0, -1.0))[0]
                 yield np.array([q1, q2, q3])
 
     def _refusal(self, target: np.ndarray, beyond: list[np.ndarray]) -> str:
@@ -162,6 +161,11 @@ class LegKinematics:
         locked = ", ".join(f"{JOINTS[k]} at {self.held[k]:.3f} rad" for k in range(3) if not self.free[k])
         _, miss = self.nearest(target)
         return f"{given} is out of reach with {locked} locked; the nearest reachable point is {miss:.4f} m away"
+
+
+def knee_cosines(lower: float, upper: float) -> tuple[float, float]:
+    """Return the cosines of the smallest and the largest knee angle for a tibia's limits [rad]."""
+    return cos(max(0.0, 0.5 * pi - upper)), cos(min(pi, 0.5 * pi - lower))
 
 
 def link_lengths(description: Leg) -> np.ndarray:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexapod_dynamics.gait.leg_table import PHASE, USED
-from hexapod_dynamics.gait.planning.evaluation import SAMPLES, cycle_foot
+from hexapod_dynamics.core._core import SAMPLES, cycle_foot
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 
 
@@ -21,14 +20,14 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
     evaluator.take(plan)
-    rows = np.flatnonzero(evaluator.table[:, USED])
+    rows = np.flatnonzero(evaluator.table["used"])
     phases = np.arange(SAMPLES) / SAMPLES
     course = evaluator.course(velocity)
     margins = course[:, 2]
     figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(14, 4.2), constrained_layout=True)
 
     for k, i in enumerate(rows):
-        begin = -evaluator.table[i, PHASE] % 1.0
+        begin = -evaluator.table["phase"][i] % 1.0
         for start in (begin - 1.0, begin):
             left.barh(k, plan.duty, left=start, height=0.6, color="tab:blue")
     left.set(xlim=(0, 1), yticks=range(len(rows)), yticklabels=plan.legs, xlabel="phase of the cycle")

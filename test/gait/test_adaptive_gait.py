@@ -8,8 +8,7 @@ import pytest
 from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait, adaptive_kernel
-from hexapod_dynamics.gait import adaptive_state as kernel
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.weighing_sway import WeighingSway
@@ -23,7 +22,6 @@ ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 LIBRARY = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0])
 SPEED, TICK = 0.0769, 0.02
-BODY = slice(kernel.BODY_OFFSET, kernel.BODY_OFFSET + 6)
 
 
 def walking():
@@ -118,13 +116,13 @@ def test_a_standing_foot_does_not_move_over_the_ground_while_the_twist_changes()
         if k == 200:
             gait.command(0.0, 0.06, 0.3)
         gait.step(dt)
-        vx, vy, wz = gait.data.state[kernel.GOING : kernel.GOING + 3]
+        vx, vy, wz = gait.data.state.corrected
         c, s = math.cos(heading + 0.5 * wz * dt), math.sin(heading + 0.5 * wz * dt)
         place += dt * np.array([c * vx - s * vy, s * vx + c * vy])
         heading += wz * dt
         c, s = math.cos(heading), math.sin(heading)
         for i in np.flatnonzero(gait.data.legs[:, 35]):
-            if feet[i, kernel.AIR] == 0.0:
+            if feet["in_air"][i] == 0.0:
                 now = place + np.array([c * feet[i, 0] - s * feet[i, 1], s * feet[i, 0] + c * feet[i, 1]])
                 if i in last:
                     assert np.abs(now - last[i]).max() < 1e-5
@@ -220,7 +218,7 @@ def test_it_starts_to_walk_without_a_jerk(lost):
     places, ticks = [], 0
     while ticks < 10:
         gait.step(TICK)
-        places.append(adaptive_kernel.place_of_body(gait._memory)[0])
+        places.append(gait.data.body_place[0])
         ticks += gait.doing == "walking"
     assert np.linalg.norm(np.diff(places, 2, axis=0), axis=1).max() / TICK**2 < 6.0
 
@@ -319,7 +317,7 @@ def test_the_heading_is_held():
     gait.sense(0.0, 0.0, -0.1)
     for _ in range(5):
         gait.step(0.02)
-    assert gait.data.state[kernel.GOING + 2] == pytest.approx(0.2, abs=0.01)
+    assert gait.data.state.corrected[2] == pytest.approx(0.2, abs=0.01)
     assert gait.twist[2] == 0.0
 
 
@@ -331,7 +329,7 @@ def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kep
     gait.sense(0.0, 0.0, -0.5)
     for _ in range(150):
         gait.step(0.02)
-    assert gait.doing == "walking" and gait.data.state[kernel.GOING + 2] == pytest.approx(0.3)  # back to 0
+    assert gait.doing == "walking" and gait.data.state.corrected[2] == pytest.approx(0.3)  # back to 0
     gait.sit()
     for _ in range(100):
         gait.step(0.02)
@@ -340,7 +338,7 @@ def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kep
     gait.stand()
     for _ in range(150):
         gait.step(0.02)
-    assert gait.doing == "walking" and gait.data.state[kernel.GOING + 2] == pytest.approx(0.0, abs=1e-9)
+    assert gait.doing == "walking" and gait.data.state.corrected[2] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_tick_allocates_nothing():
@@ -453,7 +451,7 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
             gait.command(SPEED, 0.0, 0.0)
         gait.step(0.02)
         gait.sense(0.0, 0.0, 0.0)
-        offsets.setdefault(gait.doing, []).append(gait.data.state[BODY].copy())
+        offsets.setdefault(gait.doing, []).append(gait.data.state.body_offset.copy())
     assert not np.any(offsets["standing"])
     assert gait.report()[SWAYS] == gait.period  # `dynamics` cannot find it in commands that do not repeat
     swayed = np.array(offsets["walking"])
@@ -463,7 +461,7 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
     gait.adjust(weighing_sway=0.0)
     for _ in range(10):
         gait.step(0.02)
-    assert not gait.data.state[BODY].any() and SWAYS not in gait.report()
+    assert not gait.data.state.body_offset.any() and SWAYS not in gait.report()
     sway = WeighingSway()
     for _ in range(200):
         sway.advance(0.02, 0.005, 0.004)

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait import adaptive_state as layout
-from hexapod_dynamics.gait.first_cycle import FINDINGS, MARGIN, MISS, RATE, first_cycle, make_scratch
-from hexapod_dynamics.gait.gait_memory import WalkMemory
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Ground, Simulator
@@ -31,9 +29,9 @@ def walking(phase):
 
 def rehearsed(gait):
     """Findings of the gait's next cycles."""
-    twin, found = layout.Walk(*(array.copy() for array in gait.data)), np.zeros(FINDINGS)
+    found = _core.FirstCycle()
     body = ROBOT.body.box_and_com, ROBOT.body.mass, ROBOT.gravity
-    first_cycle(WalkMemory(twin), *body, -1.0, make_scratch(len(ROBOT.legs)), found)
+    gait.data.copy().rehearse(*body, -1.0, found)
     return found
 
 
@@ -43,9 +41,9 @@ def test_a_steady_walk_has_the_margin_of_its_plan_and_no_foot_misses_its_place(l
     gait.reset(walking=True)
     found = rehearsed(gait)
     # The plan's margin is the least over all twists, with a guard at lift-off and touch-down.
-    assert gait.plan.margin - 1e-3 < found[MARGIN] < gait.plan.margin + 0.015
-    assert found[MISS] < 1e-9
-    assert found[RATE] < 1.2 * ROBOT.servo.speed_limit
+    assert gait.plan.margin - 1e-3 < found.margin < gait.plan.margin + 0.015
+    assert found.miss < 1e-9
+    assert found.rate < 1.2 * ROBOT.servo.speed_limit
 
 
 @pytest.mark.parametrize("lost", PAIRS)
@@ -114,12 +112,12 @@ def test_the_share_of_the_command_ends_with_the_first_cycle():
     gait = walking(0.1)
     gait.set_morphology(WHOLE.without("LF", "LR"))
     slow, state = [], gait.data.state
-    assert state[layout.EASY_FOR] > 0.0 and state[layout.EASY] < 1.0
-    while state[layout.EASY_FOR] > 0.0:
+    assert state.scaled_cycles > 0.0 and state.command_scale < 1.0
+    while state.scaled_cycles > 0.0:
         gait.step(TICK)
         if gait.doing == "walking":
             slow.append(gait.twist[0])
-    assert min(slow) == pytest.approx(state[layout.EASY] * SPEED)
+    assert min(slow) == pytest.approx(state.command_scale * SPEED)
     for _ in range(round(1.0 / TICK)):
         gait.step(TICK)
     assert gait.twist[0] == pytest.approx(SPEED)

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hexapod_dynamics.gait import AdaptiveGait, adaptive_state, plan_numbers
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
 from hexapod_dynamics.gait.ground_adaptation import LASTING, GroundAdaptation
 from hexapod_dynamics.robot import Morphology, Robot
@@ -178,12 +178,12 @@ def test_on_rough_ground_feet_are_lifted_by_40_mm_and_the_servos_follow(lost):
         roll = random.uniform(-0.1, 0.1) if tick % 30 == 0 else roll
         gait.sense(roll, 0.0, 0.0)
         gait.step(DT)
-        highest = max(highest, float(gait.data.feet[:, adaptive_state.Z].max())) if tick > 150 else 0.0
+        highest = max(highest, float(gait.data.feet["place"][:, 2].max())) if tick > 150 else 0.0
     assert gait.doing == "walking" and highest == pytest.approx(0.04, abs=0.002)
     assert gait.report()["lift of the feet [mm]"] == pytest.approx(40.0)
     legs = len(WHOLE.without(*LOST[lost]).parameters()) and 6 - len(LOST[lost])
     if legs == 4:
-        assert gait.data.plan[plan_numbers.PERIOD] > gait.plan.period
+        assert gait.data.plan.period > gait.plan.period
     assert gait.twist[0] > 0.6 * SPEED
 
 
@@ -225,7 +225,7 @@ def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
         whole.step(DT)
     assert whole.twist[0] == pytest.approx(SPEED) and "why" not in whole.report()
     uphill = np.array([-math.tan(math.radians(pitch)), math.tan(math.radians(roll))])
-    shift = whole.data.state[adaptive_state.BODY_OFFSET : adaptive_state.BODY_OFFSET + 2]
+    shift = whole.data.state.body_offset[:2]
     assert shift @ uphill / np.linalg.norm(uphill) > 0.025
 
 
@@ -271,7 +271,7 @@ def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():
             followed = gait.command(SPEED, 0.0, 0.0)
             if gait.plan is None:
                 continue
-            assert gait.data.plan[plan_numbers.LIFT] == 0.04, lost
+            assert gait.data.plan.lift == 0.04, lost
             assert followed[0] > 0.94 * SPEED, lost
 
 

@@ -9,7 +9,6 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait import adaptive_state as layout
 from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, STOP, ObstacleResponse
 from hexapod_dynamics.gait.progress import SLOW
 from hexapod_dynamics.robot import Morphology, Robot
@@ -175,12 +174,12 @@ def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_oft
     walk = walk_on("blocks:0.04", ("LF", "RM"), 5000)
     gait, reflexes = walk.gait, []
     for rough in (False, True):
-        gait.data.state[layout.REFLEXES], gait.data.state[layout.STAY], gait.ground.rough = 0.0, 0.0, rough
+        gait.data.state.reflexes, gait.data.state.stay_down, gait.ground.rough = 0.0, 0.0, rough
         walk.tick()
         for count in range(1, 10):
-            gait.data.state[layout.REFLEXES], gait.data.state[layout.STAY] = count, 0.0
+            gait.data.state.reflexes, gait.data.state.stay_down = count, 0.0
             gait.step(0.0)
-            if gait.data.state[layout.STAY]:
+            if gait.data.state.stay_down:
                 reflexes.append(count)
                 break
     assert reflexes == [4, 7]
@@ -212,10 +211,10 @@ def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what
     gait = stepping_back()
     while gait.obstacle.does == BACK:
         gait.step(DT)
-    turned = gait.data.state[layout.YAW_REFERENCE]
+    turned = gait.data.state.yaw_reference
     assert turned > 0.15
     told = turned + 1.0  # by commands, since
-    gait.data.state[layout.YAW_REFERENCE] = gait.data.state[layout.YAW] = told
+    gait.data.state.yaw_reference = gait.data.state.yaw = told
     for _ in range(round(15.0 / DT)):
         gait.sense(0.0, 0.0, told)
         gait.sense_force(0.0, 0.0, 9.81)
@@ -223,7 +222,7 @@ def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what
         if gait.obstacle.does == AS_FELT:
             break
     assert gait.obstacle.does == AS_FELT
-    assert gait.data.state[layout.YAW_REFERENCE] - told == pytest.approx(-turned, abs=0.06)
+    assert gait.data.state.yaw_reference - told == pytest.approx(-turned, abs=0.06)
 
 
 def test_a_command_that_ends_the_way_back_ends_its_turn_too():

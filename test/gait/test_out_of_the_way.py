@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.leg_table import REST
 from hexapod_dynamics.gait.plan_choice import present_legs
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator
@@ -47,7 +46,7 @@ def rest_angles(morphology, leg):
     """Joint angles at which a lost leg is held up."""
     gait = AdaptiveGait().bind(ROBOT)
     gait.set_morphology(morphology)
-    return gait.data.legs[ROBOT.leg_names.index(leg), REST : REST + 3]
+    return gait.data.legs["rest"][ROBOT.leg_names.index(leg)]
 
 
 def test_a_single_lost_leg_stays_straight_ahead_of_its_hip():
@@ -65,5 +64,5 @@ def test_a_coxa_that_is_stuck_or_limp_is_not_asked_to_turn():
 def test_only_the_coxa_turns():
     morphology = Morphology.whole(ROBOT).broken("RR.tibia", 0.05).broken("RM.tibia", 0.05)
     row = ROBOT.leg_names.index("RM")
-    before = present_legs(ROBOT, morphology)[0][row, REST + 1 : REST + 3]
+    before = present_legs(ROBOT, morphology)[0]["rest"][row, 1:]
     assert np.array_equal(rest_angles(morphology, "RM")[1:], before)

@@ -143,7 +143,7 @@ def test_a_new_command_meanwhile_is_followed(gait):
     gait.set_morphology(WHOLE.without("RM"))
     gait.command(0.0, 0.03, 0.0)
     ticks_until(gait, lambda: "RM" not in gait.plan.legs)
-    assert gait.report()["asked"].startswith("0.000 0.030") and gait.data.command[1] == pytest.approx(0.03)
+    assert gait.report()["asked"].startswith("0.000 0.030") and gait.data.command.twist[1] == pytest.approx(0.03)
 
 
 def test_a_change_that_fails_is_reported_and_the_walk_goes_on_until_the_next(gait, monkeypatch):

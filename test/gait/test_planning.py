@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import MASS, leg_table
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.evaluation import RATE, hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.gait.planning.making import demands, make_plan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.planning.search import Search
@@ -24,9 +24,9 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
     q = np.random.default_rng(3).uniform(-0.8, 0.8, 18)
     table, centres = leg_table(ROBOT), np.zeros((19, 3))
     for i in range(6):
-        link_points(table, i, q[3 * i : 3 * i + 3], centres, 3 * i, np.zeros(6))
+        centres[3 * i : 3 * i + 3] = link_points(table, i, q[3 * i : 3 * i + 3])[0]
     model = WholeBodyModel(ROBOT)
-    masses = np.append(table[:, MASS : MASS + 3].ravel(), ROBOT.body.mass)
+    masses = np.append(table["mass"].ravel(), ROBOT.body.mass)
     # The mass matrix's upper right block of the body is minus the skew matrix of the first moment of mass.
     moment = model.mass_matrix(q, Morphology.whole(ROBOT))[:3, 3:6]
     expected = np.array([moment[1, 2], moment[2, 0], moment[0, 1]])
@@ -79,7 +79,7 @@ def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     hurried = dataclasses.replace(good, duty=0.81)
 
     def fastest(plan):
-        return search.judged(plan)[:, RATE].max() / ROBOT.servo.speed_limit
+        return max(found.rate for found in search.judged(plan)) / ROBOT.servo.speed_limit
 
     assert fastest(hurried) > 1.15
     improved = search.improved(hurried, 160)

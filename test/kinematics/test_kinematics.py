@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from hexapod_dynamics.core._core import foot_position, place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.kinematics.three_joint_leg import foot_position, place_foot
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 
@@ -104,11 +104,11 @@ def test_inverse_with_a_locked_joint_meets_targets_it_can_meet():
 
 @pytest.mark.parametrize("free", [(1, 1, 1), (0, 1, 1), (1, 0, 1), (1, 1, 0)])
 def test_rates_are_the_derivatives_of_the_angles(free):
-    lengths, held = (0.045, 0.077, 0.123), (0.1, 0.2, -0.3)
+    lengths, held, knee = (0.045, 0.077, 0.123), (0.1, 0.2, -0.3), (1.0, -1.0)
     target, rate, dt = np.array([0.12, 0.03, -0.11]), np.array([0.2, -0.1, 0.15]), 1e-6
-    ahead = np.array(place_foot(*(target + dt * rate), *rate, *lengths, *free, *held, 1.0, -1.0)[:3])
-    behind = np.array(place_foot(*(target - dt * rate), *rate, *lengths, *free, *held, 1.0, -1.0)[:3])
-    rates = place_foot(*target, *rate, *lengths, *free, *held, 1.0, -1.0)[3:]
+    ahead = np.array(place_foot(target + dt * rate, rate, lengths, free, held, knee)[0])
+    behind = np.array(place_foot(target - dt * rate, rate, lengths, free, held, knee)[0])
+    rates = place_foot(target, rate, lengths, free, held, knee)[1]
     # Rates near a stretched leg are damped: a relative 1e-6 / sin(knee)^2 away from it.
     assert rates == pytest.approx((ahead - behind) / (2 * dt), rel=1e-5, abs=1e-6)
 

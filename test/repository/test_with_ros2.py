@@ -55,7 +55,6 @@ class Checkout:
             "hexapod_dynamics/node.py",
             "setup.py",
             "build_core.py",
-            "build_kernels.py",
             "setup.cfg",
             "package.xml",
             "ros2_tools/pyproject.toml",

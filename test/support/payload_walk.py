@@ -6,7 +6,6 @@ import numpy as np
 
 from hexapod_dynamics.estimation.payload import Payload, PayloadEstimator
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.adaptive_state import REFLEXES
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -95,7 +94,7 @@ class PayloadWalk:
             if self.told:
                 self.gait.carry(*self.payload.expected)
         self.worst_tilt = max(self.worst_tilt, float(np.arccos(np.clip(sim.rotation[2, 2], -1.0, 1.0))))
-        self.reflexes = max(self.reflexes, float(self.gait.data.state[REFLEXES]))
+        self.reflexes = max(self.reflexes, self.gait.data.state.reflexes)
         self._tick += 1
         if self._tick % 5 == 0:
             self.margins.append(pressure_margin(sim))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait import TripodGait, leg_table, tripod_state
+from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.gait.optimal import OptimalGait
 from hexapod_dynamics.gait.swing_planning import Swing
 from hexapod_dynamics.robot import Morphology, Robot
@@ -32,7 +32,7 @@ def walk(
     peak, squares, count, leap, rates = 0.0, 0.0, 0, 0.0, gait.velocity.copy()
     start_position, start_command = 0.0, None
     for k in range(round(seconds / COMMAND_PERIOD)):
-        phases = (gait.data.state[tripod_state.PHASE] + gait.data.legs[:, leg_table.PHASE]) % 1.0
+        phases = (gait.data.state.phase + gait.data.legs["phase"]) % 1.0
         position, velocity = gait.step(COMMAND_PERIOD)
         simulator.command(position.copy(), COMMAND_PERIOD)
         settled = k * COMMAND_PERIOD > 1.3

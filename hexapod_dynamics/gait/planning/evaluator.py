@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.gait import plan_numbers
-from hexapod_dynamics.gait.leg_table import COLUMNS, REST, leg_table
-from hexapod_dynamics.gait.planning.evaluation import FINDINGS, evaluate, make_scratch
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.robot import Morphology, Robot
 
 # A foot at the ends of its stance does not count as standing for this time [s].
@@ -31,24 +30,24 @@ class PlanEvaluator:
         self.robot = robot
         self.table = leg_table(robot, morphology)
         if rest is not None:
-            self.table[:, REST:COLUMNS] = rest
+            self.table["rest"] = rest
         self.box = robot.body.box_and_com
-        self.numbers = np.zeros(plan_numbers.NUMBERS)
-        self.scratch, self.found = make_scratch(len(robot.legs)), np.zeros(FINDINGS)
+        self.numbers = _core.PlanNumbers()
+        self.cycle, self.found = _core.PlanCycle(len(robot.legs)), _core.Findings()
 
     def take(self, plan: Any) -> None:
         """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
-        self.numbers[:] = plan.numbers()
+        self.numbers.load(plan.numbers())
 
-    def findings(self, twist: np.ndarray) -> np.ndarray:
-        """Return the findings (FINDINGS,) of the plan at a twist; the next call overwrites the array."""
+    def findings(self, twist: np.ndarray) -> _core.Findings:
+        """Return the findings of the plan at a twist; the next call overwrites them."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
-        share = guard(numbers[plan_numbers.PERIOD], numbers[plan_numbers.DUTY])
-        evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.scratch, self.found)
+        share = guard(numbers.period, numbers.duty)
+        self.cycle.evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)
         return self.found
 
     def course(self, twist: np.ndarray) -> np.ndarray:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
-        return self.scratch.course
+        return self.cycle.course

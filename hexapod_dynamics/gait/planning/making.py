@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.planning.patterns import tripod_plan
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -31,7 +31,7 @@ SHARES = (1.0, 0.75, 0.5, 0.3)
 
 def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
-    length = float(leg_table(robot)[:, LENGTHS + 1 : LENGTHS + 3].sum(axis=1).mean())
+    length = float(leg_table(robot)["lengths"][:, 1:].sum(axis=1).mean())
     scale = share * length / JETHEXA_LEG * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
     forward, back, side, turn, margin, fast = SPEEDS[min(5, count)]
     turning = share * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
@@ -51,7 +51,7 @@ def make_plan(
     names = [name for name in robot.leg_names if name not in lost]
     shape = leg_table(robot)
     if height is None:
-        height = min(0.12, float(shape[:, LENGTHS + 2].min()))
+        height = min(0.12, float(shape["lengths"][:, 2].min()))
     if morphology is None:
         morphology = Morphology.whole(robot).without(*lost)
     last = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table, neutral_foothold
+from hexapod_dynamics.gait.leg_table import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Robot
 
@@ -59,7 +59,7 @@ def _plan(robot: Robot, names: Any, phases: Any, duty: Any, period: float) -> Ga
         footholds=tuple(tuple(float(v) for v in neutral_foothold(row)) for row in rows),
         duty=duty,
         period=period,
-        height=min(HEIGHT, float(table[:, LENGTHS + 2].min())),
+        height=min(HEIGHT, float(table["lengths"][:, 2].min())),
         lift=LIFT,
         sway=(0.0,) * 32,
         margin=0.03,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import leg_table, plan_numbers
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.robot import Robot
 
 # Mirroring changes the signs of y, vy and wz.
@@ -39,22 +40,19 @@ class GaitPlan:
     rise: float = 0.0
     margin: float = 0.0
 
-    def numbers(self) -> np.ndarray:
-        """Return the array (plan_numbers.NUMBERS,) that compiled gaits read."""
-        out = np.zeros(plan_numbers.NUMBERS)
-        out[plan_numbers.PERIOD], out[plan_numbers.DUTY] = self.period, self.duty
-        out[plan_numbers.HEIGHT], out[plan_numbers.LIFT] = self.height, self.lift
-        out[plan_numbers.SWAY : plan_numbers.NUMBERS] = self.sway
-        out[plan_numbers.ROWS], out[plan_numbers.RISE] = self.kind == "row", self.rise
+    def numbers(self) -> _core.PlanNumbers:
+        """Return the record that compiled gaits read."""
+        out = _core.PlanNumbers()
+        out.period, out.duty, out.height, out.lift = self.period, self.duty, self.height, self.lift
+        out.crawls, out.rise, out.sway = self.kind == "row", self.rise, self.sway
         return out
 
     def fill(self, table: np.ndarray, names: Sequence[str]) -> None:
-        """Write phase and foothold of each leg into a leg table (legs, COLUMNS) whose rows are the legs `names`."""
-        table[:, leg_table.USED] = 0.0
+        """Write phase and foothold of each leg into a leg table (legs,) whose rows are the legs `names`."""
+        table["used"] = 0.0
         for name, phase, foothold in zip(self.legs, self.phases, self.footholds, strict=True):
             row = table[names.index(name)]
-            row[leg_table.USED], row[leg_table.PHASE] = 1.0, phase
-            row[leg_table.FOOTHOLD : leg_table.REST] = foothold
+            row["used"], row["phase"], row["foothold"] = 1.0, phase, foothold
 
     def mirrored(self, partners: dict[str, str]) -> GaitPlan:
         """Return the mirrored plan: left and right are exchanged. partners: name of each leg's mirror image."""
@@ -83,8 +81,9 @@ def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
     """
     partners, shapes = {}, {}
     if not masses:
-        rows = leg_table.leg_table(robot)
-        shapes = {leg.name: rows[k, leg_table.LENGTHS : leg_table.FREE] for k, leg in enumerate(robot.legs)}
+        rows = leg_table(robot)
+        parts = [rows[name] for name in ("lengths", "lower", "upper", "knee")]
+        shapes = {leg.name: np.concatenate([part[k] for part in parts]) for k, leg in enumerate(robot.legs)}
     for leg in robot.legs:
         image = np.array(leg.mount_position) * (1.0, -1.0, 1.0)
         for other in robot.legs:

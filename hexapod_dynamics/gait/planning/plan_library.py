@@ -28,7 +28,7 @@ def robot_digest(robot: Robot) -> str:
     """Return a short text that changes with every number of the robot on which plans depend."""
     body = [robot.gravity, robot.body.mass, *robot.body.box, robot.servo.speed_limit]
     body += robot.body.com.tolist() if robot.body.com.any() else []
-    numbers = np.concatenate([leg_table(robot).ravel(), body])
+    numbers = np.concatenate([leg_table(robot).view(float), body])
     return hashlib.sha256(np.round(numbers, 9).tobytes()).hexdigest()[:16]
 
 

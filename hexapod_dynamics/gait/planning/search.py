@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import plan_numbers
-from hexapod_dynamics.gait.leg_table import COLUMNS, FOOTHOLD, PHASE, REST, USED, leg_table, neutral_foothold
+from hexapod_dynamics.gait.leg_table import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.cost import Problem, costs, fill
-from hexapod_dynamics.gait.planning.evaluation import FINDINGS, MARGIN, evaluate, make_scratch
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -84,12 +82,11 @@ class Search:
         self.names = tuple(names)
         self.table = leg_table(robot, morphology)
         if rest is not None:
-            self.table[:, REST:COLUMNS] = rest
+            self.table["rest"] = rest
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
-        self.table[self.used, USED] = 1.0
+        self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
-        self.scratch = make_scratch(len(robot.legs))
-        self.coarse = make_scratch(len(robot.legs), 24)
+        self.fine, self.coarse = _core.PlanCycle(len(robot.legs)), _core.PlanCycle(len(robot.legs), 24)
         self.evaluations = 0
 
     def plan(self) -> GaitPlan:
@@ -179,13 +176,13 @@ class Search:
                 best = x, value
         return self._made(1, 0.0, phases, best[0], "row")
 
-    def _numbers(self, kind: Any) -> np.ndarray:
-        plan = np.zeros(plan_numbers.NUMBERS)
-        plan[plan_numbers.HEIGHT], plan[plan_numbers.LIFT] = self.height, self.lift
+    def _numbers(self, kind: Any) -> _core.PlanNumbers:
+        plan = _core.PlanNumbers()
+        plan.height, plan.lift = self.height, self.lift
         if kind == 1:
             rise = ROW_RISE if len(self.names) > 2 else LOW_RISE
-            plan[plan_numbers.ROWS], plan[plan_numbers.RISE] = 1.0, rise
-            plan[plan_numbers.HEIGHT] = 0.5 * self.robot.body.box[2] + rise
+            plan.crawls, plan.rise = 1.0, rise
+            plan.height = 0.5 * self.robot.body.box[2] + rise
         return plan
 
     def _minimise(
@@ -201,64 +198,64 @@ class Search:
         seed: int | None = None,
         coarse: bool = True,
     ) -> Any:
-        problem = self._problem(kind, spread, phases, twists, self.coarse if coarse else self.scratch)
+        problem = self._problem(kind, spread, phases, twists, self.coarse if coarse else self.fine)
 
         def judged(points: np.ndarray, values: Any) -> None:
             self.evaluations += len(points)
-            costs(problem, points, values)
+            problem.costs(points, values)
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
-    def _problem(self, kind: int, spread: float, phases: Any, twists: Any, scratch: Any) -> Problem:
+    def _problem(self, kind: int, spread: float, phases: Any, twists: Any, cycle: _core.PlanCycle) -> _core.PlanProblem:
         """Return the problem of one order of the legs; `self.numbers` and `self.table` hold its plan."""
         self.numbers = self._numbers(kind)
         row = 1 if kind == 1 else 2 if spread != 0.0 else 0
         body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
-        return Problem(
-            kind,
-            spread,
-            phases,
-            self.numbers,
-            self.table,
-            self.used,
-            self.neutral,
-            body,
-            self.robot.servo.speed_limit,
-            twists,
-            self.demands.fast,
-            scratch,
-            PERIODS[row],
-            DUTIES[row],
+        return _core.PlanProblem(
+            crawls=kind == 1,
+            spread=spread,
+            phases=phases,
+            plan=self.numbers,
+            legs=self.table,
+            used=self.used,
+            neutral=self.neutral,
+            body=body,
+            speed_limit=self.robot.servo.speed_limit,
+            twists=twists,
+            fast=self.demands.fast,
+            cycle=cycle,
+            periods=PERIODS[row],
+            duties=DUTIES[row],
         )
 
     def _made(self, kind: Any, spread: Any, phases: Any, x: Any, name: str) -> GaitPlan:
-        fill(self._problem(kind, spread, phases, self.demands.twists(), self.scratch), np.array(x, float))
+        self._problem(kind, spread, phases, self.demands.twists(), self.fine).fill(np.array(x, float))
         plan = self.numbers
         made = GaitPlan(
             kind=name,
             legs=self.names,
-            phases=tuple(float(v) for v in self.table[self.used, PHASE]),
-            footholds=tuple((float(a), float(b)) for a, b in self.table[self.used, FOOTHOLD : FOOTHOLD + 2]),
-            duty=float(plan[plan_numbers.DUTY]),
-            period=float(plan[plan_numbers.PERIOD]),
-            height=float(plan[plan_numbers.HEIGHT]),
+            phases=tuple(float(v) for v in self.table["phase"][self.used]),
+            footholds=tuple((float(a), float(b)) for a, b in self.table["foothold"][self.used]),
+            duty=float(plan.duty),
+            period=float(plan.period),
+            height=float(plan.height),
             lift=self.lift,
-            sway=tuple(float(v) for v in plan[plan_numbers.SWAY : plan_numbers.NUMBERS]),
-            rise=float(plan[plan_numbers.RISE]),
+            sway=tuple(float(v) for v in plan.sway),
+            rise=float(plan.rise),
         )
         worst = self.judged(made)
-        return GaitPlan(**{**made.__dict__, "margin": float(worst[:, MARGIN].min())})
+        return GaitPlan(**{**made.__dict__, "margin": min(found.margin for found in worst)})
 
-    def judged(self, plan: Any, twists: Any = None) -> np.ndarray:
-        """Return the findings (K, FINDINGS) of a plan at each of the twists, by default the demanded ones."""
+    def judged(self, plan: Any, twists: Any = None) -> list[_core.Findings]:
+        """Return the findings (K) of a plan at each of the twists, by default the demanded ones."""
         plan.fill(self.table, self.robot.leg_names)
         numbers, box = plan.numbers(), self.robot.body.box_and_com
         twists = self.demands.twists() if twists is None else twists
-        out = np.zeros((len(twists), FINDINGS))
-        for row, twist in zip(out, twists, strict=True):
+        out = [_core.Findings() for _ in twists]
+        for found, twist in zip(out, twists, strict=True):
             guard = GUARD_TIME / plan.period
             body = box, self.robot.body.mass, self.robot.gravity
-            evaluate(numbers, self.table, *body, twist, guard, self.scratch, row)
+            self.fine.evaluate(numbers, self.table, *body, twist, guard, found)
         return out
 
 

@@ -14,8 +14,7 @@ import dataclasses
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import MASS, USED, leg_table
-from hexapod_dynamics.gait.planning.evaluation import MARGIN
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
 from hexapod_dynamics.gait.planning.making import SHARES, demands
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -74,8 +73,9 @@ def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
 def _check_shape(robot: Robot, other: Robot) -> None:
     if robot.leg_names != other.leg_names:
         raise HexapodError(f"robots {robot.name} and {other.name} have other legs")
-    one, two = (np.delete(leg_table(each), np.s_[MASS:USED], axis=1) for each in (robot, other))
-    apart = np.abs(one - two).max(axis=1)
+    one, two = leg_table(robot), leg_table(other)
+    fields = [name for name in one.dtype.names if name not in ("mass", "centre")]
+    apart = np.max([np.abs(one[name] - two[name]).reshape(len(one), -1).max(axis=1) for name in fields], axis=0)
     if apart.max() > SMALL:
         leg = robot.leg_names[int(np.argmax(apart))]
         raise HexapodError(f"robots {robot.name} and {other.name} differ in shape, as in leg {leg}")
@@ -101,4 +101,4 @@ def _margin(robot: Robot, plan: GaitPlan, share: float) -> float:
     morphology = Morphology.whole(robot).without(*lost)
     wanted = demands(robot, len(plan.legs), share)
     search = Search(robot, plan.legs, wanted, morphology=morphology, height=plan.height, lift=plan.lift)
-    return float(search.judged(plan)[:, MARGIN].min())
+    return min(found.margin for found in search.judged(plan))

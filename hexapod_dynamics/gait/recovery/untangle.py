@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hexapod_dynamics.gait import leg_table
-from hexapod_dynamics.gait.planning.evaluation import least_distance
+from hexapod_dynamics.core._core import least_distance
+from hexapod_dynamics.gait.leg_table import leg_table
 from hexapod_dynamics.gait.recovery.motion import MEMORY, Motion
 from hexapod_dynamics.gait.recovery.poses import Phase
 from hexapod_dynamics.robot import Morphology, Robot
@@ -36,28 +36,26 @@ class LegSpace:
     """
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
-        self._table = leg_table.leg_table(robot, morphology)
+        self._table = leg_table(robot, morphology)
         self._half = 0.5 * np.asarray(robot.body.box, float)
-        here = self._table[:, leg_table.MASS] > 0.0
+        here = self._table["mass"][:, 0] > 0.0
         self.legs = [int(i) for i in np.flatnonzero(here)]
-        self.low = self._table[:, leg_table.LOWER : leg_table.UPPER]
-        self.high = self._table[:, leg_table.UPPER : leg_table.KNEE]
+        self.low = self._table["lower"]
+        self.high = self._table["upper"]
 
     def capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
         row = self._table[leg]
-        l1, l2, l3 = row[leg_table.LENGTHS : leg_table.LOWER]
+        l1, l2, l3 = row["lengths"]
         q1, q2, q3 = angles
         knee = l1 + l2 * np.cos(q2)
         out = np.array([0.0, l1, knee, knee + l3 * np.sin(q2 + q3)])
         up = np.array([0.0, 0.0, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
         points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)
-        points = (
-            points @ row[leg_table.TO_LEG : leg_table.MOUNT].reshape(3, 3) + row[leg_table.MOUNT : leg_table.LENGTHS]
-        )
+        points = points @ row["to_leg"].reshape(3, 3) + row["mount"]
         lines = []
         for k, length in enumerate((l1, l2, l3)):
-            if row[leg_table.MASS + k] > 0.0 and length > 4.0 * RADIUS:
+            if row["mass"][k] > 0.0 and length > 4.0 * RADIUS:
                 way = (points[k + 1] - points[k]) / length
                 lines.append(np.concatenate([points[k] + RADIUS * way, points[k + 1] - 1.5 * RADIUS * way]))
         return np.array(lines).reshape(-1, 6)

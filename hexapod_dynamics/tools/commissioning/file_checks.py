@@ -8,7 +8,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.leg_table import LENGTHS, leg_table, neutral_foothold
+from hexapod_dynamics.gait.leg_table import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.patterns import tripod_plan
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
@@ -67,7 +67,7 @@ def _servos(robot: Robot) -> Finding:
 
 
 def _standing_height(table: np.ndarray) -> float:
-    return min(0.12, float(table[:, LENGTHS + 2].min()))
+    return min(0.12, float(table["lengths"][:, 2].min()))
 
 
 def _reach(robot: Robot, table: np.ndarray) -> Finding:
@@ -86,7 +86,7 @@ def _reach(robot: Robot, table: np.ndarray) -> Finding:
 def _torques(robot: Robot, table: np.ndarray) -> Finding:
     """Estimate the femur's torque on three legs: a third of the weight, the length of the femur away."""
     load = robot.mass * robot.gravity / min(STANDING, len(robot.legs))
-    lever = float(table[:, LENGTHS + 1].max())
+    lever = float(table["lengths"][:, 1].max())
     torque, sag = load * lever, load * lever**2 / robot.servo.stiffness
     limit = robot.servo.torque_limit
     seen = f"{torque:.2f} N m in a femur on three legs, limit {limit:.2f}; sinks {1e3 * sag:.1f} mm"

@@ -1,0 +1,318 @@
+/* The modes of the adaptive gait, and its tick; see adaptive_gait.h, which includes this file. */
+#ifndef HD_ADAPTIVE_MODES_H
+#define HD_ADAPTIVE_MODES_H
+
+/* The height [m] of base_link when the robot stands (for a crawl stroke: on its belly). */
+static inline double hd_standing_height(const struct hd_walk *w)
+{
+    return w->plan->crawls != 0.0 ? w->settings->belly : w->settings->body;
+}
+
+/* Begin a mode; quick: sit down as fast as possible. */
+static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
+{
+    struct hd_gait_state *s = w->state;
+    s->mode = mode, s->time = 0.0;
+    switch (mode) {
+    case HD_LOWER:
+        s->probed = 0.0;
+        hd_rebase_nominal_frame(w);
+        s->height_from = s->height;
+        s->span = quick ? HD_QUICK
+                        : hd_most(0.1, hd_least(HD_LOWERING, hd_most(0.0, s->height - w->settings->belly) / HD_LIFTING));
+        break;
+    case HD_MOVE:
+        for (int i = 0; i < w->legs_count; i++)
+            for (int k = 0; k < 3; k++)
+                w->feet[i].start[k] = w->feet[i].place[k];
+        s->span = hd_begin_return(w) ? HD_RETURNING : HD_MOVING;
+        if (s->skip_pause != 0.0 && s->span == HD_MOVING && hd_feet_are_in_place(w))
+            s->span = HD_IN_PLACE;
+        break;
+    case HD_SETTLE:
+        s->span = hd_begin_return(w) ? HD_RETURNING : 0.0;
+        break;
+    case HD_RISE:
+        s->height_from = s->height;
+        s->span = hd_most(0.1, hd_least(HD_LOWERING, (hd_standing_height(w) - s->height) / HD_LIFTING));
+        break;
+    case HD_START: {
+        s->weight = 0.0;
+        const struct hd_value x = hd_planned_sway(w, 0), y = hd_planned_sway(w, 1);
+        const double dx = x.value - s->from_sway[0], dy = y.value - s->from_sway[1];
+        const double speed = sqrt(x.rate * x.rate + y.rate * y.rate) * hd_pace(w->plan);
+        /* 4: the largest acceleration of `hd_run_up`, nearly. */
+        s->span = hd_most(hd_most(0.02, sqrt(dx * dx + dy * dy) / HD_SHIFTING), 4.0 * speed / HD_STARTING);
+        break;
+    }
+    case HD_PROBE:
+        s->span = HD_PROBING;
+        break;
+    case HD_STAND: {
+        const double x = hd_present_sway(w, 0).value, y = hd_present_sway(w, 1).value;
+        s->from_sway[0] = x, s->from_sway[1] = y, s->weight = 0.0;
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/* Leave a mode in which all feet stand: press a foot down if that is pending, else walk if commanded, else stand. */
+static inline void hd_resume(struct hd_walk *w)
+{
+    if (w->state->probed != 0.0) {
+        hd_enter(w, HD_PROBE, 0);
+        return;
+    }
+    hd_enter(w, HD_START, 0);
+    if (!hd_is_moving(w->command->twist))
+        w->state->mode = HD_STAND;
+}
+
+/* Move the height to the goal with minimum jerk over the duration of the mode. */
+static inline void hd_change_height(struct hd_gait_state *s, double goal)
+{
+    const double u = hd_least(1.0, s->time / s->span);
+    s->height = s->height_from + hd_minimum_jerk(u) * (goal - s->height_from);
+    s->height_rate = hd_minimum_jerk_rate(u) * (goal - s->height_from) / s->span;
+}
+
+/* Whether the robot is on its belly, or moves to or from it. */
+static inline int hd_sits(double mode) { return mode == HD_LOWER || mode == HD_MOVE || mode == HD_SAT || mode == HD_RISE; }
+
+/* Stand: walk if commanded, else move the body back over the middle of the feet. */
+static inline void hd_stand(struct hd_walk *w, double dt)
+{
+    struct hd_gait_state *s = w->state;
+    const int asked = hd_is_moving(w->command->twist);
+    if (asked)
+        hd_enter(w, HD_START, 0);
+    else if (s->from_sway[0] != 0.0 || s->from_sway[1] != 0.0) {
+        const double left = sqrt(s->from_sway[0] * s->from_sway[0] + s->from_sway[1] * s->from_sway[1]);
+        const double keep = hd_most(0.0, 1.0 - HD_SHIFTING * dt / left);
+        s->from_sway[0] *= keep;
+        s->from_sway[1] *= keep;
+    }
+    if (s->sensed != 0.0 && !asked)
+        s->yaw_reference = s->yaw;
+}
+
+/* Sit: wait until the body is level and may stand up. */
+static inline void hd_sit(struct hd_walk *w, double dt)
+{
+    struct hd_gait_state *s = w->state;
+    const double limit = w->settings->tilt;
+    if (s->sensed == 0.0 || limit == 0.0 || s->tilted < HD_LEVEL * limit)
+        s->level_for += dt;
+    else if (s->tilted < limit)
+        s->level_for += HD_INCLINED * dt;
+    else
+        s->level_for = 0.0;
+    if (s->sensed != 0.0 && s->stay_down != 0.0)
+        s->yaw_reference = s->yaw;
+    if (s->stay_down == 0.0 && (s->skip_pause != 0.0 || s->level_for >= HD_LEVEL_TIME))
+        hd_enter(w, HD_MOVE, 0);
+}
+
+/* Execute the mode for dt [s], and change to the next mode when it has ended. */
+static inline void hd_advance_mode(struct hd_walk *w, double dt)
+{
+    struct hd_gait_state *s = w->state;
+    const enum hd_mode mode = (enum hd_mode)s->mode;
+    s->time += dt;
+    const int over = s->time >= s->span;
+    double share = mode == HD_WALK ? 1.0 : 0.0;
+    if (s->skip_pause != 0.0 && (mode == HD_START || (mode == HD_SETTLE && s->span == 0.0)))
+        share = 0.4; /* a change of plan does not stop a walking robot, unless legs were restored */
+    if (s->scaled_cycles > 0.0) {
+        share = hd_least(share, s->command_scale);
+        if (mode == HD_WALK)
+            s->scaled_cycles -= dt / w->plan->period;
+    }
+    hd_follow_command(w, share, dt);
+    s->height_rate = 0.0;
+    if (!hd_sits(mode)) {
+        const double change = hd_within(hd_standing_height(w) - s->height, HD_LIFTING * dt);
+        s->height += change;
+        s->height_rate = change / dt;
+    }
+    if (mode == HD_WALK) {
+        w->plan->period += hd_within(w->settings->asked_period - w->plan->period, dt);
+        s->weight = 1.0;
+        if (hd_step_feet(w, dt))
+            hd_enter(w, HD_STAND, 0);
+        return;
+    }
+    /* Of the tick in which a start ends, the walk has the rest. */
+    const double walked = mode == HD_START ? hd_most(0.0, s->time - s->span) : 0.0;
+    hd_carry_ground(w, dt - walked);
+    for (int i = 0; i < w->legs_count; i++)
+        hd_standing_rate(w, w->feet + i, 1.0);
+    switch (mode) {
+    case HD_STAND:
+        hd_stand(w, dt);
+        break;
+    case HD_START:
+        s->weight = hd_least(1.0, s->time / s->span);
+        if (over) {
+            s->skip_pause = 0.0;
+            s->mode = HD_WALK;
+            hd_step_feet(w, walked);
+        }
+        break;
+    case HD_SETTLE:
+        hd_feet_below(w);
+        if (hd_put_feet_down(w, dt) && over) {
+            hd_end_return(w);
+            hd_resume(w);
+        }
+        break;
+    case HD_PROBE:
+        if (hd_press_foot(w)) {
+            s->probed = 0.0;
+            hd_resume(w);
+        }
+        break;
+    case HD_LOWER:
+        hd_put_feet_down(w, dt);
+        hd_change_height(s, w->settings->belly);
+        if (over)
+            hd_enter(w, HD_SAT, 0);
+        break;
+    case HD_SAT:
+        hd_sit(w, dt);
+        break;
+    case HD_MOVE:
+        hd_feet_below(w);
+        hd_move_feet(w);
+        if (over) {
+            hd_end_return(w);
+            hd_enter(w, HD_RISE, 0);
+        }
+        break;
+    default: /* HD_RISE */
+        hd_change_height(s, hd_standing_height(w));
+        if (over) {
+            s->skip_pause = 0.0;
+            hd_enter(w, HD_STAND, 0);
+        }
+    }
+}
+
+/* ---- set-points -------------------------------------------------------------------------------------------------------------- */
+
+/* Write the rows of the rotation body <- level frame (transpose of Rz Ry Rx) of roll, pitch and yaw. */
+static inline void hd_level_to_body(const double *angles, double R[9])
+{
+    const double cr = cos(angles[0]), sr = sin(angles[0]), cp = cos(angles[1]), sp = sin(angles[1]);
+    const double cy = cos(angles[2]), sy = sin(angles[2]);
+    R[0] = cy * cp, R[1] = sy * cp, R[2] = -sp;
+    R[3] = cy * sp * sr - sy * cr, R[4] = sy * sp * sr + cy * cr, R[5] = cp * sr;
+    R[6] = cy * sp * cr + sy * sr, R[7] = sy * sp * cr - cy * sr, R[8] = cp * cr;
+}
+static inline struct hd_xyz hd_turned(const double *R, double x, double y, double z)
+{
+    return (struct hd_xyz){R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z};
+}
+
+/* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
+static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
+{
+    const struct hd_gait_state *s = w->state;
+    const struct hd_gait_settings *settings = w->settings;
+    const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(w->plan) : 0.0;
+    double *q = w->position, *qd = w->velocity, sway[2], sway_rate[2], R[9];
+    for (int axis = 0; axis < 2; axis++) {
+        const struct hd_value now = hd_present_sway(w, axis);
+        sway[axis] = now.value, sway_rate[axis] = now.rate * pace;
+        if (s->mode == HD_START && s->weight < 1.0) {
+            const struct hd_value planned = hd_planned_sway(w, axis);
+            sway_rate[axis] = hd_minimum_jerk_rate(s->weight) / s->span * (planned.value - s->from_sway[axis]);
+            sway_rate[axis] += hd_run_up(s->weight).rate * planned.rate * hd_pace(w->plan);
+        }
+    }
+    double height = s->height, height_rate = s->height_rate;
+    if (s->mode == HD_WALK) {
+        const struct hd_value up = hd_raised(w->plan, s->phase);
+        height += up.value, height_rate += up.rate * pace;
+    }
+    hd_level_to_body(offset + 3, R);
+    for (int i = 0; i < w->legs_count; i++) {
+        const struct hd_gait_leg *leg = w->legs + i;
+        const struct hd_gait_foot *foot = w->feet + i;
+        if (leg->used == 0.0 || (foot->returns != 0.0 && s->mode != HD_MOVE && s->mode != HD_SETTLE)) {
+            for (int k = 0; k < 3; k++) {
+                const double move = hd_within(leg->rest[k] - q[3 * i + k], settings->folding * dt);
+                q[3 * i + k] += move;
+                qd[3 * i + k] = dt > 0.0 ? move / dt : 0.0;
+            }
+            continue;
+        }
+        const double x = foot->place[0] - sway[0] - offset[0], y = foot->place[1] - sway[1] - offset[1];
+        const double xd = foot->rate[0] - sway_rate[0], yd = foot->rate[1] - sway_rate[1];
+        const struct hd_xyz at = hd_turned(R, x, y, foot->place[2] - height - offset[2]);
+        const double before[3] = {q[3 * i], q[3 * i + 1], q[3 * i + 2]};
+        hd_set_leg(leg, at, hd_turned(R, xd, yd, foot->rate[2] - height_rate), settings->speed, q + 3 * i, qd + 3 * i);
+        if (foot->returns != 0.0)
+            hd_return_leg(w, i);
+        if (limited)
+            for (int k = 0; k < 3; k++)
+                hd_limit_speed(before[k], settings->speed, dt, q + 3 * i + k, qd + 3 * i + k);
+    }
+}
+
+/* Return whether the body is tilted so much, or for so long, that the robot must sit down. */
+static inline int hd_tips(struct hd_walk *w, double dt)
+{
+    struct hd_gait_state *s = w->state;
+    const double most = w->plan->crawls != 0.0 ? HD_CRAWLING_TILT * w->settings->tilt : w->settings->tilt;
+    if (most == 0.0 || s->sensed == 0.0 || s->tilted <= most) {
+        s->tilted_for = 0.0;
+        return 0;
+    }
+    s->tilted_for += dt;
+    if (s->tilted <= HD_BEYOND * most && s->tilted_for < HD_PATIENCE)
+        return 0;
+    s->tilted_for = 0.0;
+    return 1;
+}
+
+/* Advance the gait by dt [s] under its command and fill its position and velocity; dt = 0 only fills them.
+ *
+ * limited: set-points move no faster than the servos, which then follow a fast swing a moment later. */
+static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
+{
+    struct hd_gait_state *s = w->state;
+    const int blending = s->blend < s->blend_time;
+    if (dt > 0.0 && blending)
+        s->blend = hd_least(s->blend + dt, s->blend_time);
+    else if (dt > 0.0) {
+        if (s->mode != HD_LOWER && s->mode != HD_SAT && s->mode != HD_MOVE && hd_tips(w, dt)) {
+            s->reflexes += 1.0;
+            s->skip_pause = s->level_for = 0.0;
+            hd_enter(w, HD_LOWER, 1);
+        }
+        for (int k = 0; k < 6; k++) /* no faster than 5 cm/s and 0.4 rad/s */
+            s->body_offset[k] += hd_within(w->command->offset[k] - s->body_offset[k], (k < 3 ? 0.05 : 0.4) * dt);
+        hd_advance_mode(w, dt);
+    }
+    hd_write_setpoints(w, dt, limited && dt > 0.0 && !blending);
+    if (blending)
+        hd_lead_from(w->start, s->blend, s->blend_time, w->position, w->velocity, 3 * w->legs_count);
+}
+
+/* How far [m] the body is off its belly now in a crawl stroke. */
+static inline double hd_off_belly(const struct hd_walk *w)
+{
+    return w->state->mode == HD_WALK ? hd_raised(w->plan, w->state->phase).value : 0.0;
+}
+
+/* The planned speed [m/s] of a walking body over its feet, along its axes. */
+static inline struct hd_xy hd_body_speed(const struct hd_walk *w)
+{
+    const double pace = hd_progress(w->plan, w->state->phase).rate;
+    return (struct hd_xy){pace * w->state->corrected[0] + hd_planned_sway(w, 0).rate / w->plan->period,
+                             pace * w->state->corrected[1] + hd_planned_sway(w, 1).rate / w->plan->period};
+}
+#endif

@@ -1,0 +1,110 @@
+"""Memory of the compiled gaits: what Python hands over is checked, copies and pickles are independent."""
+
+import copy
+import importlib
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.modes import Mode
+from hexapod_dynamics.robot import Morphology, Robot
+
+ROOT = Path(__file__).parents[2]
+ROBOT = Robot.jethexa()
+
+
+def test_the_core_is_compiled_and_not_older_than_its_sources():
+    module = Path(importlib.import_module("hexapod_dynamics.core._core").__file__)
+    for pattern in ("*.h", "*.pyx", "*.pxi", "*.c"):
+        for path in module.parent.glob(pattern):
+            assert path.stat().st_mtime <= module.stat().st_mtime, f"{path} is newer: build the package again"
+
+
+@pytest.mark.parametrize(
+    ("header", "struct", "dtype"),
+    [
+        ("gait.h", "hd_gait_leg", _core.GAIT_LEG),
+        ("gait.h", "hd_plan", _core.PlanNumbers.dtype),
+        ("adaptive_gait.h", "hd_gait_settings", _core.GaitNumbers.dtype),
+        ("adaptive_gait.h", "hd_gait_command", _core.GaitCommand.dtype),
+        ("adaptive_gait.h", "hd_gait_state", _core.GaitState.dtype),
+        ("adaptive_gait.h", "hd_gait_foot", _core.GAIT_FOOT),
+        ("tripod_gait.h", "hd_tripod_parameters", _core.TripodNumbers.dtype),
+        ("tripod_gait.h", "hd_tripod_state", _core.TripodState.dtype),
+        ("tripod_gait.h", "hd_tripod_foot", _core.TRIPOD_FOOT),
+        ("plan_evaluation.h", "hd_findings", _core.Findings.dtype),
+        ("plan_evaluation.h", "hd_first_cycle", _core.FirstCycle.dtype),
+    ],
+)
+def test_a_dtype_has_the_fields_of_the_struct_in_its_order(header, struct, dtype):
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "hexapod_dynamics/core" / header).read_text(), flags=re.DOTALL)
+    body = re.search(rf"struct {struct} {{(.*?)}}", text, re.DOTALL)[1]
+    fields = [(name, int(size or 1)) for name, size in re.findall(r"(\w+)(?:\[(\d+)\])?\s*[,;]", body)]
+    assert fields == [(name, dtype[name].itemsize // 8) for name in dtype.names]
+    assert dtype.itemsize == 8 * sum(size for _, size in fields)
+
+
+def test_the_modes_are_numbered_as_in_the_core():
+    text = (ROOT / "hexapod_dynamics/core/adaptive_gait.h").read_text()
+    names = re.search(r"enum hd_mode {(.*?)}", text)[1].replace("HD_", "").replace(" ", "").split(",")
+    assert [mode.name for mode in Mode] == names and [int(mode) for mode in Mode] == list(range(len(names)))
+
+
+SPOILED = {
+    "no struct": leg_table(ROBOT).view(float),
+    "with gaps": np.repeat(leg_table(ROBOT), 2)[::2],
+    "list": list(leg_table(ROBOT)),
+    "one too few": leg_table(ROBOT)[1:],
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("legs", SPOILED.values(), ids=SPOILED)
+def test_legs_that_do_not_fit_are_refused(legs):
+    cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
+    with pytest.raises(ValueError, match="fields to_leg, mount, lengths"):
+        cycle.evaluate(_core.PlanNumbers(), legs, box, 1.0, 9.81, np.zeros(3), 0.0, _core.Findings())
+
+
+@pytest.mark.parametrize("count", [0, 9])
+def test_only_as_many_legs_as_the_core_knows_are_taken(count):
+    legs = np.zeros(count, _core.GAIT_LEG)
+    for make in (lambda: _core.Walk(legs), lambda: _core.Tripod(legs), lambda: _core.PlanCycle(count)):
+        with pytest.raises(ValueError, match=f"{count} legs given, 1 to 8 are allowed"):
+            make()
+
+
+def test_a_record_of_another_kind_is_refused():
+    cycle, box = _core.PlanCycle(6), ROBOT.body.box_and_com
+    with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
+        cycle.evaluate(_core.GaitState(), leg_table(ROBOT), box, 1.0, 9.81, np.zeros(3), 0.0, _core.Findings())
+    with pytest.raises(TypeError, match="GaitState given, PlanNumbers needed"):
+        _core.PlanNumbers().load(_core.GaitState())
+
+
+def pickled(gait):
+    return pickle.loads(pickle.dumps(gait))
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, pickled])
+@pytest.mark.parametrize("kind", [TripodGait, AdaptiveGait])
+def test_a_copy_walks_alike_and_on_its_own(kind, twin):
+    gait = kind().bind(ROBOT)
+    gait.walk()
+    for _ in range(50):
+        gait.step(0.02)
+    other = twin(gait)
+    expected = [gait.step(0.02)[0].copy() for _ in range(20)]
+    assert np.array_equal([other.step(0.02)[0].copy() for _ in range(20)], expected)
+
+
+def test_morphology_changes_reach_the_core():
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.set_morphology(Morphology.whole(ROBOT).without("LF"))
+    assert gait.data.legs["used"][ROBOT.leg_names.index("LF")] == 0.0
