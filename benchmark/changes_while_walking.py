@@ -29,8 +29,8 @@ import numpy as np
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
-from hexapod_dynamics.gait.plan_worker import PlanWorker
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.background import PlanWorker
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}

@@ -29,7 +29,7 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.adaptive_commands import NOMINAL_VELOCITY
+from hexapod_dynamics.gait.plan_change import NOMINAL_VELOCITY
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 

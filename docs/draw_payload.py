@@ -44,7 +44,7 @@ def main() -> None:
                 found.mass if known else np.nan,
                 found.mass_deviation if known else np.nan,
                 found.expected[0],
-                *(1e3 * walk.gait.load.shift),
+                *(1e3 * walk.gait.terrain.load.shift),
             )
         )
     time, mass, deviation, expected, x, y = np.array(rows).T

@@ -110,7 +110,7 @@ class Ours(Recovery):
             )
         if self.ticks % UPDATE_EVERY:
             return
-        if self.gait.obstacle.progress.is_set_back:
+        if self.gait.terrain.obstacle.progress.is_set_back:
             detector.thrown_back(now)
         for decision in detector.update(now):
             if decision.action != "suspect":

@@ -36,7 +36,7 @@ from searching import IntelligentTrialAndError, OnlineCma, make_archive
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 TRIALS = 30

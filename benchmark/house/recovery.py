@@ -12,9 +12,8 @@ from house.table_walk import TableWalk
 
 from hexapod_dynamics.detection import joint_evidence
 from hexapod_dynamics.detection.limits import DetectorLimits
-from hexapod_dynamics.gait.planning.patterns import tripod_plan
-from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
-from hexapod_dynamics.gait.planning.plan_library import plan_of, written
+from hexapod_dynamics.gait.planning.library import plan_of, written
+from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, tripod_plan
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml
 
 COMMANDED = 0.25  # [m/s], theirs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import math
 import os
 from dataclasses import replace
 from typing import Any
@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.adaptive_plans import FEWEST_LEGS, AdaptivePlans
-from hexapod_dynamics.gait.adaptive_settings import LIVE, TILT_LIMIT, AdaptiveSettings
-from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.command_limits import CommandLimits
-from hexapod_dynamics.gait.interface import PRESSED_FOOT
-from hexapod_dynamics.gait.load_shift import LoadShift
-from hexapod_dynamics.gait.modes import ON_FEET, SITTING, Mode, new_walk
-from hexapod_dynamics.gait.out_of_the_way import turn_away
+from hexapod_dynamics.gait.interface import PRESSED_FOOT, CoreGait
+from hexapod_dynamics.gait.limits import Limiter
+from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, TILT_LIMIT, AdaptiveSettings, Mode, Present
+from hexapod_dynamics.gait.obstacle import SLOW
 from hexapod_dynamics.gait.plan_change import (
+    FEWEST_LEGS,
+    NOMINAL_VELOCITY,
+    PlanChanger,
     best_start,
     continue_from,
     stance_holds,
 )
-from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library
-from hexapod_dynamics.gait.plan_worker import PlanWorker
-from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
-from hexapod_dynamics.gait.slope_reference import SlopeReference
+from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, turn_away
+from hexapod_dynamics.gait.planning.background import BackgroundPlanner, PlanWorker
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.robot import Morphology, Robot
 
 
-class AdaptiveGait(AdaptivePlans):
+class AdaptiveGait(CoreGait):
     """Walks with the legs that remain.
 
     step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground, by default that
@@ -43,14 +43,24 @@ class AdaptiveGait(AdaptivePlans):
     BackgroundPlanner that makes a missing plan while the robot sits; None: the robot stays down. worker: a
     PlanWorker, which computes changes of plan in parallel to the walk; None: they are computed at once. plans: a
     PlanLibrary or the path of its file; by default the file of the package for this robot. ground: whether lift,
-    position of the body, tilt limit and commands adapt to the ground (adaptive_ground). weighing_sway [m]: sway of the
-    walking body while a load is weighed (weighing_sway.py); none without `ground`.
+    position of the body, tilt limit and commands adapt to the ground (terrain.py). weighing_sway [m]: sway of the
+    walking body while a load is weighed (body_shift.py); none without `ground`.
 
     Choice of the gait: an intact robot walks a tripod; with lost legs, it uses the library's plan for the
     remaining legs. A leg with a locked or limp joint, or with a shortened link that makes the leg too short, is
     held up and counts as lost. With fewer legs than can walk, or without a plan, the robot sits and `report` gives
     the reason (without a planner a RobotWarning, too).
+
+    It is composed of: `terrain`, what it learns about the ground and changes there; `limiter`, which limits commands
+    and settings; `changes`, which chooses the plan and changes to it; and `data`, the memory of the tick in the core.
+    They share `now`. Its actions and their transitions: `modes.Mode`.
     """
+
+    data: _core.Walk
+    now: Present
+    terrain: Terrain
+    limiter: Limiter
+    changes: PlanChanger
 
     def __init__(
         self,
@@ -69,11 +79,10 @@ class AdaptiveGait(AdaptivePlans):
         ground: bool = True,
         weighing_sway: float = 0.0,
     ) -> None:
-        settings = AdaptiveSettings(
+        self.settings = AdaptiveSettings(
             step_height, body_height, period, acceleration, turning, yaw_hold, tilt_limit, pattern, weighing_sway
         )
-        super().__init__(settings, ground, planner, worker)
-        self._plans = plans
+        self._plans, self.planner, self.worker, self._adapts = plans, planner, worker, ground
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
@@ -85,26 +94,28 @@ class AdaptiveGait(AdaptivePlans):
         if len(robot.legs) < FEWEST_LEGS:
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
-        self.data = new_walk(robot, self.settings)
-        self._choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
-        self._limits = CommandLimits(robot, self.data.legs, self.data.plan)
-        self.arrival = Arrival(robot.joint_count)
-        self.slope = SlopeReference()
-        self.load = LoadShift(robot.mass)
-        self._adopt(morphology)
-        if self._given_up and morphology is None:
-            raise HexapodError(self._out_of_reach(self.settings))
+        now = Present.of(robot, self.settings)
+        terrain = Terrain(now, self._adapts)
+        choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
+        self._compose(PlanChanger(now, terrain, Limiter(now, terrain), choice, self.worker))
+        self.changes.adopt_morphology(morphology)
+        if self.limiter.given_up and morphology is None:
+            raise HexapodError(self.limiter.out_of_reach(self.settings))
         self.reset()
         self._rehearse()
         if self.worker is not None:
             self.worker.start()
-        self._warn_of_no_plan()
+        self.changes.warn_of_no_plan()
         return self
 
+    def _compose(self, changes: PlanChanger) -> None:
+        """Use a changer and what it works on."""
+        self.changes = changes
+        self.now, self.terrain, self.limiter = changes.parts
+        self.data = self.now.walk
+
     def _rehearse(self) -> None:
-        """Call every function of a change of plan once, so that none is compiled or loaded later, while the robot
-        walks.
-        """
+        """Call every function of a change of plan once, so that nothing is loaded later, while the robot walks."""
         self.data.enter(int(self.data.state.mode))
         if self.plan is not None:
             stance_holds(self.robot, self.data, self.plan.legs)
@@ -114,13 +125,14 @@ class AdaptiveGait(AdaptivePlans):
 
     def copy(self) -> AdaptiveGait:
         """Return a gait of the same settings in the same state, independent of this one."""
-        self._finish_change()
-        twin = self._twin()
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.worker = None
         if self.robot is not None:
-            twin.arrival = self.arrival.copy()
-            twin.slope = self.slope.copy()
-            twin.leaning, twin.load = self.leaning.copy(), copy.deepcopy(self.load)
-            twin.sway = copy.deepcopy(self.sway)
+            self.changes.finish()
+            changes = self.changes.copy()
+            changes.arrival = self.changes.arrival.copy()
+            twin._compose(changes)
         return twin
 
     def close(self) -> None:
@@ -130,11 +142,52 @@ class AdaptiveGait(AdaptivePlans):
         if self.worker is not None:
             self.worker.close()
 
+    def set_morphology(self, morphology: Morphology | None) -> None:
+        """Adopt a Morphology at any time; the plan for the remaining legs starts from the present places of the
+        feet.
+
+        The walk continues if the remaining feet support the body; else the robot sits down first, moves its feet
+        to their new places while its belly carries it, stands up and walks on. With a worker the change is
+        computed in parallel to the walk, and a `step` applies it.
+        """
+        whole = Morphology.whole(self.robot)
+        if (self.changes.target or whole) != (morphology or whole):
+            self.changes.sits = False
+            self.changes.change(morphology)
+
     # ---- commands ----------------------------------------------------------------------------------------------------
+
+    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
+        to what is possible.
+
+        Raises HexapodError for values that are not finite.
+        """
+        return self.limiter.limited(vx, vy, wz)
+
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
+        `scaled`).
+        """
+        return self.limiter.command(vx, vy, wz)
+
+    def walk(self) -> np.ndarray:
+        """Command the nominal walk, forward at 7.7 cm/s."""
+        return self.command(NOMINAL_VELOCITY, 0.0, 0.0)
+
+    def lean(self, offset: npt.ArrayLike) -> None:
+        """Move the body over its feet by an offset (6,) from the gait's own pose: x, y, z [m], roll, pitch, yaw
+        [rad].
+        """
+        self.terrain.lean(offset)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Adapt to a load on the body; see `Gait.carry`."""
+        self.terrain.load.carry(mass, x_moment, y_moment)
 
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
-        self._sits = self._changing  # a change that was asked for before does not make it stand up
+        self.changes.sits = self.changes.changing  # a change that was asked for before does not make it stand up
         self.data.state.stay_down = 1.0
         if self.data.state.mode not in (Mode.LOWER, Mode.SAT):
             self.data.state.height += self.data.body_place[1]
@@ -148,7 +201,7 @@ class AdaptiveGait(AdaptivePlans):
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
         state, plan = self.data.state, self.plan
-        if self._changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
+        if self.changes.changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)
         if state.mode not in ON_FEET or len(others) < FEWEST_LEGS:
@@ -164,17 +217,17 @@ class AdaptiveGait(AdaptivePlans):
 
     def stand(self) -> None:
         """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
-        self._sits = False
-        if self.plan is None and not self._changing:
-            raise HexapodError(f"cannot stand: {self._choice.why}")
+        self.changes.sits = False
+        if self.plan is None and not self.changes.changing:
+            raise HexapodError(f"cannot stand: {self.changes.choice.why}")
         state = self.data.state
         state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0
 
     def set_pattern(self, pattern: str) -> None:
         """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks."""
         if pattern != self.settings.pattern:
-            self.settings = replace(self.settings, pattern=pattern)
-            self._change(self._target)
+            self.settings = self.now.settings = replace(self.settings, pattern=pattern)
+            self.changes.change(self.changes.target)
 
     def adjust(self, **settings: Any) -> None:
         """Change the settings LIVE (step_height, body_height, period ...) while it walks; None: unchanged; period 0:
@@ -189,16 +242,36 @@ class AdaptiveGait(AdaptivePlans):
         settings = {name: value for name, value in settings.items() if value is not None}
         if settings.get("period") == 0.0:
             settings["period"] = None
-        self.settings = replace(before, **settings)
-        self._use_what_fits()
-        if self._given_up:
-            reason = self._out_of_reach(self.settings)
-            self.settings = before
-            self._use_what_fits()
+        self.settings = self.now.settings = replace(before, **settings)
+        self.limiter.use_what_fits()
+        if self.limiter.given_up:
+            reason = self.limiter.out_of_reach(self.settings)
+            self.settings = self.now.settings = before
+            self.limiter.use_what_fits()
             raise HexapodError(reason)
-        self._follow_again()
+        self.limiter.follow_again()
 
     # ---- every tick --------------------------------------------------------------------------------------------------
+
+    def sense(self, roll: float, pitch: float, yaw: float) -> None:
+        """Process the measured attitude of the body [rad]; see `Terrain.sense`."""
+        self.terrain.sense(roll, pitch, yaw, self.commanded)
+
+    def sense_force(self, x: float, y: float, z: float) -> None:
+        """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
+        progress.
+        """
+        self.terrain.sense_force(x, y, z)
+
+    def measure_joints(self, angles: npt.ArrayLike) -> None:
+        """Process measured joint angles (n,) [rad], NaN where unknown: after the first call, restored legs are used
+        only when their joints have reached the pose in which they are held up.
+        """
+        self.changes.arrival.measure(angles)
+
+    def adopt_plan(self) -> None:
+        """Adopt a change of plan that the worker has finished, as `step` does, while the gait is not stepped."""
+        self.changes.adopt()
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady nominal walk at a phase; with a transition from measured joints (n,)
@@ -210,8 +283,8 @@ class AdaptiveGait(AdaptivePlans):
         data, state = self.data, self.data.state
         state.values[:] = data.command.values[:] = 0.0
         data.feet["returns"] = 0.0
-        self._new_ground()
-        self._wanted, self._followed = None, np.zeros(3)
+        self.terrain.restart()
+        self.limiter.restart()
         if self.plan is None:
             state.mode, state.stay_down = Mode.SAT, 1.0
             state.height = data.settings.belly
@@ -234,33 +307,84 @@ class AdaptiveGait(AdaptivePlans):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,), the gait's arrays."""
         self.check_step(dt)
-        self.adopt_plan()
-        if self._choice.new_plan():
-            self._change(self._target)
-        if (
-            self.arrival.legs
-            and not self._changing
-            and self.arrival.over(self.data.legs, dt)
-            and (self._steady() or self.arrival.overdue)
-        ):
-            self._change(self._target, arrived=True)
+        changes, state = self.changes, self.data.state
+        changes.adopt()
+        if changes.choice.new_plan():
+            changes.change(changes.target)
+        changes.arrive(dt)
         if dt > 0.0:
-            self.slope.learn(dt, self.data.state.mode in SITTING)
-            self._adapt(dt)
-        pressed = self.data.state.probed
+            wanted = self.limiter.wanted
+            self.terrain.adapt(dt, wanted is not None and math.hypot(*wanted[:2]) < SLOW)
+            self.limiter.adapt(dt, changes.changing)
+        probed = state.probed
         self.data.advance(dt)
-        if pressed and self.data.state.mode == Mode.START:
-            self._plan_on(lambda twin: twin.planned_restart())  # from the present places of the feet
-        if self.data.state.reflexes > self._most_reflexes:
-            self.data.state.stay_down = 1.0
+        if probed and state.mode == Mode.START:
+            changes.restart()  # from the present places of the feet
+        if state.reflexes > self.terrain.most_reflexes:
+            state.stay_down = 1.0
         return self.data.position, self.data.velocity
 
-    # ---- diagnostics -------------------------------------------------------------------------------------------------
+    # ---- what it does ------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> GaitPlan | None:
+        """The present plan; None if there is none for the legs that are left."""
+        return self.now.plan
+
+    @property
+    def morphology(self) -> Morphology | None:
+        """The morphology for which the plan was chosen; None for a whole robot."""
+        return None if self.robot is None else self.now.morphology
+
+    @property
+    def changing(self) -> bool:
+        """Whether a change of plan is being computed."""
+        return self.changes.changing
+
+    @property
+    def level(self) -> tuple[float, float, float]:
+        """Upward direction (3,), in base_link axes, of a body that stands on the learnt slope."""
+        return self.terrain.slope.level
+
+    @property
+    def awaits_joints(self) -> bool:
+        """Whether restored legs have not arrived yet: then `measure_joints` is needed."""
+        return bool(self.changes.arrival.legs)
+
+    @property
+    def period(self) -> float:
+        """Time of a whole cycle [s]."""
+        return self.now.period
+
+    @property
+    def asked(self) -> np.ndarray:
+        """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
+        return self.data.command.twist
+
+    @property
+    def phase(self) -> float:
+        """Phase of the cycle, 0 to 1."""
+        return self.data.state.phase
+
+    @property
+    def twist(self) -> np.ndarray:
+        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the gait follows now, without the yaw hold."""
+        return self.data.state.twist.copy()
+
+    @property
+    def walking(self) -> bool:
+        """Whether the legs are stepping, or about to."""
+        return self.data.state.mode in (Mode.WALK, Mode.START, Mode.SETTLE, Mode.PROBE)
+
+    @property
+    def doing(self) -> str:
+        """The action of the gait in one word."""
+        return DOING[Mode(int(self.data.state.mode))]
 
     def report(self) -> dict[str, Any]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""
-        vx, vy, wz = self._wanted or (0.0, 0.0, 0.0)
-        fx, fy, fz = self._followed
+        vx, vy, wz = self.limiter.wanted or (0.0, 0.0, 0.0)
+        fx, fy, fz = self.limiter.followed
         out = {
             "doing": self.doing,
             "legs": "none" if self.plan is None else " ".join(self.plan.legs),
@@ -271,20 +395,20 @@ class AdaptiveGait(AdaptivePlans):
         }
         if self.plan is not None:
             out["margin of the plan [mm]"] = 1e3 * self.plan.margin
-        out.update(self._ground_report())
+        out.update(self.terrain.report())
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state.probed) - 1]
-        if self._failure:
-            out["why"] = self._failure
-        elif self._choice.why:
-            out["why"] = self._choice.why
-        elif self.arrival.legs:
-            names = ", ".join(self.robot.leg_names[i] for i in self.arrival.legs)
+        if self.changes.failure:
+            out["why"] = self.changes.failure
+        elif self.changes.choice.why:
+            out["why"] = self.changes.choice.why
+        elif self.changes.arrival.legs:
+            names = ", ".join(self.robot.leg_names[i] for i in self.changes.arrival.legs)
             out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
-        elif self.data.state.reflexes > self._most_reflexes:
+        elif self.data.state.reflexes > self.terrain.most_reflexes:
             out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
-        elif self._slowed:
-            out["why"] = self._slowed
-        elif self._given_up:
-            out["why"] = f"{self._out_of_reach(self.settings)}; {self._given_up} of the plan instead"
+        elif self.limiter.slowed:
+            out["why"] = self.limiter.slowed
+        elif self.limiter.given_up:
+            out["why"] = f"{self.limiter.out_of_reach(self.settings)}; {self.limiter.given_up} of the plan instead"
         return out

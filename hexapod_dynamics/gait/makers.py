@@ -12,8 +12,7 @@ TRIPOD_PERIOD = 1.3
 
 def adaptive(kind: str, values: Mapping[str, Any]) -> Gait:
     """Return the AdaptiveGait, with `kind` as its pattern."""
-    from hexapod_dynamics.gait.plan_worker import PlanWorker
-    from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
+    from hexapod_dynamics.gait.planning.background import BackgroundPlanner, PlanWorker
 
     return AdaptiveGait(
         step_height=values["step_height"],

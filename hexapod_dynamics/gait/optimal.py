@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.gait import swing_planning
-from hexapod_dynamics.gait.background import BackgroundCall
-from hexapod_dynamics.gait.background_jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.gait.planning.background import BackgroundCall
+from hexapod_dynamics.gait.planning.jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
 from hexapod_dynamics.gait.tripod import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot

@@ -2,20 +2,30 @@
 starts.
 
 A change is computed on a copy of the gait (`PlanChange`), in another thread if the gait has a PlanWorker; the gait
-itself applies it in a tick.
+itself applies it in a tick, by copying numbers only:
+
+    change -> planned_change (on a copy; with a worker in parallel to the walk) -> PlanChange -> take over
 """
 
 from __future__ import annotations
 
+import copy
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.adaptive_settings import AdaptiveSettings
-from hexapod_dynamics.gait.modes import Mode
+from hexapod_dynamics.errors import RobotWarning
+from hexapod_dynamics.gait.arrival import Arrival
+from hexapod_dynamics.gait.limits import Limiter
+from hexapod_dynamics.gait.modes import ON_FEET, AdaptiveSettings, Mode, Present, write_plan, write_settings
+from hexapod_dynamics.gait.plan_choice import PlanChoice, present_legs
+from hexapod_dynamics.gait.planning.background import PlanWorker
 from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.robot import Morphology, Robot
 
 # The robot need not sit down for a change of plan if the centre of mass is this far [m] inside the polygon of all
@@ -25,6 +35,8 @@ HOLDS = 0.015
 PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
 # Scores [m] above which a start is good, and below which the robot sits down.
 GOOD, SAFE = 0.0, -0.002
+FEWEST_LEGS = 3
+NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
 
 class Transition(Enum):
@@ -132,3 +144,296 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
         if best[2] >= GOOD:
             break
     return best
+
+
+class PlanChanger:
+    """Chooses the plan of an adaptive gait for the legs that are left, and changes to it.
+
+    changing: whether the worker computes a change; failure: why the last change could not be computed, in words; sits:
+    whether the robot was told to sit while a change is computed; target: the morphology of the last change. arrival:
+    restored legs that are awaited. worker: computes changes in parallel to the walk; None: they are computed at once.
+    """
+
+    def __init__(
+        self, now: Present, terrain: Terrain, limiter: Limiter, choice: PlanChoice, worker: PlanWorker | None
+    ) -> None:
+        self._now, self._terrain, self._limiter, self.choice, self.worker = now, terrain, limiter, choice, worker
+        self.arrival = Arrival(now.robot.joint_count)
+        self.changing, self.failure, self.sits = False, "", False
+        self.target: Morphology | None = None
+
+    def copy(self) -> PlanChanger:
+        """Return a changer of a copy of the gait, which changes its plan independently at once, with the same
+        measured joints.
+        """
+        twin = copy.copy(self)
+        twin._now = self._now.copy()
+        twin._terrain = self._terrain.copy(twin._now)
+        twin._limiter = self._limiter.copy(twin._now, twin._terrain)
+        twin.choice, twin.worker, twin.changing = copy.copy(self.choice), None, False
+        return twin
+
+    @property
+    def parts(self) -> tuple[Present, Terrain, Limiter]:
+        """What this changer works on."""
+        return self._now, self._terrain, self._limiter
+
+    def warn_of_no_plan(self) -> None:
+        """Warn if the robot sits because there is no plan, and no planner to make one."""
+        if self._now.plan is None and self.choice.planner is None:
+            warnings.warn(
+                f"robot {self._now.robot.name}: {self.choice.why}; make plans with `ros2 run hexapod_dynamics plan`, "
+                "or give AdaptiveGait a planner (BackgroundPlanner)",
+                RobotWarning,
+                stacklevel=4,
+            )
+
+    # ---- a change, asked for and taken over --------------------------------------------------------------------------
+
+    def change(self, morphology: Morphology | None, arrived: bool = False) -> None:
+        """Choose the plan again and change to it; arrived: restored legs have reached the pose in which they are
+        held up.
+        """
+        self.target = morphology
+        self._plan_on(lambda twin: twin.planned_change(morphology, arrived))
+
+    def restart(self) -> None:
+        """Walk on with the same plan from the present places of the feet, after a contact probe."""
+        self._plan_on(lambda twin: twin.planned_restart())
+
+    def arrive(self, dt: float) -> None:
+        """Use restored legs when their joints have arrived, and once the robot can stop on the others; dt [s] have
+        passed.
+        """
+        if not self.arrival.legs or self.changing or not self.arrival.over(self._now.walk.legs, dt):
+            return
+        if self.steady() or self.arrival.overdue:
+            self.change(self.target, arrived=True)
+
+    def _new_plan_on_ground(self) -> None:
+        """Forget the cycles and limits of the previous plan."""
+        self._terrain.change_plan()
+        self._limiter.change_plan()
+
+    def _plan_on(self, planned: Callable[[PlanChanger], PlanChange]) -> None:
+        """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has
+        finished.
+        """
+        twin = self.copy()
+        if self.worker is None:
+            try:
+                change = planned(twin)
+            except BaseException:
+                self.target = self._now.morphology
+                raise
+            self._take_over(change)
+            return
+        self.changing = True
+        self.worker.ask(lambda: planned(twin))
+
+    def adopt(self) -> None:
+        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped.
+
+        If it failed, the gait goes on with the plan that it has, and `report` gives the reason.
+        """
+        if self.worker is not None and self.changing:
+            self._adopt_result(self.worker.poll)
+
+    def _adopt_result(self, result: Callable[[], PlanChange | None]) -> None:
+        """Adopt the change that a function of the worker returns; report a failure that it raises."""
+        try:
+            change = result()
+        except Exception as error:
+            self.failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
+            self.changing, self.target = False, self._now.morphology
+            return
+        if change is not None:
+            self.failure = ""
+            self._take_over_or_ask(change)
+
+    def _take_over_or_ask(self, change: PlanChange) -> None:
+        """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
+        self.changing = False
+        if change.mode == self._now.walk.state.mode and change.settings == self._now.settings:
+            self._take_over(change)
+        elif change.transition is not Transition.RESTART:
+            self.change(change.morphology)
+
+    def finish(self) -> None:
+        """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
+        while self.changing and self.worker is not None and not self.worker.closed:
+            self._adopt_result(self.worker.wait)
+
+    # ---- a change, worked out on a copy ------------------------------------------------------------------------------
+
+    def planned_restart(self) -> PlanChange:
+        """Compute how to walk on after a contact probe; this gait is a copy."""
+        mode = float(self._now.walk.state.mode)
+        self._goes_on(set(self._now.plan.legs) if self._now.plan else set())
+        return self._worked_out(mode, Transition.RESTART)
+
+    def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
+        """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
+        data, state = self._now.walk, self._now.walk.state
+        mode = float(state.mode)
+        before, used = self._now.plan, set() if self._now.plan is None else set(self._now.plan.legs)
+        carried = self._carried()
+        sway, up = self._now.walk.body_place
+        table, held, awaited = self.adopt_morphology(morphology, None if arrived else carried)
+        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
+        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, 0.0, 0.0
+        transition = Transition.KEEP
+        if self._now.plan != before:
+            shifted = mode == Mode.WALK and is_shifted(self._now.plan, before)
+            if not shifted:
+                continue_from(data, sway, up)
+            self._new_plan_on_ground()
+            self._limiter.follow_again()
+            transition = Transition.SHIFT if shifted else self._transition(used, up)
+        return self._worked_out(mode, transition, table, held, awaited)
+
+    def _worked_out(
+        self,
+        mode: float,
+        transition: Transition,
+        table: np.ndarray | None = None,
+        held: Sequence[str] = (),
+        awaited: Sequence[int] = (),
+    ) -> PlanChange:
+        """Return the change to the present state of this gait, which is a copy; mode: the previous mode of the
+        gait.
+        """
+        state = self._now.walk.state
+        return PlanChange(
+            self._now.morphology,
+            self._now.settings,
+            mode,
+            self._now.plan,
+            self._now.walk.legs if table is None else table,
+            tuple(held),
+            tuple(awaited),
+            self._now.used,
+            self._limiter.given_up,
+            self.choice.why,
+            transition,
+            self._limiter.wanted,
+            self._limiter.followed,
+            float(self._now.walk.settings.asked_period),
+            float(state.phase),
+            float(state.command_scale),
+        )
+
+    def _transition(self, used: set[str], up: float) -> Transition:
+        """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
+        body above its height when standing.
+        """
+        on_its_feet = self._now.walk.state.mode in ON_FEET
+        self._now.walk.state.probed = 0.0
+        if self._now.plan is None:
+            return Transition.SIT
+        goes_on = on_its_feet and up == 0.0 and self._holds(self._now.plan, used) and self._goes_on(used)
+        return Transition.GO_ON if goes_on else Transition.LOWER
+
+    def _take_over(self, change: PlanChange) -> None:
+        """Adopt a plan that was computed on a copy; only numbers are written."""
+        if change.transition is Transition.RESTART:
+            self._start_plan(change.phase, change.easy)
+            return
+        data, state = self._now.walk, self._now.walk.state
+        carried = self._carried()
+        sway, up = self._now.walk.body_place
+        self._now.morphology, self._now.plan = change.morphology, change.plan
+        self.arrival.expect(list(change.awaited))
+        self.choice.why = change.why
+        self._now.used, self._limiter.given_up = change.used, change.given_up
+        write_plan(data, self._now.robot, change.plan, change.table, list(change.held))
+        write_settings(data, change.used, change.plan)
+        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
+        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self.sits), 0.0
+        if change.transition is Transition.KEEP:
+            return
+        self._new_plan_on_ground()
+        if change.transition is not Transition.SHIFT:
+            continue_from(data, sway, up)
+            state.probed = 0.0
+        if change.wanted == (self._limiter.wanted or (0.0, 0.0, 0.0)):
+            self._limiter.wanted, self._limiter.followed = change.wanted, change.followed
+            data.settings.asked_period = change.asked_period
+            data.command.twist = change.followed
+        else:
+            self._limiter.follow_again()
+        if change.transition is Transition.SIT:
+            self.warn_of_no_plan()
+            state.stay_down = 1.0
+            self._now.walk.enter(Mode.LOWER)
+        elif change.transition is Transition.LOWER:
+            state.phase = 0.0
+            self._now.walk.enter(Mode.LOWER)
+        elif change.transition is Transition.GO_ON:
+            self._start_plan(change.phase, change.easy)
+
+    def _carried(self) -> np.ndarray:
+        """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
+        return (self._now.walk.legs["used"] != 0.0) & (self._now.walk.feet["returns"] == 0.0)
+
+    def _goes_on(self, used: set[str]) -> bool:
+        """Let the robot continue with its new plan, at the best phase and share of the command for the present
+        places of its feet; return False if it would tip over or drag legs, and has lost some of the legs used
+        before.
+        """
+        data, asked = self._now.walk, self._now.walk.command.twist.copy()
+        if not asked.any():
+            data.command.twist = self._limiter.limited(NOMINAL_VELOCITY, 0.0, 0.0)
+        phase, share, score = best_start(self._now.robot, data)
+        data.command.twist = asked
+        if (
+            score < SAFE
+            and self._now.settings.pattern == "auto"
+            and self._now.plan
+            and not used <= set(self._now.plan.legs)
+        ):
+            return False
+        self._start_plan(phase, share)
+        return True
+
+    def _start_plan(self, phase: float, share: float) -> None:
+        """Start the plan at a phase, at first with a share of the command."""
+        state = self._now.walk.state
+        state.phase, state.command_scale = phase, share
+        state.scaled_cycles = EASY_CYCLES if share < 1.0 else 0.0
+        self._now.walk.enter(Mode.SETTLE)
+
+    def steady(self) -> bool:
+        """Return whether the robot can stop now on the feet of its present plan, or does not have to stop."""
+        plan = self._now.plan
+        walks = plan is not None and plan.kind != "row" and self._now.walk.state.mode == Mode.WALK
+        return not walks or stance_holds(self._now.robot, self._now.walk, plan.legs)
+
+    def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
+        """Return whether the robot can continue with a plan without sitting down; used: legs of the previous plan.
+        Restored legs join those that stand.
+        """
+        stay = tuple(name for name in plan.legs if name in used)
+        if self._now.settings.pattern != "auto" and stay == plan.legs:
+            return True
+        return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self._now.robot, self._now.walk, stay)
+
+    def adopt_morphology(
+        self, morphology: Morphology | None, carried: np.ndarray | None = None
+    ) -> tuple[np.ndarray, list[str], list[int]]:
+        """Choose the plan for a Morphology and write it to the arrays; return the leg table, the names of the legs that
+        are held up, and the rows of the restored legs that are awaited.
+
+        carried: legs (bools) that are used now; other legs join them only after their joints have arrived. None:
+        legs join at once.
+        """
+        self._now.morphology = self.target = morphology
+        table, held = present_legs(self._now.robot, morphology)
+        names = self._now.robot.leg_names
+        back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
+        awaited = self.arrival.awaited(back)
+        held += [names[i] for i in awaited]
+        self._now.plan = self.choice.choose(self._now.settings.pattern, held, morphology, table)
+        write_plan(self._now.walk, self._now.robot, self._now.plan, table, held)
+        self._limiter.use_what_fits()
+        return table, held, awaited

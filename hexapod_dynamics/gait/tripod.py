@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.array_gait import ArrayGait, finite_twist
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.interface import CoreGait, finite_twist
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -32,7 +32,7 @@ class GaitLimits:
     turn_rate: float
 
 
-class TripodGait(ArrayGait):
+class TripodGait(CoreGait):
     """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
 
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.

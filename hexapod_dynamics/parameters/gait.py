@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.gait.adaptive_settings import LIVE
+from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS
 from hexapod_dynamics.parameters.spec import ParameterSpec
 

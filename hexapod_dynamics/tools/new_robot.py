@@ -132,8 +132,8 @@ def _checked(robot: Robot) -> bool:
 
 def _plan(robot: Robot, given: argparse.Namespace) -> None:
     """Make the plans of a robot beside its file, with a progress bar."""
-    from hexapod_dynamics.gait.planning.making import make_library
-    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.search import make_library
 
     path = given.file.resolve().parent / f"plans_{robot.name}.yaml"
     library, begin = PlanLibrary(robot), time.monotonic()

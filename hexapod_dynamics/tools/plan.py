@@ -24,8 +24,8 @@ from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import exit_code, load_robot
 
 if TYPE_CHECKING:
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.plan import GaitPlan
-    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 
 
@@ -67,8 +67,8 @@ def _reporter(library: PlanLibrary | GetUpLibrary, path: str, text: Callable[...
 
 
 def _make(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.gait.planning.making import make_library
-    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.search import make_library
 
     robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
@@ -106,10 +106,9 @@ def _line(plan: GaitPlan | HexapodError) -> str:
 
 
 def _show(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.gait.packaged import file_of
-    from hexapod_dynamics.gait.planning.making import improve_plan, make_plan
-    from hexapod_dynamics.gait.planning.patterns import tripod_plan
-    from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+    from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+    from hexapod_dynamics.gait.planning.plan import tripod_plan
+    from hexapod_dynamics.gait.planning.search import improve_plan, make_plan
 
     robot = load_robot(given.robot)
     unknown = [name for name in given.missing if name not in robot.leg_names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.core._core import SAMPLES, cycle_foot
-from hexapod_dynamics.gait.planning.evaluator import PlanEvaluator
+from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
 
 
 def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):

@@ -11,7 +11,7 @@ from hexapod_dynamics.damage.losses import list_losses
 from hexapod_dynamics.detection.hypotheses import groups_of, of_foot, singles
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.plan_choice import held_up
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot

@@ -10,7 +10,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.load_shift import MOST, SPEED, LoadShift
+from hexapod_dynamics.gait.body_shift import MOST, SPEED, LoadShift
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Predictor, Truth
 
@@ -26,7 +26,7 @@ def test_a_load_put_on_and_a_leg_declared_lost():
     assert loaded.reason == ""
     assert abs(loaded.mass - 0.4) < 2.0 * loaded.mass_deviation
     assert abs(loaded.x - 0.04) < 2.0 * loaded.x_deviation and abs(loaded.y) < 2.0 * loaded.y_deviation
-    assert walk.gait.load.shift[0] < -1e-3  # the body moves backward under a load in front
+    assert walk.gait.terrain.load.shift[0] < -1e-3  # the body moves backward under a load in front
     # Taken off: at first it is held, then nothing is reckoned with.
     walk.load = (0.0, 0.0, 0.0)
     assert walk.run(12.0).expected == (0.0, 0.0, 0.0)

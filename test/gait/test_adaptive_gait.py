@@ -9,9 +9,8 @@ from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.packaged import file_of
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
-from hexapod_dynamics.gait.weighing_sway import WeighingSway
+from hexapod_dynamics.gait.body_shift import WeighingSway
+from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
@@ -121,9 +120,10 @@ def test_a_standing_foot_does_not_move_over_the_ground_while_the_twist_changes()
         place += dt * np.array([c * vx - s * vy, s * vx + c * vy])
         heading += wz * dt
         c, s = math.cos(heading), math.sin(heading)
-        for i in np.flatnonzero(gait.data.legs[:, 35]):
+        for i in np.flatnonzero(gait.data.legs["used"]):
             if feet["in_air"][i] == 0.0:
-                now = place + np.array([c * feet[i, 0] - s * feet[i, 1], s * feet[i, 0] + c * feet[i, 1]])
+                x, y = feet["place"][i, :2]
+                now = place + np.array([c * x - s * y, s * x + c * y])
                 if i in last:
                     assert np.abs(now - last[i]).max() < 1e-5
                 last[i] = now

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import AdaptiveGait, background, background_jobs
-from hexapod_dynamics.gait.background import BackgroundCall
-from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.planning import background, jobs
+from hexapod_dynamics.gait.planning.background import BackgroundCall, BackgroundPlanner
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-PACKAGE = Path(background.__file__).parents[2]
+PACKAGE = Path(background.__file__).parents[3]
 
 
 def finished(call, seconds=30.0):
@@ -88,9 +88,9 @@ def test_a_process_ends_with_its_caller():
     program = f"""
         import sys, time
         sys.path[:0] = [{str(PACKAGE)!r}]
-        from hexapod_dynamics.gait import background
+        from hexapod_dynamics.gait.planning import background
         background.PROGRAM = (
-            "import sys; sys.path[:] = sys.argv[2:]; import time, hexapod_dynamics.gait.background_jobs as jobs; "
+            "import sys; sys.path[:] = sys.argv[2:]; import time, hexapod_dynamics.gait.planning.jobs as jobs; "
             "jobs.JOBS['plan'] = lambda _: time.sleep(1000); jobs.serve(sys.argv[1])"
         )
         call = background.BackgroundCall("plan", lambda: 0, lambda answer: answer)
@@ -128,19 +128,19 @@ def test_a_cancelled_process_is_ended(monkeypatch):
 )
 def test_only_known_objects_are_made(value):
     with pytest.raises(HexapodError, match="allowed are|needed are"):
-        background_jobs.decode(value)
+        jobs.decode(value)
 
 
 def test_a_plan_of_other_legs_is_refused():
     plan = PlanLibrary.load(ROBOT, Path(__file__).parents[2] / "config" / "plans_jethexa.yaml").find(["RM"])
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(plan).items()}
     fields["footholds"] = [list(place) for place in plan.footholds]
-    assert background_jobs.decode_plan({"plan": fields}, ROBOT, ("RM",), WHOLE) == plan
+    assert jobs.decode_plan({"plan": fields}, ROBOT, ("RM",), WHOLE) == plan
     for wrong in ({"plan": fields | {"duty": float("nan")}}, {"plan": fields | {"sway": [0.0]}}, {"other": 1}, [], 3):
         with pytest.raises(HexapodError):
-            background_jobs.decode_plan(wrong, ROBOT, ("RM",), WHOLE)
+            jobs.decode_plan(wrong, ROBOT, ("RM",), WHOLE)
     with pytest.raises(HexapodError, match="walks on"):
-        background_jobs.decode_plan({"plan": fields}, ROBOT, ("LF",), WHOLE)
+        jobs.decode_plan({"plan": fields}, ROBOT, ("LF",), WHOLE)
 
 
 def test_a_robot_whose_plan_cannot_be_made_goes_on_with_what_it_has(monkeypatch):

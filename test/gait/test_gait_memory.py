@@ -11,7 +11,7 @@ import pytest
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.modes import Mode
 from hexapod_dynamics.robot import Morphology, Robot
 

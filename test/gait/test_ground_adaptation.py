@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.command_limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
-from hexapod_dynamics.gait.ground_adaptation import LASTING, GroundAdaptation
+from hexapod_dynamics.gait.limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
+from hexapod_dynamics.gait.roughness import LASTING, GroundAdaptation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -123,18 +123,18 @@ def test_starts_stops_turns_and_changes_of_command_on_level_ground_feel_nothing(
             position[~morphology.existing_mask] = np.nan
             physics.command(position, DT)
             physics.step(10)
-            assert gait.ground.roughness < math.radians(0.4) and not gait.ground.rough, command
+            assert gait.terrain.ground.roughness < math.radians(0.4) and not gait.terrain.ground.rough, command
 
 
 def test_a_command_of_zero_is_not_said_to_be_scaled():
     gait = gait_of("LF+RM")
     gait.command(SPEED, 0.0, 0.0)
     for tick in range(300):
-        gait.ground.expect_rough()
+        gait.terrain.ground.expect_rough()
         gait.sense(0.0, 0.0, 0.0)
         gait.command(SPEED if tick < 100 else 0.0, 0.0, 0.0)
         gait.step(DT)
-    assert gait.ground.rough and gait.doing == "standing" and "why" not in gait.report()
+    assert gait.terrain.ground.rough and gait.doing == "standing" and "why" not in gait.report()
 
 
 def test_an_attitude_that_is_not_a_number_changes_nothing():
@@ -195,14 +195,14 @@ def test_a_rowing_robot_is_as_fast_as_before_once_the_ground_is_smooth_again():
     for tick in range(1200):
         if tick == 200:
             before = float(gait.twist[0])
-            gait.ground.expect_rough()
+            gait.terrain.ground.expect_rough()
         gait.sense(0.0, 0.0, 0.0)
         gait.step(DT)
-        if gait.ground.rough and gait.report()["lift of the feet [mm]"] > 39.9:
+        if gait.terrain.ground.rough and gait.report()["lift of the feet [mm]"] > 39.9:
             slowest, period = min(slowest, float(gait.twist[0])), gait.period
     assert gait.plan.kind == "row" and gait.doing == "walking"
     assert period > gait.plan.period and slowest > 0.6 * SPEED  # the servos follow the higher lift
-    assert not gait.ground.rough and gait.report()["lift of the feet [mm]"] == pytest.approx(20.0)
+    assert not gait.terrain.ground.rough and gait.report()["lift of the feet [mm]"] == pytest.approx(20.0)
     assert float(gait.twist[0]) == pytest.approx(before, rel=0.01)
 
 
@@ -216,7 +216,7 @@ def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
         gait.step(DT)
     assert 0.4 * SPEED < gait.twist[0] < 0.97 * SPEED
     assert "slope of 20 degrees" in gait.report()["why"]
-    assert gait.ground.most_shift <= MOST_SHIFT
+    assert gait.terrain.ground.most_shift <= MOST_SHIFT
     whole = AdaptiveGait().bind(ROBOT)
     whole.sense(math.radians(roll), math.radians(pitch), 0.0)
     whole.command(SPEED, 0.0, 0.0)
@@ -288,12 +288,12 @@ def test_on_rough_ground_a_body_that_falls_sits_down_before_it_is_tilted_far(rou
     gait.command(0.05, 0.0, 0.0)
     while gait.doing != "walking":
         gait.step(0.02)
-    gait.ground.rough, gait.ground.leeway = rough, float(rough)
+    gait.terrain.ground.rough, gait.terrain.ground.leeway = rough, float(rough)
     tilt = 3.0
     while tilt < 18.0 and gait.doing == "walking":
         tilt += 0.02 * rate
         gait.sense(math.radians(tilt), 0.0, 0.0)
-        gait.ground.rough = rough
+        gait.terrain.ground.rough = rough
         gait.step(0.02)
     assert (gait.doing == "sitting down") == (sits_at is not None)
     assert sits_at is None or tilt <= sits_at + 2.1

@@ -9,8 +9,7 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle_response import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, STOP, ObstacleResponse
-from hexapod_dynamics.gait.progress import SLOW
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -174,7 +173,7 @@ def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_oft
     walk = walk_on("blocks:0.04", ("LF", "RM"), 5000)
     gait, reflexes = walk.gait, []
     for rough in (False, True):
-        gait.data.state.reflexes, gait.data.state.stay_down, gait.ground.rough = 0.0, 0.0, rough
+        gait.data.state.reflexes, gait.data.state.stay_down, gait.terrain.ground.rough = 0.0, 0.0, rough
         walk.tick()
         for count in range(1, 10):
             gait.data.state.reflexes, gait.data.state.stay_down = count, 0.0
@@ -192,8 +191,8 @@ def stepping_back(lost=("LM",)):
     gait.command(SPEED, 0.0, 0.0)
     while gait.doing != "walking":
         gait.step(DT)
-    gait.obstacle.does, gait.obstacle.backs, gait.obstacle._stopped = BACK, 1, (SPEED, 0.0)
-    gait._follow_again()
+    gait.terrain.obstacle.does, gait.terrain.obstacle.backs, gait.terrain.obstacle._stopped = BACK, 1, (SPEED, 0.0)
+    gait.limiter.follow_again()
     return gait
 
 
@@ -204,12 +203,12 @@ def test_a_robot_that_steps_back_goes_on_when_its_imu_falls_silent():
     assert gait.twist[0] < 0.0
     for _ in range(round(3.0 / DT)):
         gait.step(DT)
-    assert gait.obstacle.does == CLIMB and gait.twist[0] > 0.0
+    assert gait.terrain.obstacle.does == CLIMB and gait.twist[0] > 0.0
 
 
 def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what_it_was_told_to_turn():
     gait = stepping_back()
-    while gait.obstacle.does == BACK:
+    while gait.terrain.obstacle.does == BACK:
         gait.step(DT)
     turned = gait.data.state.yaw_reference
     assert turned > 0.15
@@ -219,9 +218,9 @@ def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what
         gait.sense(0.0, 0.0, told)
         gait.sense_force(0.0, 0.0, 9.81)
         gait.step(DT)
-        if gait.obstacle.does == AS_FELT:
+        if gait.terrain.obstacle.does == AS_FELT:
             break
-    assert gait.obstacle.does == AS_FELT
+    assert gait.terrain.obstacle.does == AS_FELT
     assert gait.data.state.yaw_reference - told == pytest.approx(-turned, abs=0.06)
 
 
@@ -230,4 +229,4 @@ def test_a_command_that_ends_the_way_back_ends_its_turn_too():
     for _ in range(round(1.0 / DT)):
         gait.step(DT)
     gait.command(0.0, 0.0, 0.0)
-    assert gait._turned == 0.0 and gait.obstacle.does == AS_FELT
+    assert gait.terrain._turned == 0.0 and gait.terrain.obstacle.does == AS_FELT

@@ -11,11 +11,10 @@ import yaml
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.packaged import file_of
 from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.background_planner import BackgroundPlanner
-from hexapod_dynamics.gait.planning.making import make_plan
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.background import BackgroundPlanner
+from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.search import make_plan
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml

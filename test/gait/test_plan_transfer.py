@@ -8,8 +8,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.making import demands
-from hexapod_dynamics.gait.planning.search import Search
+from hexapod_dynamics.gait.planning.search import Search, demands
 from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from support.audited import audited
 
-from hexapod_dynamics.gait import AdaptiveGait, adaptive, background
+from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait import plan_choice as choices
-from hexapod_dynamics.gait.plan_worker import PlanWorker
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning import background
+from hexapod_dynamics.gait.planning.background import PlanWorker
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait_kinds import make
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Morphology, Robot
@@ -61,7 +62,7 @@ def test_the_walk_is_that_of_a_gait_that_changes_at_once(gait, phase):
     """Where the change is finished before the next tick, every set-point is the same to the last bit."""
     for lost in [*((name,) for name in ROBOT.leg_names), ("LF", "RM"), ("LF", "LR"), ("LM", "RM", "RR")]:
         gait.set_morphology(WHOLE)
-        gait._finish_change()
+        gait.changes.finish()
         twin = walk(gait, phase).copy()
         assert twin.worker is None
         for one in (gait, twin):
@@ -76,7 +77,7 @@ def test_the_plan_comes_with_the_next_ticks(gait):
     late = []
     for lost in combinations(ROBOT.leg_names, 1):
         gait.set_morphology(WHOLE)
-        gait._finish_change()
+        gait.changes.finish()
         walk(gait)
         gait.set_morphology(WHOLE.without(*lost))
         late.append(ticks_until(gait, lambda lost=lost: lost[0] not in gait.plan.legs))
@@ -101,7 +102,7 @@ def test_the_thread_that_ticks_opens_nothing_and_works_nothing_out(monkeypatch):
         three = Morphology.whole(QUADRUPED).without("FL")
         gait.bind(QUADRUPED, three)
         gait.planner.cancel()
-        monkeypatch.setattr(adaptive, "best_start", recorded(adaptive.best_start))
+        monkeypatch.setattr(plan_change, "best_start", recorded(plan_change.best_start))
         monkeypatch.setattr(choices.PlanChoice, "choose", recorded(choices.PlanChoice.choose))
         gait.command(0.04, 0.0, 0.0)
         with audited() as events:
@@ -122,7 +123,7 @@ def test_what_is_lost_meanwhile_is_what_counts(gait):
     gait.set_morphology(WHOLE.without("RM"))
     gait.step(TICK)
     gait.set_morphology(WHOLE.without("RM", "LF"))
-    ticks_until(gait, lambda: not gait._changing)
+    ticks_until(gait, lambda: not gait.changing)
     assert gait.plan.legs == ("LM", "LR", "RR", "RF") and gait.morphology == WHOLE.without("RM", "LF")
 
 
@@ -130,7 +131,7 @@ def test_a_robot_that_is_told_to_sit_meanwhile_sits(gait):
     walk(gait)
     gait.set_morphology(WHOLE.without("RM"))
     gait.sit()
-    ticks_until(gait, lambda: not gait._changing)
+    ticks_until(gait, lambda: not gait.changing)
     for _ in range(200):
         gait.step(TICK)
     assert gait.doing == "sitting" and "RM" not in gait.plan.legs
@@ -189,7 +190,7 @@ def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch,
         gait.step(TICK)
     assert time.monotonic() - begin < 5.0 and not goes_on.is_set()
     goes_on.set()
-    ticks_until(gait, lambda: not gait._changing)
+    ticks_until(gait, lambda: not gait.changing)
     assert "RM" not in gait.plan.legs
     ticks_until(gait, lambda: gait.doing == ("sitting" if request_ == "sit" else "walking"))
 

@@ -8,12 +8,10 @@ import pytest
 from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import leg_table
-from hexapod_dynamics.gait.packaged import file_of
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.making import demands, make_plan
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
-from hexapod_dynamics.gait.planning.search import Search
+from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import plan as tool
 

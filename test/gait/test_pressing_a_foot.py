@@ -82,7 +82,7 @@ def test_a_leg_that_is_lost_while_its_foot_is_pressed_is_held_up_and_the_others_
     walk.gait.set_morphology(damage)
     _, pressed = walk.run(3.0)
     standing = [i for i, leg in enumerate(ROBOT.leg_names) if leg != "RM"]
-    assert not pressed and walk.gait.doing == "walking" and (walk.gait.data.feet[standing, 2] >= 0.0).all()
+    assert not pressed and walk.gait.doing == "walking" and (walk.gait.data.feet["place"][standing, 2] >= 0.0).all()
 
 
 def test_sitting_down_and_a_command_to_stop_end_it():
@@ -94,7 +94,7 @@ def test_sitting_down_and_a_command_to_stop_end_it():
     stops.gait.command(0.0, 0.0, 0.0)
     sits.run(2.0), stops.run(3.0)
     assert sits.gait.doing == "sitting" and stops.gait.doing == "standing"
-    assert (sits.gait.data.feet[:, 2] == 0.0).all() and (stops.gait.data.feet[:, 2] == 0.0).all()
+    assert (sits.gait.data.feet["place"][:, 2] == 0.0).all() and (stops.gait.data.feet["place"][:, 2] == 0.0).all()
 
 
 def test_where_it_cannot_be_pressed_nothing_happens():

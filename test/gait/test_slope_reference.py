@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.slope_reference import STEEPEST, SlopeReference
+from hexapod_dynamics.gait.slope import STEEPEST, SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -75,7 +75,7 @@ def test_a_robot_that_turns_on_a_slope_stays_level_with_it():
     walk.gait.command(0.0, 0.0, 0.5)
     for _ in range(80):
         walk.run(0.1)
-        worst = max(worst, walk.gait.slope.tilt)
+        worst = max(worst, walk.gait.terrain.slope.tilt)
     assert abs(roll_pitch_yaw(walk.sim.rotation)[2]) > 1.5
     assert math.degrees(worst) < 3.0 and "sitting down" not in walk.did
 

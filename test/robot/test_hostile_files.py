@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_dynamics.errors import HexapodError, RobotError
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import MOST_BYTES
 from hexapod_dynamics.robot.loading import jethexa_path, robot_fields

@@ -8,7 +8,7 @@ import numpy as np
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.exercise import Exercise

@@ -7,7 +7,7 @@ import yaml
 from support.foreign_urdf import foreign_phantomx
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import new_robot as tool
 from hexapod_dynamics.tools.commissioning import asked_robot
@@ -45,7 +45,7 @@ def test_plans_come_beside_the_file_with_a_bar_and_the_time_left(tmp_path, capsy
             library.add(plan)
             report(done, len(plans), ("LF",), plan)
 
-    monkeypatch.setattr("hexapod_dynamics.gait.planning.making.make_library", made)
+    monkeypatch.setattr("hexapod_dynamics.gait.planning.search.make_library", made)
     assert tool.main([str(file), "--check"]) == 0
     said = capsys.readouterr().out
     assert "plans [####################] 3/3,    0 s left   without LF: " in said

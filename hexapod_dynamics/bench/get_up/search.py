@@ -22,8 +22,8 @@ from hexapod_dynamics.bench.get_up.judge import FALLS, judge
 from hexapod_dynamics.bench.get_up.roll_trial import SERVES, RollTrial
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.cma_es import minimise
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.robot import Robot

@@ -19,9 +19,8 @@ import numpy.typing as npt
 import yaml
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.packaged import file_of
+from hexapod_dynamics.gait.planning.library import FORMAT, entries_of, file_of, robot_digest
 from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.planning.plan_library import FORMAT, entries_of, robot_digest
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hexapod_dynamics.core._core import least_distance
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.recovery.motion import MEMORY, Motion
 from hexapod_dynamics.gait.recovery.poses import Phase
 from hexapod_dynamics.robot import Morphology, Robot

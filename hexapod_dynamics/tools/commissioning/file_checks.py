@@ -8,10 +8,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.leg_table import leg_table, neutral_foothold
-from hexapod_dynamics.gait.planning.patterns import tripod_plan
-from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.planning.plan_library import PlanLibrary
+from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
+from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.plan import mirror_partners, tripod_plan
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_counts import check_servo_ids

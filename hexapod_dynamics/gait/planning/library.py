@@ -10,16 +10,19 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
 
 FORMAT = 1
 
@@ -177,3 +180,28 @@ def plan_of(robot: Robot, section: Section) -> GaitPlan:
         raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
     section.done()
     return plan
+
+
+def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
+    """Return the path of KIND_NAME.yaml of a robot, None if there is none, and whether it is beside the robot's file.
+
+    One beside the robot's file is meant for it, so whoever reads it raises if it is another robot's; a packaged one has
+    only the same name.
+    """
+    name = f"{kind}_{robot.name}.yaml"
+    beside = None if robot.file is None else robot.file.resolve().parent / name
+    if beside is not None and beside.is_file():
+        return beside, True
+    return packaged_file(name), False
+
+
+def packaged_file(name: str) -> Path | None:
+    """Return the path of a file in `config` of the package, None if there is none of this name."""
+    folders = [Path(__file__).resolve().parents[3] / "config"]
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    folders += [Path(prefix, "share", "hexapod_dynamics", "config") for prefix in prefixes if prefix]
+    for folder in folders:
+        path = folder / name
+        if path.is_file():
+            return path
+    return None

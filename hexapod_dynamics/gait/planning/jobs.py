@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.planning.library import plan_of
 from hexapod_dynamics.gait.planning.plan import GaitPlan
-from hexapod_dynamics.gait.planning.plan_library import plan_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section
 from hexapod_dynamics.robot.leg import Leg
@@ -92,7 +92,7 @@ def decode_plan(answer: Any, robot: Robot, lost: Sequence[str], morphology: Morp
 
 
 def _make_plan(request: Any) -> dict[str, Any]:
-    from hexapod_dynamics.gait.planning.making import plan_or_reason
+    from hexapod_dynamics.gait.planning.search import plan_or_reason
 
     robot = decode(request["robot"])
     left = [name for name in robot.leg_names if name not in request["lost"]]

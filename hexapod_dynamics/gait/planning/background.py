@@ -1,9 +1,10 @@
-"""Runs a planning job in a separate process at low priority, so that the control loop is never blocked.
+"""Work in the background, so that the control loop never waits: the latest request counts, a failure is reported.
 
-Request and answer are JSON (background_jobs), so that no output of a process is executed. A thread starts the
-process, reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only exchange data with it and
-return at once. The process imports this package from the same place as its caller, and nothing from the working
-directory; it ends when its caller ends.
+`PlanWorker` is a thread that computes changes of plan from the robot's present state. `BackgroundCall` runs a planning
+job in a separate process at low priority: request and answer are JSON (jobs.py), so that no output of a process is
+executed. A thread starts the process, reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only
+exchange data with it and return at once. The process imports this package from the same place as its caller, and
+nothing from the working directory; it ends when its caller ends.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.planning.jobs import decode_plan, encode_plan_request
+from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.one_thread import THREAD_COUNTS
+from hexapod_dynamics.robot import Morphology, Robot
 
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 _PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two checks whether the job was cancelled
-PACKAGE = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[3]
 # The program of the process; its arguments: the job, and the folders from which modules are imported.
 PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from hexapod_dynamics.gait.background_jobs import serve; serve(sys.argv[1])"
+    "import sys; sys.path[:] = sys.argv[2:]; from hexapod_dynamics.gait.planning.jobs import serve; serve(sys.argv[1])"
 )
 
 
@@ -208,3 +211,109 @@ def _named(code: int) -> str:
     if code >= 0:
         return f"exit status {code}; its own words are in the log"
     return f"signal {signal.Signals(-code).name}; a process that needs too much memory is ended by SIGKILL"
+
+
+class BackgroundPlanner:
+    """One plan at a time; a new request replaces the previous one."""
+
+    def __init__(self) -> None:
+        self._call = BackgroundCall("plan", encode_plan_request, decode_plan)
+
+    def ask(self, robot: Robot, lost: Iterable[str], morphology: Morphology) -> None:
+        """Start planning for a robot without these legs (names)."""
+        self._call.ask(robot, tuple(lost), morphology)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a plan is being made."""
+        return self._call.busy
+
+    def poll(self) -> GaitPlan | str | None:
+        """Return the GaitPlan, or the reason why there is none, once planning has ended; else None."""
+        done = self._call.poll()
+        if done is None:
+            return None
+        answer, failure = done
+        return failure or answer
+
+    def cancel(self) -> None:
+        """End the planning, if there is any."""
+        self._call.cancel()
+
+
+class PlanWorker:
+    """Calls one function at a time; a new request replaces the previous one. The compiled simulations of
+    `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait for them.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._asked: tuple[int, Callable[[], Any]] | None = None
+        self._done: tuple[int, Any, BaseException | None] | None = None
+        self._number = 0  # number of the last request
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread if it is not running, so that the control loop does not have to."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
+            self._thread.start()
+
+    def ask(self, function: Callable[[], Any]) -> None:
+        """Call a function without arguments in the thread; it replaces an earlier request."""
+        self.start()
+        with self._changed:
+            self._number += 1
+            self._asked = self._number, function
+            self._done = None
+            self._changed.notify_all()
+
+    def poll(self) -> Any:
+        """Return the result of the last function once, else None; an exception of the function is raised here."""
+        if self._done is None:  # so that a tick takes no lock
+            return None
+        with self._changed:  # a request of another thread may just have replaced it
+            done, self._done = self._done, None
+        if done is None:
+            return None
+        _, result, error = done
+        if error is not None:
+            raise error
+        return result
+
+    def wait(self) -> Any:
+        """Wait for the last function, and return as `poll`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done is not None or self._closed)
+        return self.poll()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called: no request is computed any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """End the thread after the function that it executes has ended."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._asked is not None or self._closed)
+                if self._closed or self._asked is None:
+                    return
+                (number, function), self._asked = self._asked, None
+            result, failed = None, None
+            try:
+                result = function()
+            except BaseException as error:  # raised again by `poll`, in the thread that made the request
+                failed = error
+            with self._changed:
+                if number == self._number:
+                    self._done = number, result, failed
+                    self._changed.notify_all()

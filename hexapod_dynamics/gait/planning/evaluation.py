@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.leg_table import leg_table
+from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.robot import Morphology, Robot
 
 # A foot at the ends of its stance does not count as standing for this time [s].

@@ -1,0 +1,80 @@
+"""The numbers of a robot's legs that compiled gaits read: one struct a leg, for the robot as it is now; the pose of a
+leg that does not walk: off the ground, close to the body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.kinematics import knee_cosines, link_lengths
+from hexapod_dynamics.robot import Morphology, Robot
+
+
+def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
+    """Return the rows (legs,) of `_core.GAIT_LEG` (core/gait.h) of a Robot with a Morphology; no leg walks yet.
+
+    Missing links have no mass; links are as long as in the intact robot unless they are shortened. Raises
+    HexapodError for a leg that does not consist of coxa, femur and tibia.
+    """
+    table = np.zeros(len(robot.legs), _core.GAIT_LEG)
+    for row, leg in zip(table, robot.legs, strict=True):
+        row["lengths"] = link_lengths(leg)
+        row["to_leg"] = np.asarray(leg.mount_rotation, float).T.ravel()
+        row["mount"] = leg.mount_position
+        row["lower"], row["upper"] = zip(*(joint.planned_range for joint in leg.joints), strict=True)
+        row["knee"] = knee_cosines(leg.joints[2].lower, leg.joints[2].upper)
+        row["free"] = 1.0
+        row["mass"] = [link.mass for link in leg.links]
+        row["centre"] = [link.com[0] / link.length if link.length > 0.0 else 0.0 for link in leg.links]
+        if morphology is None:
+            continue
+        for k, link in enumerate(leg.links):
+            remaining = morphology.remaining(leg.name, link.name)
+            row["mass"][k] *= remaining
+            if remaining > 0.0:
+                row["lengths"][k] *= remaining
+            angle = morphology.locked_angle(leg.name, link.name)
+            if angle is not None:
+                row["free"][k], row["held"][k] = 0.0, angle
+    return table
+
+
+def neutral_foothold(row: Any) -> np.ndarray:
+    """Return the place (x, y) [m] in base_link of a foot whose tibia stands upright, straight ahead of its hip."""
+    return row["mount"][:2] + (row["lengths"][0] + row["lengths"][1]) * row["to_leg"][:2]
+
+
+def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
+    """Return the joint angles (3,) [rad] at which a leg is held up, for its row of a leg table.
+
+    The angles of free joints are chosen so that knee and foot are high and near to the body; a locked joint keeps
+    its angle; a limp joint hangs: the tibia straight down from its knee, the femur with the centre of mass of what
+    it carries below its axis.
+    """
+    lower, upper, free = row["lower"], row["upper"], row["free"] != 0.0
+    l1, l2, l3 = row["lengths"]
+    coxa = 0.0 if free[0] else row["held"][0]
+    femurs = np.linspace(lower[1], min(upper[1], 1.6), 81) if free[1] else np.array([row["held"][1]])
+    tibias = np.linspace(max(lower[2], -1.45), upper[2], 71) if free[2] else np.array([row["held"][2]])
+    femur, tibia = np.meshgrid(femurs, tibias, indexing="ij")
+    if limp[2]:
+        tibia = np.clip(-femur, lower[2], upper[2])
+    if limp[1]:
+        # Angle of the centre of mass of femur and tibia, seen from the hip, at femur angle 0; a limp femur has it
+        # straight down.
+        m2, m3 = row["mass"][1], max(row["mass"][2], 1e-9)
+        r = m2 * row["centre"][1] * l2 + m3 * (l2 + row["centre"][2] * l3 * np.sin(tibia))
+        z = -m3 * row["centre"][2] * l3 * np.cos(tibia)
+        femur = np.clip(-0.5 * np.pi - np.arctan2(z, r), lower[1], upper[1])
+        if limp[2]:
+            femur, tibia = np.full_like(femur, max(lower[1], -0.5 * np.pi)), np.zeros_like(tibia)
+    knee = l2 * np.sin(femur)
+    foot = knee - l3 * np.cos(femur + tibia) if row["mass"][2] > 0.0 else knee
+    radius = l1 + l2 * np.cos(femur) + l3 * np.sin(femur + tibia)
+    out = np.abs(radius - (l1 + 0.5 * l2))  # penalty for a foot over the body or far out
+    score = np.minimum(np.minimum(knee, foot), 0.03) - 0.15 * out - 0.05 * np.maximum(knee, foot)
+    k = np.unravel_index(np.argmax(score), score.shape)
+    return np.array([coxa, femur[k], tibia[k]])

@@ -1,0 +1,453 @@
+"""Commands and settings of the adaptive gait, limited to what its plan allows on the present ground."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.gait.interface import finite_twist
+from hexapod_dynamics.gait.modes import AdaptiveSettings, Present, write_settings
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP
+from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan
+from hexapod_dynamics.gait.roughness import DEAD_ZONE
+from hexapod_dynamics.gait.terrain import ROWING_RISE, Terrain
+from hexapod_dynamics.robot import Robot
+
+# Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
+# speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
+# standing.
+KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
+# The fastest commands may saturate the servos for moments of a swing: planned joint rates up to this multiple of their
+# speed. The set-points are no faster than the servos (core/adaptive_gait.h), which catch up before the foot lands.
+# Rowing and patterns may not, because they would then walk faster or slower than commanded.
+SATURATED = 1.5
+# On slopes: largest shift [m] of the body uphill, shares of it that are tried; reach [m] that is left unused.
+MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
+# Share of the command that is enough to try no more shifts; share below which the margin is given up; share that is
+# left then.
+FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
+# The largest share of a command is found to this part of it; below this part of the reach of the legs, it is 0.
+PRECISION, SMALLEST = 0.005, 1e-3
+# Shares of a plan's period that are tried for fast commands, the longest first.
+PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
+# The same for feet that are lifted higher than planned: a longer swing lets the servos follow.
+HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
+# The same for feet that are lifted onto obstacles.
+CLIMB_PERIODS = (1.7, 2.0, 2.4, 2.8)
+# The same for a rowing robot on rough ground, which rises higher from its belly.
+ROWING_PERIODS = (1.0, 1.2, 1.4, 1.6)
+
+# Settings that are replaced by those of the plan, in this order, if the remaining legs cannot step on the spot with
+# them.
+GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
+# The command is limited again when the slope has changed by this angle [rad], at most once in this time [s].
+SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
+UNLIMITED = (AS_FELT, False), math.inf, 0.0
+NO_WAY = (
+    "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
+    "then a speed"
+)
+SLIDES_FROM = math.radians(8.0)  # slope on which a body that lies on its belly between its strokes slides
+SLOWER = 0.97  # share of the command below which the reason is reported
+
+
+@dataclass(frozen=True)
+class Incline:
+    """How a slope limits commands.
+
+    Gravity moves the centre of mass by drop (x, y) [m] in the polygon of the feet, the body is shifted uphill by
+    shift [m]. margin: whether the margin of the zero-moment point must hold nevertheless; else at most `share` of
+    a command is followed. high: whether the feet may be lifted higher than planned.
+    """
+
+    drop: tuple[float, float]
+    shift: float
+    margin: bool
+    high: bool
+
+    @property
+    def share(self) -> float:
+        """Largest share of a command that is followed."""
+        return 1.0 if self.margin else STEEP_SHARE
+
+
+LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
+
+
+class CommandLimits:
+    """Checks twists on copies of a gait's leg table (legs,) and plan numbers.
+
+    with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
+    """
+
+    def __init__(self, robot: Robot, legs: np.ndarray, plan: _core.PlanNumbers) -> None:
+        self._robot, self._source = robot, (legs, plan)
+        self._legs, self._plan = legs.copy(), plan.copy()
+        self._cycle, self._found = _core.PlanCycle(len(legs)), _core.Findings()
+        self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
+        self._weight = robot.mass / robot.body.mass
+        self._shift, self._lift = np.zeros(2), 0.0
+        self._rowing: tuple[float, float] | None = None  # rise, height [m] in place of the plan's numbers
+
+    def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
+        """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
+        distances.
+        """
+        return self._rate(twist, period, with_margin) <= KEEP_SPEED
+
+    def _rate(self, twist: np.ndarray, period: float, with_margin: bool) -> float:
+        """Return the largest joint rate at a twist (3,) and a period [s] as a share of the servos' speed; infinite
+        if another condition than the rates is violated.
+        """
+        robot, plan, found = self._robot, self._plan, self._found
+        self._legs[:] = self._source[0]
+        plan.load(self._source[1])
+        self._legs["foothold"] -= self._shift
+        plan.period = period
+        plan.lift = self._lift or plan.lift
+        if self._rowing is not None:
+            plan.rise, plan.height = self._rowing
+        guard = min(GUARD_TIME / period, (plan.duty - 0.5) / 2.2)
+        self._cycle.evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, found)
+        fits = (
+            (found.margin >= KEEP_MARGIN or not with_margin)
+            and found.reach >= KEEP_REACH
+            and found.range >= KEEP_RANGE
+            and found.apart >= KEEP_APART
+        )
+        return float(found.rate) / robot.servo.speed_limit if fits else np.inf
+
+    def follows(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> bool:
+        """Return whether the plan can follow a twist (3,) at one of the periods [s], as defined by `possible`: the
+        servos may saturate for moments.
+        """
+        return self._period(twist, periods, with_margin) is not None
+
+    def _period(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> float | None:
+        """Return the first of the periods [s] at which the servos follow, else the period with the least joint
+        rates; None if none is possible.
+        """
+        rows = self._source[1].crawls != 0.0
+        least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
+        for period in periods:
+            rate = self._rate(twist, period, with_margin)
+            if rate <= KEEP_SPEED:
+                return period
+            if rate <= least:
+                least, best = rate, period
+        return best
+
+    def incline(self, incline: Incline, lift: float = 0.0) -> None:
+        """From now on assume inclined ground and feet that are lifted by `lift` [m]; 0: as in the plan."""
+        drop = np.array(incline.drop)
+        size = float(np.linalg.norm(drop))
+        self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
+        self._box = self._level_box.copy()
+        self._box[3:5] += self._weight * drop if incline.margin else 0.0
+        self._lift, self._rowing = lift, None
+
+    def rowing(self, lift: float, rise: float, height: float) -> None:
+        """Assume that the feet of a rowing robot are lifted by `lift` [m] and its body is raised by `rise` to
+        `height` [m]; the plan's own numbers are still approaching these values.
+        """
+        self.incline(LEVEL, lift)
+        self._rowing = rise, height
+
+    def inclines(
+        self,
+        twist: np.ndarray,
+        periods: list[float],
+        with_margin: bool,
+        drop: tuple[float, float],
+        lifts: tuple[float, float],
+    ) -> Iterator[Incline | None]:
+        """Find the Incline of a slope for a twist, one candidate per step; yield the result last. lifts [m]:
+        (wanted, planned).
+
+        The wanted lift is tried first, then the planned one. Of the shifts for which the margin holds, the best
+        one follows the largest share of the twist; if that share is below WORTH_IT, the largest shift that reaches
+        it without the margin is used.
+        """
+        size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
+        shifts = [share * min(size, MOST_SHIFT) for share in SHIFT_SHARES]
+        best, fastest = Incline(drop, 0.0, margin=False, high=False), 0.0
+        for margin, high in ((True, True), (True, False), (False, False)):
+            if (margin and not with_margin) or (margin and not high and lifts[0] == lifts[1]):
+                continue
+            enough = FAST_ENOUGH if margin else WORTH_IT
+            for shift in shifts:
+                candidate = Incline(drop, shift, margin, high)
+                self.incline(candidate, lifts[0] if high else lifts[1])
+                speed = float(np.abs(self.possible(candidate.share * twist, periods, margin)[0]).max())
+                self.incline(LEVEL)
+                if speed > fastest:
+                    best, fastest = candidate, speed
+                if speed >= enough * asked:
+                    break
+                yield None
+            if fastest > WORTH_IT * asked:
+                break
+        yield best
+
+    def spare_reach(self, twist: np.ndarray, period: float) -> float:
+        """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""
+        self._rate(twist, period, with_margin=False)
+        return max(0.0, float(self._found.reach) - SPARE)
+
+    def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
+        """Return the largest possible share of a twist (3,), as a twist, and its period, one of `periods` [s]."""
+        share = min(1.0, self._share_in_reach(twist, min(periods)))
+        if share == 1.0:
+            period = self._period(twist, periods, with_margin)
+            if period is not None:
+                return twist, period
+        low, high, best = 0.0, share, periods[0]
+        while high - low > PRECISION * high and high > SMALLEST * share:
+            middle = 0.5 * (low + high)
+            period = self._period(middle * twist, periods, with_margin)
+            if period is None:
+                high = middle
+            else:
+                low, best = middle, period
+        return low * twist, best
+
+    def _share_in_reach(self, twist: np.ndarray, period: float) -> float:
+        """Return a share of a twist (3,) above which no plan can follow it at a period [s] or a longer one.
+
+        In its stance, duty * period long, a foot moves by at most twice the reach of its leg, and it does not turn by
+        more than half a turn about its body.
+        """
+        legs, plan = self._source
+        stance = plan.duty * period
+        walks = legs[legs["used"] != 0.0]
+        x, y = walks["foothold"].T
+        size = float(np.abs(twist).max())
+        if size == 0.0:
+            return 1.0
+        vx, vy, wz = twist / size  # finite for the largest numbers, too
+        stroke = np.hypot(vx - wz * y, vy + wz * x) * stance
+        reach = walks["lengths"].sum(axis=1)
+        # A foot on an arc of at most half a turn has come from its start by at least 2 / pi of its way.
+        shares = [np.inf, *(np.pi * reach / np.maximum(stroke, 1e-12)), np.pi / max(abs(wz) * stance, 1e-12)]
+        return float(min(shares)) / size
+
+
+class Limiter:
+    """Limits the commands of an adaptive gait to what its plan allows on the present ground, and its settings to what
+    the legs reach.
+
+    wanted, followed (3,): the last command, None at first, and the part of it that is followed; given_up: names of the
+    settings that are replaced by those of the plan.
+    """
+
+    def __init__(self, now: Present, terrain: Terrain) -> None:
+        self._now, self._terrain = now, terrain
+        self._limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
+        self.wanted: tuple[float, float, float] | None = None
+        self.followed = np.zeros(3)
+        self.given_up = ""
+        self._does = AS_FELT  # response to the obstacle for which the command is limited
+        self._limited_for = UNLIMITED  # response to the obstacle and roughness; roll, pitch of the slope
+        self._since_limited, self._incline = LIMIT_EVERY, LEVEL
+        self._search: Iterator[Incline | None] | None = None
+
+    def copy(self, now: Present, terrain: Terrain) -> Limiter:
+        """Return an independent copy for copies of what it works on."""
+        twin = copy.copy(self)
+        twin._now, twin._terrain, twin._search = now, terrain, None
+        twin._limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
+        return twin
+
+    def restart(self) -> None:
+        """Forget the command and the ground for which it was limited."""
+        self.wanted, self.followed, self._since_limited = None, np.zeros(3), LIMIT_EVERY
+        self.change_plan()
+
+    def change_plan(self) -> None:
+        """Forget the ground for which commands were limited under the previous plan."""
+        self._limited_for, self._search, self._does = UNLIMITED, None, self._terrain.obstacle.does
+        self._assume(LEVEL)
+
+    # ---- commands ----------------------------------------------------------------------------------------------------
+
+    def limited(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
+        to what is possible.
+
+        Raises HexapodError for values that are not finite.
+        """
+        return self._possible(vx, vy, wz)[0]
+
+    def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
+        """Return the largest share of a twist that the plan allows, as a twist, and the period for it [s]."""
+        command = finite_twist(vx, vy, wz)
+        return (np.zeros(3), 1.0) if self._now.plan is None else self._possible_here(self._now.plan, command)
+
+    def _possible_here(self, plan: GaitPlan, twist: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the largest share of a twist (3,) that a plan allows on this ground, and its period [s]."""
+        if self._terrain.obstacle.does == STOP:
+            return np.zeros(3), self._periods(plan)[0]
+        if self._terrain.obstacle.does == BACK:
+            twist = np.array(self._terrain.obstacle.way_back)
+        periods, with_margin = self._periods(plan), self._now.settings.pattern == "auto"
+        if self._terrain.ground is None:
+            return self._limits.possible(twist, periods, with_margin)
+        if plan.kind == "row":
+            more = ROWING_RISE if self._terrain.ground.rough else 0.0
+            self._limits.rowing(
+                self._terrain.highest if more else self._now.used.step_height, plan.rise + more, plan.height + more
+            )
+            found = self._limits.possible(twist, periods, with_margin)
+            self._limits.incline(LEVEL)
+            return found
+        incline, lift = self._incline, self._now.used.step_height
+        self._limits.incline(incline, self._terrain.highest if self._terrain.ground.rough and incline.high else lift)
+        possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)
+        spare = self._limits.spare_reach(possible, period) if incline is LEVEL else incline.shift
+        self._terrain.shift_room = min(MOST_SHIFT, spare)
+        self._limits.incline(LEVEL)
+        return possible, period
+
+    def _periods(self, plan: GaitPlan) -> list[float]:
+        """Return the periods [s] that a command may have."""
+        if self._now.used.period is not None:
+            return [self._now.used.period]
+        rough = self._terrain.ground is not None and self._terrain.ground.rough
+        if self._terrain.obstacle.does in (CLIMB, BACK) and self._now.walks_whole:
+            return [plan.period * share for share in CLIMB_PERIODS]
+        if rough and plan.kind == "row":
+            return [plan.period * share for share in ROWING_PERIODS]
+        high = plan.kind == "walk" and (rough or self._now.used.step_height > plan.lift)
+        return [plan.period * share for share in (HIGH_PERIODS if high else PERIODS)]
+
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
+        `limited`).
+        """
+        wanted = (float(vx), float(vy), float(wz))
+        if wanted != self.wanted:
+            self._terrain.commanded(*wanted[:2])
+            self._does = self._terrain.obstacle.does
+            followed, period = self._possible(*wanted)
+            self.wanted, self.followed = wanted, followed
+            self._now.walk.settings.asked_period = period
+        self._now.walk.command.twist = self.followed
+        return self.followed.copy()
+
+    def follow_again(self) -> None:
+        """Scale the last command again, for the present plan."""
+        wanted, self.wanted = self.wanted, None
+        self.command(*(wanted or (0.0, 0.0, 0.0)))
+
+    def adapt(self, dt: float, changing: bool) -> None:
+        """Limit the command again if the robot meets or passes an obstacle, or if the ground has become rough, smooth,
+        steeper or flatter, in steps of some milliseconds; dt [s] have passed. changing: a change of plan is being
+        computed.
+        """
+        ground, does, plan = self._terrain.ground, self._terrain.obstacle.does, self._now.plan
+        if ground is None or self._now.walk.state.sensed == 0.0:
+            return
+        if does != self._does:
+            self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
+            if does in (BACK, STOP) or self._does == BACK:
+                self.follow_again()
+            self._does = self._terrain.obstacle.does
+        self._since_limited += dt
+        if changing or self.wanted is None or plan is None:
+            self._limited_for, self._search = UNLIMITED, None
+            return
+        if self._search is not None:
+            found = next(self._search)
+            if found is not None:
+                self._search = None
+                self._assume(found)
+                self.follow_again()
+            return
+        before, roll, pitch = self._limited_for
+        felt, now = (does, ground.rough), self._terrain.slope.attitude
+        turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
+        if (before == felt and not turned) or self._since_limited < LIMIT_EVERY or not any(self.wanted):
+            return
+        self._limited_for, self._since_limited = (felt, *now), 0.0
+        if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
+            drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
+            periods, with_margin = self._periods(plan), self._now.settings.pattern == "auto"
+            planned = self._now.used.step_height
+            lifts = self._terrain.highest if ground.rough else planned, planned
+            self._search = self._limits.inclines(np.array(self.wanted), periods, with_margin, drop, lifts)
+        else:
+            self._assume(LEVEL)
+            self.follow_again()
+
+    def _assume(self, incline: Incline) -> None:
+        """Limit commands for this slope from now on."""
+        self._incline, self._terrain.lifts_high = incline, incline.high
+
+    @property
+    def slowed(self) -> str:
+        """Why, because of the ground, the robot follows only a part of the command; empty if it follows all."""
+        if self._terrain.obstacle.does == STOP:
+            return NO_WAY
+        if self._terrain.obstacle.does == BACK:
+            return f"steps back from an obstacle, to approach it anew: {self._terrain.obstacle.backs} of {BACKS}"
+        ahead, left, turn = self.wanted or (0.0, 0.0, 0.0)
+        steep, rows = (
+            math.hypot(*self._terrain.slope.attitude),
+            self._now.plan is not None and self._now.plan.kind == "row",
+        )
+        if self._terrain.ground is not None and rows and steep > SLIDES_FROM and (left or turn):
+            return (
+                f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
+                "far as a third of its way beside the commanded one"
+            )
+        if self._terrain.ground is None or np.abs(self.followed).max() >= SLOWER * max(
+            abs(ahead), abs(left), abs(turn)
+        ):
+            return ""
+        if self._incline is not LEVEL:
+            cause = f"slope of {math.degrees(steep):.0f} degrees"
+        elif self._terrain.ground.rough:
+            cause = f"feet are lifted {1e3 * self._terrain.highest:.0f} mm on rough ground"
+        else:
+            return ""
+        x, y, turn = self.followed
+        return f"the command is scaled to {x:.3f} {y:.3f} m/s {turn:.3f} rad/s: {cause}"
+
+    # ---- settings ----------------------------------------------------------------------------------------------------
+
+    def out_of_reach(self, new: AdaptiveSettings) -> str:
+        """Return that settings are out of reach of the legs, in words."""
+        given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
+        return (
+            f"{given}: out of reach for {self._now.plan.kind}ing on {', '.join(self._now.plan.legs)}"
+            if self._now.plan
+            else given
+        )
+
+    def use_what_fits(self) -> None:
+        """Apply the settings; replace settings by those of the plan if the remaining legs cannot step on the spot
+        with them.
+        """
+        plans_own: dict[str, Any] = {
+            "body_height": None,
+            "period": None,
+            "step_height": self._now.plan.lift if self._now.plan else LIFT,
+        }
+        for names in GIVE_UP:
+            self._now.used = replace(self._now.settings, **{name: plans_own[name] for name in names})
+            self.given_up = ", ".join(names)
+            write_settings(self._now.walk, self._now.used, self._now.plan)
+            if self._now.plan is None or self._fits_at_rest(self._now.plan):
+                return
+
+    def _fits_at_rest(self, plan: GaitPlan) -> bool:
+        still, with_margin = np.zeros(3), self._now.settings.pattern == "auto"
+        if self._now.used.period is None and plan.kind == "walk" and self._now.used.step_height > plan.lift:
+            return self._limits.follows(still, [plan.period * share for share in HIGH_PERIODS], with_margin)
+        return self._limits.fits(still, self._now.used.period or plan.period, with_margin)

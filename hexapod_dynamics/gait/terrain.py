@@ -1,0 +1,268 @@
+"""What the adaptive gait learns about the ground, and what it changes there: lift of the feet, place of the body, tilt
+limit.
+
+On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and
+the tilt limit is ROUGH_TILT times as large. Commands are limited for the slope: see `CommandLimits.inclines`.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.core import _core
+from hexapod_dynamics.gait.body_shift import REACH, LoadShift, WeighingSway
+from hexapod_dynamics.gait.interface import THROWN_BACK
+from hexapod_dynamics.gait.modes import MOST_LEAN, SITTING, Mode, Present, checked_lean
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, CLIMB, STOP, ObstacleResponse
+from hexapod_dynamics.gait.roughness import RAISING, GroundAdaptation
+from hexapod_dynamics.gait.slope import SlopeReference
+from hexapod_dynamics.gait_kinds import SWAYS
+
+# Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
+# the body.
+HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
+# Lift onto an obstacle [m], for an intact robot and for one with lost legs (on fewer legs the body tips over on higher
+# obstacles); speed at which the lift changes [m/s].
+CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
+# How much higher [m] a rowing body rises while its feet are lifted higher, because its belly runs against edges, too.
+ROWING_RISE = 0.01
+# Number of tilt reflexes after which the robot stays down: on level ground, and on ground that was rough before the
+# first reflex, because there each attempt places the feet differently.
+MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
+# On rough ground a body falls, and sits down at once, if its tilt exceeds FALLING_FROM [rad] and will exceed FALLEN
+# [rad] after AHEAD [s] at its mean rate of the last RATE_OVER [s].
+FALLING_FROM, FALLEN, AHEAD, RATE_OVER = math.radians(14.0), math.radians(30.0), 0.2, 0.04
+FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
+LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
+FARTHEST_LEAN = MOST_LEAN[:3].tolist()  # [m]
+
+
+class Terrain:
+    """The ground under the adaptive gait: roughness, slope, obstacle, and the place of the body over its feet.
+
+    ground: roughness and shift uphill, None if nothing adapts; slope, obstacle: see their classes; load, sway: of a
+    load that is carried, and while it is weighed; leaning (6,): the offset of the body that was asked for; shift_room
+    [m]: for a shift of the body within the reach of the legs, lifts_high: whether the feet may be lifted higher on
+    rough ground; the limiter finds both.
+    """
+
+    def __init__(self, now: Present, ground: bool) -> None:
+        self._now = now
+        self.ground = GroundAdaptation() if ground else None
+        self.slope, self.obstacle = SlopeReference(), ObstacleResponse()
+        self.load, self.sway, self.leaning = LoadShift(now.robot.mass), WeighingSway(), np.zeros(6)
+        self.shift_room, self.lifts_high = 0.0, True
+        self._measured = self._attitude = 0.0, 0.0  # roll, pitch [rad]; less the commanded lean of the body
+        self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
+        self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
+        self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
+        self._reflexes = 0.0  # number of reflexes after which the ground was assumed to be rough
+        self._tilted_on_rough = False  # whether the ground was rough before the first reflex
+        self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
+        self._turned = 0.0  # [rad] by which the robot has turned on its way back from an obstacle
+
+    def copy(self, now: Present) -> Terrain:
+        """Return an independent copy for a copy of what the gait shares."""
+        twin = copy.copy(self)
+        twin.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_now"}))
+        twin._now = now
+        return twin
+
+    def restart(self) -> None:
+        """Discard what was learnt about roughness and obstacles."""
+        self.leaning[:], self.sway = 0.0, WeighingSway()
+        self._lifted, self._reflexes, self._tilted_on_rough, self._turned = 0.0, 0.0, False, 0.0
+        self.ground = None if self.ground is None else GroundAdaptation()
+        self.obstacle = ObstacleResponse()
+
+    def change_plan(self) -> None:
+        """Discard the previous cycle."""
+        if self.ground is not None:
+            self.ground.change_plan()
+        self.obstacle.change_plan()
+        self._turned = 0.0
+
+    def commanded(self, vx: float, vy: float) -> None:
+        """Process a command [m/s], which may end the response to an obstacle."""
+        if self.obstacle.commanded(vx, vy):
+            self._turned = 0.0
+
+    # ---- measurements ------------------------------------------------------------------------------------------------
+
+    def sense(self, roll: float, pitch: float, yaw: float, commanded: bool) -> None:
+        """Process the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
+        relative to the slope of the ground as learnt. A robot that stands at the first measurement is assumed to
+        stand parallel to the slope.
+        """
+        state, adopts = self._now.walk.state, False
+        if state.sensed == 0.0:
+            state.yaw_reference = yaw
+            adopts = state.mode == Mode.STAND and not commanded
+        state.yaw, state.sensed = yaw, 1.0
+        leant_roll, leant_pitch = state.body_offset[3:5].tolist()
+        self._measured = roll, pitch
+        self._attitude = roll - leant_roll, pitch - leant_pitch
+        self.slope.sense(*self._attitude, yaw)
+        if adopts:
+            self.slope.adopt()
+        state.tilted = self.slope.tilt
+
+    def sense_force(self, x: float, y: float, z: float) -> None:
+        """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
+        progress.
+        """
+        if self._now.walk.state.sensed == 0.0:
+            return
+        roll, pitch = self._measured
+        down = math.sin(roll) * y + math.cos(roll) * z
+        along, across, count = self._forces
+        along += math.cos(pitch) * x + math.sin(pitch) * down
+        self._forces = along, across + math.cos(roll) * y - math.sin(roll) * z, count + 1
+
+    # ---- place of the body -------------------------------------------------------------------------------------------
+
+    def lean(self, offset: npt.ArrayLike) -> None:
+        """Move the body over its feet by an offset (6,) from the gait's own pose: x, y, z [m], roll, pitch, yaw
+        [rad].
+        """
+        self.leaning[:] = checked_lean(offset)
+        self._now.walk.command.offset = self.leaning
+        self._move_body(0.0, 0.0)
+
+    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Adapt to a load on the body; see `Gait.carry`."""
+        self.load.carry(mass, x_moment, y_moment)
+
+    def _move_body(self, x: float, y: float) -> None:
+        """Move the body over its feet by (x, y) [m], in addition to the offset of `lean`, the shift for the load
+        and the sway for weighing it.
+        """
+        lean_x, lean_y, lean_z = self.leaning[:3].tolist()
+        load_x, load_y = self.load.shift.tolist()
+        sway_x, sway_y, sway_z = self.sway.offset.tolist()
+        (most_x, most_y, most_z), offset = FARTHEST_LEAN, self._now.walk.command.offset
+        offset[0] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
+        offset[1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
+        offset[2] = min(most_z, max(-most_z, lean_z + sway_z))
+
+    # ---- every tick --------------------------------------------------------------------------------------------------
+
+    def adapt(self, dt: float, slow: bool) -> None:
+        """Advance the adaptation to the ground by dt [s], and apply it; slow: whether the command is slower than
+        SLOW.
+        """
+        ground, data = self.ground, self._now.walk
+        settings, used, plan = self._now.settings, self._now.used, self._now.plan
+        self.slope.learn(dt, data.state.mode in SITTING)
+        sways = settings.weighing_sway if data.state.mode == Mode.WALK else 0.0
+        if sways or self.sway.active:
+            self.sway.advance(dt, sways, self.shift_room)
+            self._move_body(0.0, 0.0)
+        if self.load.active:
+            self.load.advance(dt, self.shift_room - REACH * self.sway.size)
+            self._move_body(0.0, 0.0)
+        now = data.state
+        if ground is None or now.sensed == 0.0:
+            return
+        lift, tilt_limit = used.step_height, settings.tilt_limit
+        mode, reflexes, tilt = now.mode, now.reflexes, now.tilted
+        if mode == Mode.RISE and reflexes > self._reflexes:
+            ground.expect_rough()
+        if mode == Mode.RISE or reflexes == 0.0:
+            self._reflexes = reflexes
+        if reflexes == 0.0:
+            self._tilted_on_rough = ground.rough
+        ground.height = LOADED * now.height
+        ground.most_shift = max(0.0, self.shift_room - self.load.size - REACH * self.sway.size)
+        heading = 0.0
+        if data.settings.yaw_gain > 0.0:
+            heading = math.remainder(now.yaw - now.yaw_reference, math.tau)
+        tilted = tilt > tilt_limit
+        ground.settles = plan is not None and plan.kind == "row"
+        walks, twist = mode == Mode.WALK, now.twist.tolist()
+        ground.update(dt, now.phase, *self._attitude, self.slope.attitude, heading, walks, tilted, twist)
+        if ground.rough and ground.walked_for > FORGIVEN:
+            data.state.reflexes = 0.0
+        self._make_way(dt, ground, now, slow)
+        most = CLIMB_RATE * dt
+        self._high += min(most, max(-most, self.highest - self._high))
+        high = ground.share if self.lifts_high else 0.0
+        most = dt / RAISING
+        self._lifted += min(most, max(-most, high - self._lifted))
+        data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
+        if plan is not None and plan.kind == "row":
+            more = self._lifted * ROWING_RISE
+            data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
+        most = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        falls = self._falls(dt, tilt) and ground.rough and plan is not None and plan.kind == "walk"
+        # half of the tilt: the reflex then comes at once
+        data.settings.tilt = min(most, 0.5 * tilt) if falls else most
+        self._move_body(ground.shift_x, ground.shift_y)
+
+    def _make_way(self, dt: float, ground: GroundAdaptation, now: _core.GaitState, slow: bool) -> None:
+        """Detect whether the robot makes progress, and respond to an obstacle; now: the state; slow: whether the
+        command is.
+        """
+        x, y, count = self._forces
+        self._forces = 0.0, 0.0, 0
+        plan, obstacle, did = self._now.plan, self.obstacle, self.obstacle.does
+        if plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
+            return
+        vx, vy, turn = now.twist.tolist()
+        count = max(count, 1)
+        obstacle.update(
+            dt,
+            (x / count, y / count),
+            self._now.walk.body_speed,
+            (vx, vy),
+            self._now.period,
+            now.phase,
+            walks=now.mode == Mode.WALK,
+            raised=ground.rough,
+            whole=self._now.walks_whole,
+            slow=slow,
+        )
+        if obstacle.does != AS_FELT and obstacle.does != STOP:
+            ground.expect_rough()
+        if did == BACK:
+            self._turned += turn * dt
+        elif obstacle.does == AS_FELT != did:  # it has passed the obstacle: walk on as before
+            now.yaw_reference -= self._turned
+            self._turned = 0.0
+
+    def _falls(self, dt: float, tilt: float) -> bool:
+        """Whether a body with this tilt [rad] is falling."""
+        self._tilting += min(1.0, dt / RATE_OVER) * ((tilt - self._tilt) / dt - self._tilting)
+        self._tilt = tilt
+        return tilt > FALLING_FROM and tilt + AHEAD * self._tilting > FALLEN
+
+    @property
+    def highest(self) -> float:
+        """Lift [m] of the feet while they are lifted higher than planned."""
+        lift = HIGH_LIFT
+        if self.obstacle.does in (CLIMB, BACK) and self._now.plan is not None:
+            lift = CLIMB_LIFT if self._now.walks_whole else LOST_CLIMB_LIFT
+        return max(lift, self._now.used.step_height)
+
+    @property
+    def most_reflexes(self) -> int:
+        """Number of consecutive tilt reflexes after which the robot stays down."""
+        return MOST_ROUGH_REFLEXES if self._tilted_on_rough else MOST_REFLEXES
+
+    def report(self) -> dict[str, float | bool]:
+        """Return what is known about the ground."""
+        if self.ground is None:
+            return {}
+        return {
+            "lift of the feet [mm]": 1e3 * float(self._now.walk.plan.lift),
+            "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
+            "set back [share of the speed]": self.obstacle.progress.setback,
+            THROWN_BACK: self.obstacle.progress.is_set_back,
+            "roughness that is felt [deg]": math.degrees(self.ground.roughness),
+            **({SWAYS: self._now.period} if self.sway.active else {}),
+            **self.load.report(),
+        }
