@@ -260,8 +260,8 @@ class Limiter:
     def copy(self, now: Present, terrain: Terrain) -> Limiter:
         """Return an independent copy for copies of what it works on."""
         twin = copy.copy(self)
-        twin._now, twin._terrain, twin._search = now, terrain, None
-        twin._limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
+        limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
+        vars(twin).update(_now=now, _terrain=terrain, _search=None, _limits=limits)
         return twin
 
     def restart(self) -> None:

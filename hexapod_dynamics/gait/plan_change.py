@@ -167,9 +167,9 @@ class PlanChanger:
         measured joints.
         """
         twin = copy.copy(self)
-        twin._now = self._now.copy()
-        twin._terrain = self._terrain.copy(twin._now)
-        twin._limiter = self._limiter.copy(twin._now, twin._terrain)
+        now = self._now.copy()
+        terrain = self._terrain.copy(now)
+        vars(twin).update(_now=now, _terrain=terrain, _limiter=self._limiter.copy(now, terrain))
         twin.choice, twin.worker, twin.changing = copy.copy(self.choice), None, False
         return twin
 

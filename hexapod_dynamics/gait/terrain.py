@@ -68,8 +68,8 @@ class Terrain:
     def copy(self, now: Present) -> Terrain:
         """Return an independent copy for a copy of what the gait shares."""
         twin = copy.copy(self)
-        twin.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_now"}))
-        twin._now = now
+        own = copy.deepcopy({name: value for name, value in vars(self).items() if name != "_now"})
+        vars(twin).update(own, _now=now)
         return twin
 
     def restart(self) -> None:
