@@ -44,8 +44,6 @@ PYPI_ONLY = {
     "trimesh",
     "playwright",
 }
-# Imported by kernels that are not compiled, so needed to build only: pyproject.toml, package.xml.
-BUILD = {"cython"}
 PYPI_ONLY |= {"websockets", "msgspec", "rich", "zstandard"}  # which viser brings; rosdep's websockets is older
 OPTIONAL = {"mujoco", "gymnasium", "casadi"}  # for use
 JETSON = {"Jetson"}  # the boards' own: PCs are not asked for it
@@ -108,11 +106,11 @@ def names_of(requirements):
 
 def test_setup_py_declares_every_import(setup):
     needed = {PIP.get(name, name) for name in imported("hexapod_dynamics", "launch") - ROS}
-    for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - BUILD - {"packaging"}}
+    for_tests = {PIP.get(name, name) for name in imported("test", TESTING) - ROS - {"packaging"}}
     extras = {extra: names_of(each) for extra, each in setup["extras_require"].items()}
     declared = names_of(setup["install_requires"]) | extras["jetson"] | extras["view"]
     declared |= extras["sim"] | extras["learning"] | extras["attitude"] | extras["casadi"]
-    assert needed - declared == BUILD
+    assert needed - declared == set()
     assert for_tests - declared - extras["test"] == set()
     every_extra = set().union(*extras.values())
     assert names_of(setup["install_requires"]) - {"setuptools"} <= needed  # nothing is asked for that nobody uses
@@ -163,9 +161,9 @@ def test_package_xml_declares_every_import():
             name for name in names - PYPI_ONLY if name not in known and ROSDEP.get(name, f"python3-{name}") not in known
         }
 
-    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL - JETSON - BUILD, for_use) == set()
+    assert missing(imported("hexapod_dynamics", "launch") - OPTIONAL - JETSON, for_use) == set()
     assert (
-        missing(imported("test", TESTING) - BUILD - {"setuptools", "packaging"}, declared) == set()
+        missing(imported("test", TESTING) - {"setuptools", "packaging"}, declared) == set()
     )  # pytest brings packaging
     assert {name for name in imported("hexapod_dynamics", "launch") & PYPI_ONLY if name not in text} == set()
 
