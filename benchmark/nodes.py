@@ -70,7 +70,7 @@ def ticks(count=2000):
             np.zeros(18),
             observer.q,
         )
-        timed(samples, "path: 0.5 s ahead in steps of 5 ms", observer.look_ahead, t + 0.01)
+        timed(samples, "path: 0.5 s ahead in steps of 5 ms", observer.predict_path, t + 0.01)
         if k % 100 == 50:
             timed(samples, "a change of morphology", observer.set_morphology, morphologies[(k // 100) % 2])
             forward.set_morphology(observer.morphology)

@@ -45,3 +45,13 @@ def test_the_pure_packages_load_without_ros():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_users_import_first_is_loaded_on_its_first_use():
+    code = (
+        "import sys, hexapod_dynamics as package\n"
+        "loaded = [name for name in sys.modules if name.startswith('hexapod_dynamics.')]\n"
+        "print(loaded, *(getattr(package, name).__name__ for name in package.__all__))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["[]", "Morphology", "Onboard", "Robot", "WholeBodyModel"]

@@ -5,10 +5,10 @@ changes a morphology, its effect on the model, its words, its colour, its random
 lists them.
 """
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
 from hexapod_dynamics.damage.kind import (
     CommandOption,
     DamageKind,
+    Hypothesis,
     JointDamage,
     JointEffect,
     JointKind,
@@ -18,7 +18,7 @@ from hexapod_dynamics.damage.kind import (
 from hexapod_dynamics.damage.limp import LIMP
 from hexapod_dynamics.damage.locked import LOCKED
 from hexapod_dynamics.damage.missing import MISSING
-from hexapod_dynamics.damage.registry import KINDS, Registry
+from hexapod_dynamics.damage.registry import KINDS, Registry, list_losses
 from hexapod_dynamics.damage.short import SHORT
 from hexapod_dynamics.damage.values import NamedValue
 
@@ -38,4 +38,5 @@ __all__ = [
     "LinkRequest",
     "NamedValue",
     "Registry",
+    "list_losses",
 ]

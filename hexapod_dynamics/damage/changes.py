@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from hexapod_dynamics.damage.kind import LinkRequest
+from hexapod_dynamics.damage.kind import LinkRequest, M
 from hexapod_dynamics.damage.registry import KINDS
-from hexapod_dynamics.damage.state import M
+from hexapod_dynamics.damage.values import Value
 from hexapod_dynamics.errors import MorphologyError
 
 
@@ -26,7 +25,7 @@ def apply_values(morphology: M, values: Mapping[str, object], angles: Mapping[st
             continue
         if present is True and new.remaining_at(leg, 0) == 0:
             new = new.restored(morphology.robot.legs[leg].name)
-        of_links: dict[int, dict[str, Any]] = {}
+        of_links: dict[int, dict[str, Value]] = {}
         for prefix, link, value in asked:
             if link is not None:
                 of_links.setdefault(link, {})[prefix] = value
@@ -57,7 +56,7 @@ def _change_link(morphology: M, request: LinkRequest) -> M:
     return morphology
 
 
-def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, Any]]) -> None:
+def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, Value]]) -> None:
     """Raise MorphologyError if a part of a leg is asked for that the same request takes away."""
     for prefix, link, value in asked:
         if value and link is not None:
@@ -67,9 +66,10 @@ def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, An
             )
 
 
-def _check_values(morphology: M, values: Mapping[str, object]) -> dict[int, list[tuple[str, int | None, bool | float]]]:
+def _check_values(morphology: M, values: Mapping[str, object]) -> dict[int, list[tuple[str, int | None, Value]]]:
     """Return (prefix, link, value) by leg, in the given order, each of a known name and the right type."""
-    known, found = KINDS.values, {}  # type: ignore[var-annotated]
+    known = KINDS.values
+    found: dict[int, list[tuple[str, int | None, Value]]] = {}
     for key, given in values.items():
         prefix, _, name = key.partition(".")
         value = known.get(prefix)

@@ -5,19 +5,70 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
-from hexapod_dynamics.damage.state import M
-from hexapod_dynamics.damage.values import NamedValue
+from hexapod_dynamics.damage.values import NamedValue, Value
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from hexapod_dynamics.robot import Robot
+
     # Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the
     # present position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
-    RandomChange = Callable[[np.random.Generator, Any, int, int, float, tuple[float, float]], Any]
+    RandomChange = Callable[[np.random.Generator, "M", int, int, float, tuple[float, float]], "M"]
+
+M = TypeVar("M", bound="DamageState")
+
+
+class DamageState(Protocol):
+    """An immutable morphology; leg and link are indices, as in `Morphology`, which documents these methods.
+
+    It stands here so that the kinds of damage need no import of it: no circle.
+    """
+
+    @property
+    def robot(self) -> Robot: ...  # noqa: D102
+
+    def part_name(self, leg: int, link: int) -> str: ...  # noqa: D102
+
+    def find_place(self, name: str) -> tuple[int, int | None]: ...  # noqa: D102
+
+    def remaining_at(self, leg: int, link: int) -> float: ...  # noqa: D102
+
+    def damage_at(self, leg: int, link: int) -> JointDamage | None: ...  # noqa: D102
+
+    def with_remaining(self: M, leg: int, link: int, fraction: float) -> M: ...  # noqa: D102
+
+    def with_damage(self: M, leg: int, link: int, kind: JointKind, value: Value) -> M: ...  # noqa: D102
+
+    def with_working_joint(self: M, leg: int, link: int) -> M: ...  # noqa: D102
+
+    def broken(self: M, name: str, remaining: float) -> M: ...  # noqa: D102
+
+    def restored(self: M, name: str) -> M: ...  # noqa: D102
+
+    def updated(self: M, values: Mapping[str, object]) -> M: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One explanation: `values` is the request to `set_morphology` that would declare it; `joints` are the
+    affected joints.
+
+    kind: name of its kind of damage (missing, short, limp, locked), or several. leg: the leg, or legs joined by +.
+    """
+
+    name: str
+    leg: str
+    kind: str
+    values: dict[str, Value] = field(hash=False)
+    joints: tuple[int, ...] = ()
+
+    def applied(self, morphology: M) -> M:
+        """Return `morphology` with this damage added."""
+        return morphology.updated(self.values)
 
 
 class JointEffect(NamedTuple):
@@ -38,7 +89,7 @@ class JointDamage(NamedTuple):
     """
 
     kind: JointKind
-    value: Any
+    value: Value
     lock: float | None
     limp: bool
 
@@ -69,7 +120,7 @@ class LinkRequest:
     link: int
     name: str
     joint: str
-    values: Mapping[str, Any]
+    values: Mapping[str, Value]
     angles: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -95,7 +146,7 @@ class DamageKind(ABC):
         return {f"{self.values[0].prefix}.{word}": not self.values[0].intact}
 
     @abstractmethod
-    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
         """Return this damage of a part, as named values state it, for the status line ("RF.tibia locked at 0.40");
         empty if there is none.
         """
@@ -142,23 +193,23 @@ class JointKind(DamageKind):
     menu_value: bool | float = True
 
     @abstractmethod
-    def effect(self, value: Any) -> JointEffect:
+    def effect(self, value: Value) -> JointEffect:
         """Return the effect of the damage on the joint."""
 
-    def damage(self, value: Any) -> JointDamage:
+    def damage(self, value: Value) -> JointDamage:
         """Return the damage of a joint with this value."""
         lock, driven = self.effect(value)
         return JointDamage(self, value, lock, lock is None and not driven)
 
-    def describe(self, value: Any) -> str:
+    def describe(self, value: Value) -> str:
         """Return the damage in words: "locked at 0.400"."""
         return self.state
 
-    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
         """Return the part and its state, as "LR.femur limp"; empty if the joint does not have this damage."""
         return f"{part} {self.state}" if self.is_declared(values, part) else ""
 
-    def is_declared(self, values: Mapping[str, Any], part: str) -> bool:
+    def is_declared(self, values: Mapping[str, Value], part: str) -> bool:
         """Return whether named values declare this damage of a part ("RF.tibia"); False if they do not name the
         part.
         """
@@ -187,6 +238,13 @@ class JointKind(DamageKind):
         if not self.is_asked(request):
             return morphology
         return morphology.with_damage(request.leg, request.link, self, request.values[self.values[0].prefix])
+
+    def joint_hypothesis(self, robot: Robot, leg: int, link: int, text: str, values: Mapping[str, Value]) -> Hypothesis:
+        """Return the hypothesis of a joint (indices of leg and link): text behind its name, values by prefix."""
+        own = robot.legs[leg]
+        part = f"{own.name}.{own.link_names[link]}"
+        named = {f"{prefix}.{part}": value for prefix, value in values.items()}
+        return Hypothesis(f"{part} {text}", own.name, self.name, named, (robot.leg_joints(own.name)[link],))
 
     def refuse(self, name: str, damage: JointDamage | None) -> MorphologyError:
         """Return why a joint cannot be damaged like this: it has another damage, or its link (by name) is missing."""

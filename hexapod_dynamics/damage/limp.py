@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
-from hexapod_dynamics.damage.kind import CommandOption, JointEffect, JointKind
-from hexapod_dynamics.damage.state import M
-from hexapod_dynamics.damage.values import NamedValue, check_truth
+from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, JointEffect, JointKind, M
+from hexapod_dynamics.damage.values import NamedValue, Value, check_truth
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from hexapod_dynamics.damage.kind import RandomChange
-
-
-_FREE = JointEffect(driven=False)
+    from hexapod_dynamics.robot import Robot
 
 
 class Limp(JointKind):
@@ -36,13 +30,13 @@ class Limp(JointKind):
     reason = "its joint gives way under load and moves"
     colour = "0.55 0.55 0.55 0.6"
 
-    def effect(self, value: bool) -> JointEffect:
+    def effect(self, value: Value) -> JointEffect:
         """Return that the joint moves without torque."""
-        return _FREE
+        return JointEffect(driven=False)
 
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the failure of a servo."""
-        return (_fail,)
+        return (lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, True),)
 
     def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return that the servo of an intact joint gives no torque."""
@@ -50,15 +44,9 @@ class Limp(JointKind):
             return []
         return [self.make_hypothesis(morphology.robot, leg, link)]
 
-    def make_hypothesis(self, robot: Any, leg: int, link: int) -> Hypothesis:
+    def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
         """Return the hypothesis that the servo of a joint (indices of leg and link) gives no torque."""
-        name = robot.legs[leg].name
-        part, joint = f"{name}.{robot.legs[leg].link_names[link]}", robot.leg_joints(name)[link]
-        return Hypothesis(f"{part} limp", name, self.name, {f"limp.{part}": True}, (joint,))
-
-
-def _fail(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
-    return morphology.with_damage(leg, link, LIMP, True)
+        return self.joint_hypothesis(robot, leg, link, "limp", {"limp": True})
 
 
 LIMP = Limp()

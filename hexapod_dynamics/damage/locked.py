@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
-from hexapod_dynamics.damage.kind import CommandOption, JointEffect, JointKind, LinkRequest
-from hexapod_dynamics.damage.state import M
-from hexapod_dynamics.damage.values import FARTHEST_LOCK, NamedValue, check_position, check_truth
+from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, JointEffect, JointKind, LinkRequest, M
+from hexapod_dynamics.damage.values import FARTHEST_LOCK, NamedValue, Value, check_position, check_truth
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-
     from hexapod_dynamics.damage.kind import RandomChange
-
-
-def _is_locked(position: float) -> bool:
-    return True
+    from hexapod_dynamics.robot import Robot
 
 
 class Locked(JointKind):
@@ -28,7 +21,9 @@ class Locked(JointKind):
     name = "locked"
     state, consequence = "locked", "it does not move"
     values = (
-        NamedValue("locked", False, "the joint that moves link <link> is locked", check=check_truth, read=_is_locked),
+        NamedValue(
+            "locked", False, "the joint that moves link <link> is locked", check=check_truth, read=lambda position: True
+        ),
         NamedValue(
             "locked_at",
             0.0,
@@ -59,7 +54,7 @@ class Locked(JointKind):
                 raise MorphologyError(f"--locked {word}: an angle [rad] is needed, as RF.tibia=0.4") from None
         return values
 
-    def effect(self, value: float) -> JointEffect:
+    def effect(self, value: Value) -> JointEffect:
         """Return that the joint stands at the position and gives no torque to move it."""
         return JointEffect(value, False)
 
@@ -93,11 +88,11 @@ class Locked(JointKind):
                 angle = 0.0  # any value: a missing link is refused below
         return morphology.with_damage(request.leg, request.link, self, angle)
 
-    def describe(self, value: float) -> str:
+    def describe(self, value: Value) -> str:
         """Return "locked at 0.400"."""
         return f"locked at {value:.3f}"
 
-    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
         """Return "RF.tibia locked at 0.40"; without the position if the values do not name it."""
         if not self.is_declared(values, part):
             return ""
@@ -106,18 +101,14 @@ class Locked(JointKind):
 
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the lock of a joint at its present position."""
-        return (_lock,)
+        return (
+            lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, position),
+        )
 
-    def make_hypothesis(self, robot: Any, leg: int, link: int, angle: float) -> Hypothesis:
+    def make_hypothesis(self, robot: Robot, leg: int, link: int, angle: float) -> Hypothesis:
         """Return the hypothesis that a joint (indices of leg and link) is stuck at an angle [rad]."""
-        name = robot.legs[leg].name
-        part, joint = f"{name}.{robot.legs[leg].link_names[link]}", robot.leg_joints(name)[link]
-        values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
-        return Hypothesis(f"{part} locked at {angle:.2f} rad", name, self.name, values, (joint,))
-
-
-def _lock(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
-    return morphology.with_damage(leg, link, LOCKED, float(position))
+        values = {"locked": True, "locked_at": float(angle)}
+        return self.joint_hypothesis(robot, leg, link, f"locked at {angle:.2f} rad", values)
 
 
 LOCKED = Locked()

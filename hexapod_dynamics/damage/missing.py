@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
-from hexapod_dynamics.damage.kind import CommandOption, LinkKind, LinkRequest
-from hexapod_dynamics.damage.state import M
-from hexapod_dynamics.damage.values import NamedValue, check_truth
+from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, LinkKind, LinkRequest, M
+from hexapod_dynamics.damage.values import NamedValue, Value, check_truth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-
     from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot import Robot
 
 
 class Missing(LinkKind):
@@ -58,32 +55,27 @@ class Missing(LinkKind):
         """Return "missing" for a missing link."""
         return "" if remaining else "missing"
 
-    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
         """Return the part alone: the status line lists it after "missing: "."""
         return "" if values.get(f"links.{part}", True) else part
 
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the loss of a whole leg, and of a link."""
-        return _lose_leg, _lose_link
+        return (
+            lambda random, morphology, leg, link, position, share: morphology.with_remaining(leg, 0, 0.0),
+            lambda random, morphology, leg, link, position, share: morphology.with_remaining(leg, link, 0.0),
+        )
 
     def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
         """Return the loss of the leg from this link outward."""
         return [self.make_hypothesis(morphology.robot, leg, link)]
 
-    def make_hypothesis(self, robot: Any, leg: int, link: int) -> Hypothesis:
+    def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
         """Return the hypothesis that a leg is missing from a link (indices) outward."""
         name = robot.legs[leg].name
         joints = tuple(robot.leg_joints(name))[link:]
         part, prefix = (name, "legs") if link == 0 else (f"{name}.{robot.legs[leg].link_names[link]}", "links")
         return Hypothesis(f"{part} missing", name, self.name, {f"{prefix}.{part}": False}, joints)
-
-
-def _lose_leg(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
-    return morphology.with_remaining(leg, 0, 0.0)
-
-
-def _lose_link(random: np.random.Generator, morphology: M, leg: int, link: int, position: float, share: tuple) -> M:
-    return morphology.with_remaining(leg, link, 0.0)
 
 
 MISSING = Missing()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from hexapod_dynamics.damage.kind import DamageKind, JointKind, LinkKind
@@ -10,7 +10,7 @@ from hexapod_dynamics.damage.limp import LIMP
 from hexapod_dynamics.damage.locked import LOCKED
 from hexapod_dynamics.damage.missing import MISSING
 from hexapod_dynamics.damage.short import SHORT
-from hexapod_dynamics.damage.values import NamedValue
+from hexapod_dynamics.damage.values import NamedValue, Value
 
 
 class Registry:
@@ -62,3 +62,23 @@ class Registry:
 
 
 KINDS = Registry((MISSING, LOCKED, LIMP, SHORT))
+
+
+def list_losses(values: Mapping[str, Value]) -> list[str]:
+    """List the damage in a whole set of named values, kind by kind, without parts beyond a lost part of the same
+    leg.
+
+    "RM", "LM.femur" (missing), "RF.tibia locked at 0.40", "LR.femur limp", "LF.tibia 50% left".
+    """
+    names = [name.split(".", 1) for name in values]
+    lost = [part for prefix, part in names if prefix == "legs" and not values[f"legs.{part}"]]
+    ended = set(lost)  # legs whose following links are lost with a link before them
+    attached = []  # existing links, and the first missing link of each leg, from the body outward
+    for part in (part for prefix, part in names if prefix == "links"):
+        leg = part.partition(".")[0]
+        if leg not in ended:
+            attached.append(part)
+            if not values[f"links.{part}"] or values.get(f"remaining.{part}", 1.0) < 1.0:
+                ended.add(leg)
+    texts = (kind.describe_values(values, part) for kind in KINDS for part in attached)
+    return lost + [text for text in texts if text]

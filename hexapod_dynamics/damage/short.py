@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.hypothesis import Hypothesis
-from hexapod_dynamics.damage.kind import CommandOption, LinkKind, LinkRequest
-from hexapod_dynamics.damage.state import M
-from hexapod_dynamics.damage.values import NamedValue, check_fraction
+from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, LinkKind, LinkRequest, M
+from hexapod_dynamics.damage.values import NamedValue, Value, check_fraction
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot import Robot
 
 # Remaining fractions of a broken last link that are simulated: near its joint, in the middle, without its foot.
 STUMPS = (0.05, 0.5, 0.85)
@@ -75,7 +74,7 @@ class Short(LinkKind):
         """Return "broken, 50% left"."""
         return f"broken, {remaining:.0%} left" if 0 < remaining < 1 else ""
 
-    def describe_values(self, values: Mapping[str, Any], part: str) -> str:
+    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
         """Return "LF.tibia 50% left"."""
         remaining = values.get(f"remaining.{part}", 1.0)
         return f"{part} {remaining:.0%} left" if 0 < remaining < 1 else ""
@@ -91,7 +90,7 @@ class Short(LinkKind):
             return []
         return [self.make_hypothesis(robot, leg, fraction) for fraction in STUMPS if fraction < left]
 
-    def make_hypothesis(self, robot: Any, leg: int, fraction: float) -> Hypothesis:
+    def make_hypothesis(self, robot: Robot, leg: int, fraction: float) -> Hypothesis:
         """Return the hypothesis that the last link of a leg (index) is broken off, its servo still answers."""
         name = robot.legs[leg].name
         part, joint = f"{name}.{robot.legs[leg].link_names[-1]}", tuple(robot.leg_joints(name))[-1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from hexapod_dynamics.errors import MorphologyError
 FARTHEST_LOCK = 2.0 * math.pi
 # Smallest remaining fraction other than 0: the mass of the link must not be too small to divide by.
 SMALLEST_STUMP = 1e-6
+Value = bool | float  # of a named value
 
 
 @dataclass(frozen=True)
@@ -29,32 +29,35 @@ class NamedValue:
     """
 
     prefix: str
-    intact: bool | float
+    intact: Value
     description: str
-    check: Callable[[Any, str], bool | float]
-    read: Callable[[Any], bool | float]
+    check: Callable[[object, str], Value]
+    read: Callable[[Value], Value]
     unit: str = ""
     low: float | None = None
     high: float | None = None
     of_leg: bool = False
 
 
-def check_truth(value: Any, name: str) -> bool:
+def check_truth(value: object, name: str) -> bool:
     """Return a bool, or raise a MorphologyError that names it."""
     if not isinstance(value, (bool, np.bool_)):
         raise MorphologyError(f"{name}: {value!r} given, true or false needed")
     return bool(value)
 
 
-def check_number(value: Any, name: str) -> float:
+def check_number(value: object, name: str) -> float:
     """Return a finite float, or raise a MorphologyError that names it (bool is not a number here)."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not math.isfinite(value)
+    ):
         raise MorphologyError(f"{name}: {value!r} given, a finite number needed")
     return float(value)
 
 
-def check_position(given: Any, name: str) -> float:
+def check_position(given: object, name: str) -> float:
     """Return a joint position [rad or m] of at most one turn; the refusal of a larger one suggests the value in
     radians, in case degrees were meant.
     """
@@ -65,11 +68,11 @@ def check_position(given: Any, name: str) -> float:
     return value
 
 
-def check_fraction(value: Any, name: str) -> float:
+def check_fraction(value: object, name: str) -> float:
     """Return a remaining fraction of a link's length: 0, or SMALLEST_STUMP to 1."""
-    value = check_number(value, name)
-    if not (value == 0.0 or SMALLEST_STUMP <= value <= 1.0):
+    fraction = check_number(value, name)
+    if not (fraction == 0.0 or SMALLEST_STUMP <= fraction <= 1.0):
         raise MorphologyError(
             f"{name}: {value!r} given, a fraction 0..1 of the link's length needed (0, or at least {SMALLEST_STUMP})"
         )
-    return value
+    return fraction

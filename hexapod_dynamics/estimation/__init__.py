@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hexapod_dynamics.detection import DamageDetector, DetectorSettings
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["DamageDetector", "DetectorSettings"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the damage detector on first use, because the observer does not need it."""
     if name in __all__:
         return getattr(importlib.import_module("hexapod_dynamics.detection"), name)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class Observer:
             joints.
         pause: time [s] without commands after which the servos approach the next ones slowly.
         timestep: of the model [s].
-        horizon, horizon_period, horizon_timestep: of `look_ahead`: its length, the time between two results, its
+        horizon, horizon_period, horizon_timestep: of `predict_path`: its length, the time between two results, its
             time step [s].
         spread: standard deviations from which the covariance is computed, by default Spread().
 
@@ -155,7 +154,7 @@ class Observer:
 
     @property
     def steps_ahead(self) -> int:
-        """Number of rows that `look_ahead` returns."""
+        """Number of rows that `predict_path` returns."""
         return self._ahead.size
 
     def warm_up(self) -> None:
@@ -263,7 +262,7 @@ class Observer:
         if self.started:
             self.way.strides.feel(time, acceleration, rate, self.following and self._learns)
 
-    def set_morphology(self, named_values: Mapping[str, Any]) -> None:
+    def set_morphology(self, named_values: Mapping[str, bool | float]) -> None:
         """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
 
         Raises MorphologyError; then nothing changes.
@@ -323,7 +322,7 @@ class Observer:
             self.skipped += time - self.time - LONGEST_CATCH_UP
             self.time = time - LONGEST_CATCH_UP
         velocity, since = self.nu[:2].tolist(), self.time
-        while (command := self.commands.take_due(time)) is not None:
+        while (command := self.commands.next_due(time)) is not None:
             due, setpoints, interval = command
             self._run(max(due, self.time))
             if due - self._joints_time < self.silence:  # else the servos do not execute the command
@@ -379,7 +378,7 @@ class Observer:
         self.attitude_filter.clear()
         self.way.clear()
 
-    def look_ahead(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def predict_path(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
         if self.commands.forecast(time, self._ahead, self._future):
             self._future += self.joint_filter.offsets

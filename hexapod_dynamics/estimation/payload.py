@@ -161,7 +161,7 @@ class PayloadEstimator:
             self._go_on_taring()
         if self._known:
             if self._held is not None:
-                self._take_over(self._held)
+                self._set_carried(self._held)
             elif self.tare_first and not self.tared:
                 self.tare()
         return True
@@ -170,7 +170,7 @@ class PayloadEstimator:
         """Define the present load as zero; return False if there is no estimate yet."""
         if not self._known:
             return False
-        self._take_over(np.zeros(3))
+        self._set_carried(np.zeros(3))
         return True
 
     # ---- result ----------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class PayloadEstimator:
             own = covariance[k, k] - 2.0 * place * covariance[0, k] + place**2 * covariance[0, 0]
             spread.append(math.sqrt(max(float(own), 0.0)) / least)
         deviation = math.sqrt(float(covariance[0, 0]))
-        reason = self._doubt(value, covariance, deviation, x, y, spread)
+        reason = self._inconsistency(value, covariance, deviation, x, y, spread)
         if mass + CARRIED * deviation < self._expected[0] or (not reason and mass < CARRIED * deviation):
             self._expected = (0.0, 0.0, 0.0)  # the load was taken off, or never existed
         elif not reason:
@@ -263,7 +263,7 @@ class PayloadEstimator:
         value = self._fit(rows)[0] @ (self._wrenches[rows].mean(axis=0) - self._bias)
         return value, self._scatter(rows) / len(rows) + self._bias_covariance
 
-    def _take_over(self, carried: Array) -> None:
+    def _set_carried(self, carried: Array) -> None:
         """Make the present cycles the tare of a robot that carries (m, m cx, m cy)."""
         rows = self._rows(self._averaged)
         self._carried, self._tared_sum, self._tared_count = carried, self._wrenches[rows].sum(axis=0), len(rows)
@@ -321,7 +321,9 @@ class PayloadEstimator:
                 return f"{name} gives no torque that is seen, and its leg may stand"
         return "" if len(legs) >= 3 else f"{len(legs)} legs left: the body lies on the ground"
 
-    def _doubt(self, value: Array, covariance: Array, deviation: float, x: float, y: float, spread: list[float]) -> str:
+    def _inconsistency(
+        self, value: Array, covariance: Array, deviation: float, x: float, y: float, spread: list[float]
+    ) -> str:
         """Return what contradicts a payload on the body."""
         mass = float(value[0])
         if mass < -SIGNIFICANT * deviation:

@@ -234,7 +234,7 @@ class ServoCommands:
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))
 
-    def take_due(self, time: float) -> tuple[float, np.ndarray, float] | None:
+    def next_due(self, time: float) -> tuple[float, np.ndarray, float] | None:
         """Return time [s], set-points (n,) [rad], interval [s] of the next command that is due, or None."""
         return self._pending.popleft() if self._pending and self._pending[0][0] <= time else None
 

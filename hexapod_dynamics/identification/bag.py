@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumpe
 TWICE = 1.6  # times the usual number of messages in a second from which a time is there twice
 
 
+Message = Any  # of a ROS type, as rosbags makes it
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """A message of a bag: received, stamp [ns]."""
@@ -36,10 +40,10 @@ class Row:
     topic: str
     received: int
     stamp: int
-    message: Any
+    message: Message
 
 
-Rows = dict[str, list[tuple[float, Any]]]  # by topic: time [s] on one clock, message
+Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message
 
 
 def read_bag(path: Path, robot: Robot) -> Recording:
@@ -81,28 +85,41 @@ def read_log(path: Path, robot: Robot) -> Log:
     )
 
 
-def _read(path: Path) -> Rows:
-    """Read the messages of TOPICS, each with its time [s] on one clock, in the order of time."""
+def read_messages(path: Path, topics: Sequence[str], receive: Callable[[str, int, Message], None]) -> int:
+    """Call receive(topic, time of receipt [ns], message) for the messages of `topics` in a bag, in any namespace.
+
+    Return how many of its topics these are. Raises IdentificationError for a path that is no bag.
+    """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise IdentificationError("reading a bag needs rosbags: pip install rosbags") from None
     types = get_typestore(Stores.ROS2_HUMBLE)
-    rows: list[Row] = []
     try:
         with Reader(_bag_file(path)) as reader:
-            chosen = [c for c in reader.connections if _topic(c.topic) is not None]
-            for connection, received, raw in reader.messages(connections=chosen):
-                message: Any = types.deserialize_cdr(raw, connection.msgtype)
-                stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-                rows.append(Row(str(_topic(connection.topic)), received, stamp, message))
+            chosen = [c for c in reader.connections if _topic(c.topic, topics)]
+            for connection, received, raw in reader.messages(connections=chosen) if chosen else ():  # none given: all
+                message = types.deserialize_cdr(raw, connection.msgtype)
+                receive(str(_topic(connection.topic, topics)), received, message)
+            return len(chosen)
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
         reason = " ".join(str(error).split())[:300]
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
         if Path(path).suffix == ".bag":
             reason += "; a bag of ROS 1 is converted by rosbags-convert"
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
+
+
+def _read(path: Path) -> Rows:
+    """Read the messages of TOPICS, each with its time [s] on one clock, in the order of time."""
+    rows: list[Row] = []
+
+    def add(topic: str, received: int, message: Message) -> None:
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        rows.append(Row(topic, received, stamp, message))
+
+    read_messages(path, TOPICS, add)
     found = {row.topic for row in rows}
     for needed in ((COMMANDS,), (MEASUREMENTS, JOINTS), (RAW, IMU)):
         if found.isdisjoint(needed):
@@ -123,9 +140,9 @@ def _bag_file(path: Path) -> Path:
     return path
 
 
-def _topic(name: str) -> str | None:
-    """Return which of TOPICS a topic is; the simulator's true joints are not the measured ones."""
-    for topic in TOPICS:
+def _topic(name: str, topics: Sequence[str]) -> str | None:
+    """Return which of `topics` a topic is; the simulator's true joints are not the measured ones."""
+    for topic in topics:
         if name.endswith(f"/{topic}") and not name.endswith("simulator/joint_states"):
             return topic
     return None
@@ -228,7 +245,7 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     return commands
 
 
-def _ages(rows: Rows, message: Any) -> Any:
+def _ages(rows: Rows, message: Message) -> Sequence[float] | np.ndarray:
     """Return how long before its stamp each joint of a message was read [s]: `effort` of servos/measurements."""
     timed = rows[MEASUREMENTS] and len(message.effort) == len(message.name)
     return message.effort if timed else np.zeros(len(message.name))
@@ -263,9 +280,9 @@ def _recording(rows: Rows, robot: Robot) -> Recording:
     )
 
 
-def _quaternion(q: Any) -> tuple[float, float, float, float]:
+def _quaternion(q: Message) -> tuple[float, float, float, float]:
     return q.x, q.y, q.z, q.w
 
 
-def _vector(vector: Any) -> np.ndarray:
+def _vector(vector: Message) -> np.ndarray:
     return np.array([vector.x, vector.y, vector.z])

@@ -1,4 +1,6 @@
-"""Which feet stand, and how the body is accelerated over them: both from the set-points alone."""
+"""What the set-points alone say: which feet stand, how the body is accelerated over them, and which part of a recording
+is a suspended or a standing exercise.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,10 @@ from hexapod_dynamics.robot import Robot
 Array = NDArray[np.float64]
 EVERY = 0.1  # [s] between the set-points that are looked at
 ON_FLOOR = 2e-3  # [m] from the floor to the set-point of a foot that stands
+WINDOW = 2.0  # [s] of which it is asked what exercise it belongs to
+MOVES = 0.02  # [rad] by which a joint moves in a window
+RIGID = 2e-3  # [m] by which distances between standing feet change in a window at most
+GAP = 6.0  # [s] of other windows within an exercise
 BEFORE_AND_AFTER = 0.3  # [s] in which a foot has to stand, too: latency, sag and dead zone shift lift-off and landing
 
 
@@ -118,3 +124,47 @@ def body_over_feet(feet: Array, stands: NDArray[np.bool_], first: Array | None =
             places[t] = centre - turns[t] @ middle
         floor = np.where(stay[:, None], floor, feet[t] @ turns[t].T + places[t])
     return turns, places
+
+
+def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recording | None]:
+    """Return the suspended and the standing part, None for a part that does not exist.
+
+    Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: a
+    joint moves, and the same feet, three or more, stand all the while and move against each other by no more than
+    RIGID. Walking is neither.
+    """
+    times = recording.command_time
+    if len(times) < 2:
+        return None, None
+    model = WholeBodyModel(robot)
+    edges = np.arange(times[0], times[-1], WINDOW)
+    kinds = np.array([_kind(robot, model, recording, begin) for begin in edges])
+    parts: list[Recording | None] = []
+    for kind in ("suspended", "standing"):
+        found = edges[kinds == kind]
+        if len(found) == 0:
+            parts.append(None)
+            continue
+        groups = np.split(found, np.flatnonzero(np.diff(found) > GAP) + 1)
+        longest = max(groups, key=lambda group: group[-1] - group[0])
+        parts.append(recording.between(longest[0] - 0.5 * WINDOW, longest[-1] + 1.5 * WINDOW))
+    return parts[0], parts[1]
+
+
+def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: float) -> str:
+    """Return the kind of a window: suspended, standing, or other."""
+    inside = (recording.command_time >= begin) & (recording.command_time < begin + WINDOW)
+    rows = recording.commands[inside][::5]
+    if len(rows) < 3:
+        return ""
+    moves = np.ptp(rows, axis=0) > MOVES
+    if not moves.any():
+        return ""
+    feet = feet_and_jacobians(robot, model, rows)[0]
+    stand = np.all([standing_feet(row) for row in feet], axis=0)
+    some = feet[:, stand]
+    distances = np.linalg.norm(some[:, :, None] - some[:, None], axis=-1)
+    if stand.sum() >= 3 and np.ptp(distances, axis=0).max() <= RIGID:
+        return "standing"
+    single = all(moves[list(robot.leg_joints(leg.name))].sum() <= 1 for leg in robot.legs)
+    return "suspended" if single else ""

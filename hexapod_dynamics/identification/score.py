@@ -159,7 +159,7 @@ class _Replay:
             return
         self._ticks += 1
         if time - self._path[0] >= LOOK:
-            _, rotations, joints = observer.look_ahead(time)
+            _, rotations, joints = observer.predict_path(time)
             self._path = time, joints.copy(), rotations.copy()
         if self.payload.windows.due:
             self.payload.set_period(observer.commands.history.lag)

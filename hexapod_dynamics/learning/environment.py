@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.learning.walking_robot import WalkingRobot, checked_action
@@ -27,7 +28,7 @@ class WalkEnv(gymnasium.Env):
     info["power"]. HexapodError names what is wrong.
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 50}
+    metadata: dict[str, object] = {"render_modes": [], "render_fps": 50}
 
     def __init__(self, **options: Any) -> None:
         self.walker = walker = WalkingRobot(**options)
@@ -37,14 +38,14 @@ class WalkEnv(gymnasium.Env):
         self._shape, self._ready = (n,), False
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, object]]:
         """Begin an episode."""
         super().reset(seed=seed)
         self._ready = True
         return self.walker.reset(self.np_random), {}
 
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: npt.ArrayLike) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
         """Run one control period."""
         if not self._ready:
             raise HexapodError("step: no episode has begun; call reset first")

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -24,7 +25,7 @@ class WalkVectorEnv(VectorEnv):
     numbers of its own, so the number of threads changes no result.
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, object] = {"render_modes": [], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self, num_envs: int = 1, max_episode_steps: int | None = None, threads: int = 1, **options: Any
@@ -48,8 +49,8 @@ class WalkVectorEnv(VectorEnv):
         self._over = np.zeros(num_envs, bool)
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, object]]:
         """Begin an episode of each robot. seed: one for each robot, or that of the first; the next robots then
         have seed + 1, ...
         """
@@ -64,14 +65,14 @@ class WalkVectorEnv(VectorEnv):
         pairs = zip(self.walkers, self._randoms, strict=True)
         return np.stack([walker.reset(random) for walker, random in pairs]), {}
 
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, object]]:
         """Run one control period of each robot; actions (num_envs, n)."""
         if not self._randoms:
             raise HexapodError("step: no episode has begun; call reset first")
         given = checked_action(actions, self._shape)
         observations = np.empty(self.observation_space.shape or (), np.float32)
         rewards, fallen = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        infos: list[dict[str, Any]] = [{} for _ in self.walkers]
+        infos: list[dict[str, object]] = [{} for _ in self.walkers]
 
         def run(share: range) -> None:
             for i in share:
@@ -88,12 +89,12 @@ class WalkVectorEnv(VectorEnv):
             each.result()
         truncated = (self._ages >= self.longest) & ~self._over
         self._over = fallen | truncated
-        gathered: dict[str, Any] = {}
+        gathered: dict[str, object] = {}
         for i, info in enumerate(infos):
             gathered = self._add_info(gathered, info, i)
         return observations, rewards, fallen, truncated, gathered
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """End the threads."""
         if self._pool is not None:
             self._pool.shutdown()

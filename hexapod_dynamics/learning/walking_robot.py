@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,8 +74,8 @@ class WalkingRobot:
         n = robot.joint_count
         standing = TripodGait().bind(robot).position.copy() if pose is None else pose
         self.pose = _numbers("pose", standing, n)
-        self.whole = self.morphology = Morphology.whole(robot)
-        self.model = SteppedModel(robot, self.whole, Ground(friction=friction))
+        self.intact = self.morphology = Morphology.whole(robot)
+        self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
         self.limits = bounds(n)
         self._make_memory()
         self._times: list[float] = []
@@ -90,11 +89,11 @@ class WalkingRobot:
     def _note_existing(self) -> None:
         self._memory.exists[:] = self.morphology.existing_mask
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for copies and pickles: everything except the memory of compiled code."""
         return {name: value for name, value in self.__dict__.items() if name != "_memory"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._make_memory()
 
@@ -102,9 +101,9 @@ class WalkingRobot:
         """Put the intact robot into its standing pose; return the observation."""
         state = self.model.state
         state.nu[:] = 0.0
-        if self.morphology is not self.whole:
-            self.model.set_morphology(self.whole)
-            self.morphology = self.whole
+        if self.morphology is not self.intact:
+            self.model.set_morphology(self.intact)
+            self.morphology = self.intact
             self._note_existing()
         state.q[:] = self.pose + random.uniform(-self.spread, self.spread, self.pose.size)
         state.rotation[:], state.position[:] = np.eye(3), 0.0
@@ -118,12 +117,14 @@ class WalkingRobot:
         self._memory.observe()
         return self._memory.observation.astype(np.float32)
 
-    def step(self, action: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float, bool, dict[str, Any]]:
+    def step(
+        self, action: np.ndarray, random: np.random.Generator
+    ) -> tuple[np.ndarray, float, bool, dict[str, object]]:
         """Run one period; return observation, reward, whether the robot has fallen, and the dictionary `info`.
 
         action (n,) float64 in [-1, 1]. Damage that falls into the period happens at its beginning.
         """
-        info: dict[str, Any] = {}
+        info: dict[str, object] = {}
         while self._times and self._times[0] < self.time + self.period:
             del self._times[0]
             if self.damage is None:
@@ -149,13 +150,13 @@ def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     return array
 
 
-def _check(name: str, value: Any, above: float | None = None) -> None:
+def _check(name: str, value: float, above: float | None = None) -> None:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
     if not number or value < 0.0 or (above is not None and value <= above):
         raise HexapodError(f"{name}: given {value!r}, needed: a finite number {'>= 0' if above is None else '> 0'}")
 
 
-def _numbers(name: str, value: Any, count: int) -> np.ndarray:
+def _numbers(name: str, value: npt.ArrayLike, count: int) -> np.ndarray:
     try:
         array = np.array(value, float)
     except (TypeError, ValueError):

@@ -148,7 +148,7 @@ class DynamicsNode(GuardedNode):
         if not predicted:
             return
         due = self._ticks % self._path_every == 0 and self._messages.path_wanted(begin)
-        ahead = self.prediction.look_ahead(begin) if due else None
+        ahead = self.prediction.predict_path(begin) if due else None
         cost = time.monotonic() - begin
         self._cost += 0.01 * (cost - self._cost)
         self._worst_cost = max(self._worst_cost, cost)

@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.view_picture import SILENT_AFTER, Picture
@@ -30,9 +30,8 @@ from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.view.event_list import EventList
-from hexapod_dynamics.view.hypothesis_bars import Entry, HypothesisBars
 from hexapod_dynamics.view.panel import NOBODY, Panel
+from hexapod_dynamics.view.panel_lists import Entry, EventList, HypothesisBars
 from hexapod_dynamics.view.scene import aim_page, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
@@ -126,7 +125,7 @@ class View(GuardedNode):
         driving = text, not any(self._seat.twist), driver is not None and len(self._server.get_clients()) > 1
         if driving != self._driving:
             self._driving = driving
-            self._panel.driving(text, stands=driving[1], may_take_over=driving[2])
+            self._panel.driving(text, stands=driving[1], may_ask=driving[2])
 
     def _attend(self) -> None:
         """Subscribe to `support` while a page shows it, because `dynamics` computes it for subscribers only."""
@@ -261,7 +260,7 @@ class View(GuardedNode):
     def _tell_panel(self, shown: Odometry | None) -> None:
         told = self._values("morphology")
         if told:
-            self._panel.told.follow(told)
+            self._panel.declared.follow(told)
         broken = self._values("simulator/damage")
         self._panel.simulates(bool(broken))
         if broken:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.ros.malformed import subscribe
-from hexapod_dynamics.view.commands import Commands
 from hexapod_dynamics.view.drive_seat import page_name
+from hexapod_dynamics.view.panel import Commands
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -77,9 +77,9 @@ class RosCommands(Commands):
             self.answer = f"{page_name(client)}: not driven: {problem}"
         return self._seat.twist
 
-    def take_over(self, client: int) -> None:
+    def give_controls(self, client: int) -> None:
         """Give the controls to the page of this client."""
-        self._seat.take_over(client, time.monotonic())
+        self._seat.give_controls(client, time.monotonic())
 
     def call_gait(self, service: str) -> None:
         """Call a service of the gait; driving ends."""
@@ -103,7 +103,7 @@ class RosCommands(Commands):
         """Call simulator/set_damage."""
         self._set(self._break, values)
 
-    def tell(self, values: Mapping[str, bool | float]) -> None:
+    def declare(self, values: Mapping[str, bool | float]) -> None:
         """Call set_morphology."""
         self._set(self._tell, values)
 

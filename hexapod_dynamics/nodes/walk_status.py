@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes import predicted_pose
 from hexapod_dynamics.nodes.morphology_messages import values_of

@@ -157,10 +157,10 @@ class Prediction:
             self._torques.hold()
         return self._torques.compute()
 
-    def look_ahead(self, t: float) -> Any:
-        """Return the path of the next horizon (see Observer.look_ahead); None after an error."""
+    def predict_path(self, t: float) -> Any:
+        """Return the path of the next horizon (see Observer.predict_path); None after an error."""
         try:
-            return self.observer.look_ahead(t)
+            return self.observer.predict_path(t)
         except HexapodError as error:
             self.faults.add("model", str(error), t)
             self.observer.restart()

@@ -30,19 +30,19 @@ class UniqueKeyLoader(yaml.SafeLoader):
     values.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._depth = 0
         self._sizes: dict[int, int] = {}  # id of a composed node: nodes in it, aliases counted in full
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
         """Compose a node as PyYAML does, and raise RobotError if the file is nested too deeply or too large."""
         line = self.peek_event().start_mark.line + 1
         if self._depth >= DEEPEST:
             raise RobotError(f"line {line}: nested more than {DEEPEST} deep")
         self._depth += 1
         alias = self.check_event(yaml.AliasEvent)
-        node: Any = super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
         self._depth -= 1
         if alias and id(node) not in self._sizes:
             raise RobotError(f"line {line}: an alias of a node that contains it")
@@ -55,7 +55,7 @@ class UniqueKeyLoader(yaml.SafeLoader):
         return node
 
 
-def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> Any:
+def _construct_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
     keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
     counts = Counter(str(key) for key in keys if isinstance(key, Hashable))
     twice = sorted(name for name, count in counts.items() if count > 1)
@@ -64,7 +64,7 @@ def _construct_mapping(loader: Any, node: Any, deep: bool = False) -> Any:
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 
 
-def _construct_integer(loader: Any, node: Any) -> Any:
+def _construct_integer(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int:
     if len(node.value) > LONGEST_NUMBER:
         raise RobotError(
             f"line {node.start_mark.line + 1}: a number of {len(node.value)} digits given, "
@@ -101,7 +101,7 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
         raise RobotError(f"not YAML: {error}") from None
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return repr(value), shortened if it is long."""
     return _SHOWN.repr(value)
 
@@ -109,7 +109,7 @@ def shown(value: Any) -> str:
 class Section:
     """A YAML mapping that is read key by key; `done` rejects unknown keys."""
 
-    def __init__(self, value: Any, where: str) -> None:
+    def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):
             raise RobotError(f"{where or 'file'}: {shown(value)} given, a mapping of keys to values needed")
         self.values, self.where = value, where
@@ -119,7 +119,7 @@ class Section:
         """Full name of a key, for error messages."""
         return f"{self.where}.{name}" if self.where else name
 
-    def take(self, name: str, default: Any = MISSING) -> Any:
+    def read(self, name: str, default: object = MISSING) -> Any:
         """Return the value of a key, of any type."""
         self.asked.append(name)
         value = self.values.get(name, default)
@@ -133,35 +133,37 @@ class Section:
             if name not in self.asked:
                 raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
 
-    def number(self, name: str, default: Any = MISSING, *, low: float = -math.inf, above: float = -math.inf) -> float:
+    def number(
+        self, name: str, default: object = MISSING, *, low: float = -math.inf, above: float = -math.inf
+    ) -> float:
         """Return a finite number, at least `low`, more than `above`."""
-        value = number(self.take(name, default), self.key(name))
+        value = number(self.read(name, default), self.key(name))
         if value < low or value <= above:
             bound = f">= {low}" if low > -math.inf else f"> {above}"
             raise RobotError(f"{self.key(name)}: {shown(value)} given, a number {bound} needed")
         return value
 
-    def vector(self, name: str, count: int, default: Any = MISSING) -> np.ndarray:
+    def vector(self, name: str, count: int, default: object = MISSING) -> np.ndarray:
         """Return a list of `count` finite numbers, (count,)."""
-        value = self.take(name, default)
+        value = self.read(name, default)
         if not isinstance(value, (list, tuple)) or len(value) != count:
             raise RobotError(f"{self.key(name)}: {shown(value)} given, a list of {count} numbers needed")
         return np.array([number(item, self.key(name)) for item in value])
 
-    def text(self, name: str, default: Any = MISSING) -> str:
+    def text(self, name: str, default: object = MISSING) -> str:
         """Return a text that is not empty."""
-        value = self.take(name, default)
+        value = self.read(name, default)
         if not isinstance(value, str) or not value:
             raise RobotError(f"{self.key(name)}: {shown(value)} given, a name needed")
         return value
 
-    def section(self, name: str, default: Any = MISSING) -> Section:
+    def section(self, name: str, default: object = MISSING) -> Section:
         """Return a mapping within this one."""
-        return Section(self.take(name, default), self.key(name))
+        return Section(self.read(name, default), self.key(name))
 
     def inertia(self) -> np.ndarray:
         """`inertia` as [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]."""
-        value = self.take("inertia")
+        value = self.read("inertia")
         if not isinstance(value, list) or len(value) not in (3, 6):
             raise RobotError(
                 f"{self.key('inertia')}: {shown(value)} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
@@ -170,7 +172,7 @@ class Section:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def number(value: Any, key: str) -> float:
+def number(value: object, key: str) -> float:
     """Check that a value is a finite number; RobotError."""
     if isinstance(value, str):  # YAML 1.1 reads 1e-6 (no dot) as a string
         try:
@@ -188,15 +190,15 @@ def number(value: Any, key: str) -> float:
     return value
 
 
-def integer(value: Any, key: str, allowed: range) -> int:
+def integer(value: object, key: str, allowed: range) -> int:
     """Check that a value is a whole number in `allowed`; RobotError."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         raise RobotError(f"{key}: {shown(value)} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
     return value
 
 
-def sign(value: Any, key: str) -> int:
+def sign(value: object, key: str) -> int:
     """Check that a value is +1 or -1; RobotError."""
-    if isinstance(value, bool) or value not in (-1, 1):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in (-1, 1):
         raise RobotError(f"{key}: {shown(value)} given, +1 or -1 needed")
     return int(value)

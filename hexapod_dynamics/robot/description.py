@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +19,12 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.loading import jethexa_path, load_robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
 from hexapod_dynamics.robot.mjcf_reading import read_mjcf
-from hexapod_dynamics.robot.model_tree import robot_arguments
+from hexapod_dynamics.robot.model_tree import robot_of_tree
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
+from hexapod_dynamics.robot.robot_file import jethexa_path, load_robot
 from hexapod_dynamics.robot.urdf import to_urdf
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import rotation_rpy
@@ -95,8 +96,8 @@ class Robot:
     @classmethod
     def from_urdf(
         cls,
-        text_or_path: Any,
-        legs: Any = None,
+        text_or_path: str | os.PathLike[str],
+        legs: Mapping[str, str] | None = None,
         *,
         servo: Servo | None = None,
         contact: Contact | None = None,
@@ -115,13 +116,13 @@ class Robot:
         """
         root, base = read_robot_tree(text_or_path)
         name = root.get("name") or "robot"
-        return cls(**robot_arguments(base, name, gravity, legs, servo, contact, imu, keep_frame))
+        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame)
 
     @classmethod
     def from_mjcf(
         cls,
-        text_or_path: Any,
-        legs: Any = None,
+        text_or_path: str | os.PathLike[str],
+        legs: Mapping[str, str] | None = None,
         *,
         servo: Servo | None = None,
         contact: Contact | None = None,
@@ -136,7 +137,7 @@ class Robot:
         what is not used: springs and friction of joints, tendons.
         """
         base, name, gravity, sensor = read_mjcf(text_or_path)
-        return cls(**robot_arguments(base, name, gravity, legs, servo, contact, imu, keep_frame, sensor))
+        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame, sensor)
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""
@@ -216,7 +217,7 @@ class Robot:
     def __copy__(self) -> Robot:
         return self  # immutable
 
-    def __deepcopy__(self, memo: Any) -> Robot:
+    def __deepcopy__(self, memo: dict[int, object]) -> Robot:
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -229,11 +230,11 @@ class Robot:
         return f"Robot({self.name!r}, legs {', '.join(self.leg_names)}, {self.joint_count} joints)"
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     """Content hash over every field, exact to the last bit of every number."""
     digest = hashlib.sha256()
 
-    def feed(item: Any) -> None:
+    def feed(item: object) -> None:
         if dataclasses.is_dataclass(item):
             for field in dataclasses.fields(item):
                 digest.update(field.name.encode())

@@ -15,9 +15,9 @@ x of a link's axes is along the link; its point (0, 0, 0) is the start of the li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from hexapod_dynamics.robot.casadi_extra import import_casadi
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
 
+# q (n,) -> pose (4, 4) and d pose / dq_k side by side (4, 4n)
+PoseFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
 
 
@@ -72,7 +74,7 @@ def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple
     return tuple(joints), tuple(bodies)
 
 
-def _pose_functions(leg: str, links: Any) -> Any:
+def _pose_functions(leg: str, links: Sequence[LinkGeometry]) -> list[PoseFunction]:
     """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
     ca = import_casadi(f"leg {leg}, which is described by positions,")
     q = ca.SX.sym("q", len(links))
@@ -97,7 +99,7 @@ def _pose_functions(leg: str, links: Any) -> Any:
     return functions
 
 
-def _check_axes(leg: str, link: Any, rotation: np.ndarray) -> None:
+def _check_axes(leg: str, link: str, rotation: np.ndarray) -> None:
     if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
         raise RobotError(
             f"leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become "
@@ -105,36 +107,37 @@ def _check_axes(leg: str, link: Any, rotation: np.ndarray) -> None:
         )
 
 
-def _screw(by_q: Any, pose: np.ndarray) -> np.ndarray:
+def _screw(by_q: np.ndarray, pose: np.ndarray) -> np.ndarray:
     """Return the twist (v, w), in the mount frame, of the motion d pose / dq."""
     hat = by_q @ np.linalg.inv(pose)
     return _exact(np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]]))
 
 
-def _exact(values: Any) -> np.ndarray:
+def _exact(values: np.ndarray) -> np.ndarray:
     """Round values that are integers up to rounding errors, so that an axis along z is exactly (0, 0, 1)."""
     whole = np.round(values)
     return np.where(np.abs(values - whole) < 1e-14, whole + 0.0, values)
 
 
-def _joint(leg: str, link: Any, screw: Any, start: Any) -> Joint:
+def _joint(leg: str, link: LinkGeometry, screw: np.ndarray, start: np.ndarray) -> Joint:
     linear, angular = screw[:3], screw[3:]
     turns, slides = np.linalg.norm(angular), np.linalg.norm(linear)
     where = f"leg {leg}, link {link.name}"
-    limits = {
-        "name": f"{link.name}_joint_{leg}",
-        "lower": link.lower,
-        "upper": link.upper,
-        "servo_id": link.servo_id,
-        "servo_direction": link.servo_direction,
-    }
+    make = partial(
+        Joint,
+        name=f"{link.name}_joint_{leg}",
+        lower=link.lower,
+        upper=link.upper,
+        servo_id=link.servo_id,
+        servo_direction=link.servo_direction,
+    )
     if turns < TOLERANCE:
         if abs(slides - 1) > TOLERANCE:
             raise RobotError(
                 f"{where}: a unit of its joint variable moves it by {slides:.6g} m and does not turn it; "
                 "needed: 1 m or 1 rad"
             )
-        return Joint(kind="prismatic", axis=linear, origin=start, **limits)
+        return make(kind="prismatic", axis=linear, origin=start)
     if abs(turns - 1) > TOLERANCE:
         raise RobotError(f"{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1")
     pitch = float(linear @ angular)
@@ -145,11 +148,13 @@ def _joint(leg: str, link: Any, screw: Any, start: Any) -> Joint:
             "axis; choose the point (0, 0, 0) of its axes on it"
         )
     if abs(pitch) < TOLERANCE:
-        return Joint(kind="revolute", axis=angular, origin=start, **limits)
-    return Joint(kind="helical", axis=angular, origin=start, pitch=pitch, **limits)
+        return make(kind="revolute", axis=angular, origin=start)
+    return make(kind="helical", axis=angular, origin=start, pitch=pitch)
 
 
-def _check_chain(leg: str, links: Any, poses: Any, screws: Any) -> None:
+def _check_chain(
+    leg: str, links: Sequence[LinkGeometry], poses: Sequence[PoseFunction], screws: Sequence[np.ndarray]
+) -> None:
     """Compare the positions with the product of exponentials of the screws, at random postures."""
     rng = np.random.default_rng(0)
     at_zero = [np.asarray(pose(np.zeros(len(links)))[0]) for pose in poses]

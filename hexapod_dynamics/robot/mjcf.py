@@ -8,7 +8,7 @@ angle, a missing link is left out, a broken link is cut; a limp joint's actuator
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import check_number, constant
-from hexapod_dynamics.robot.xml_text import as_text, checked_text
+from hexapod_dynamics.robot.parts import Servo, check_number, constant
+from hexapod_dynamics.robot.urdf import as_text, checked_text
 from hexapod_dynamics.se3 import quaternion_from_rotation
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _joint(branch: Branch, rotor_inertia: float) -> str:
     )
 
 
-def _actuator(branch: Branch, servo: Any) -> str:
+def _actuator(branch: Branch, servo: Servo) -> str:
     """A position servo: torque = k (set-point - q) - d qdot within its limits; a limp joint has only friction."""
     joint = branch.joint
     if joint is None:

@@ -73,7 +73,7 @@ class _Reader:
         name = "".join("_" if c in "./" or c.isspace() else c for c in name)
         return self.links[main], name, float(np.linalg.norm(model.opt.gravity)), self._imu(main)
 
-    def _is(self, value: Any, *names: str) -> bool:
+    def _is(self, value: int, *names: str) -> bool:
         """Return whether a value is one of MuJoCo's named constants: mjtJoint.mjJNT_FREE."""
         constants = (getattr(getattr(self.mujoco, name.split(".")[0]), name.split(".")[1]) for name in names)
         return int(value) in {int(constant) for constant in constants}

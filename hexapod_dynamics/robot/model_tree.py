@@ -12,17 +12,21 @@ from __future__ import annotations
 import math
 import re
 import warnings
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.se3 import combined_inertia, rotation_x_to
+from hexapod_dynamics.se3 import combined_inertia, rotation_from_vector, rotation_x_to
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 MOVING = ("revolute", "prismatic")
 DEEPEST = 100  # most consecutive joints, because the functions that merge links are recursive
@@ -89,7 +93,7 @@ class TreeJoint:
     """The joint that carries a link: kind "fixed", "revolute", "prismatic", or another one, which no robot can have.
 
     rotation (3, 3), position (3,) [m]: parent <- child at joint position zero; axis (3,) in the child's axes; follows:
-    the joint whose position it copies; notes: what the robot has no place for. element: its XML, if it has any.
+    the joint whose position it copies; notes: what the robot has no place for. element: its XML, empty without one.
     """
 
     name: str
@@ -103,12 +107,19 @@ class TreeJoint:
     drive: Drive = field(default_factory=Drive)
     follows: str = ""
     notes: list[str] = field(default_factory=list)
-    element: Any = None
+    element: ET.Element = field(default_factory=lambda: ET.Element("none"))
 
     @property
     def moves(self) -> bool:
         """Whether it is a joint of a leg, of a kind that a robot can have or not."""
         return self.kind != "fixed"
+
+    def pose(self, value: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return rotation (3, 3) and position (3,) [m] parent <- child at the joint position `value` [rad or m]."""
+        if self.kind == "revolute":
+            return self.rotation @ rotation_from_vector(value * self.axis), self.position
+        slide = value if self.kind == "prismatic" else 0.0
+        return self.rotation, self.position + self.rotation @ (slide * self.axis)
 
 
 @dataclass(eq=False)
@@ -116,7 +127,7 @@ class TreeLink:
     """A link: its mass properties in its own frame, its joint (None: the body), and what is attached to it.
 
     collisions, visuals: its shapes; marks: points (3,) that may be its end, used where no shape is; unreadable: files
-    of shapes that cannot be read. element: its XML, if it has any.
+    of shapes that cannot be read. element: its XML, empty without one.
     """
 
     name: str
@@ -129,7 +140,7 @@ class TreeLink:
     visuals: list[Shape] = field(default_factory=list)
     marks: list[np.ndarray] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
-    element: Any = None
+    element: ET.Element = field(default_factory=lambda: ET.Element("none"))
 
     def below(self) -> list[TreeLink]:
         """Return this link and all below it, each after its parent."""
@@ -175,7 +186,8 @@ def free_body(base: TreeLink) -> TreeLink:
     return base
 
 
-def robot_arguments(
+def robot_of_tree(
+    make: type[Robot],
     base: TreeLink,
     name: str,
     gravity: float,
@@ -185,10 +197,11 @@ def robot_arguments(
     imu: Imu | None,
     keep_frame: bool,
     sensor: tuple[np.ndarray, np.ndarray] | None = None,
-) -> dict[str, Any]:
-    """Return the fields of the Robot that a tree describes, base_link at the body's centre of mass unless keep_frame.
+) -> Robot:
+    """Return the robot that a tree describes, base_link at the body's centre of mass unless keep_frame.
 
-    legs: {name: first joint}, None: all chains on the body. servo: None: that of the tree's drives, the weakest of the
+    make: the class `Robot`, an argument because its module imports this one. legs: {name: first joint}, None: all
+    chains on the body. servo: None: that of the tree's drives, the weakest of the
     legs' joints. imu: in base_link; sensor: position and rotation of the file's IMU in the body's frame. Raises
     RobotError.
     """
@@ -224,15 +237,9 @@ def robot_arguments(
             f"leg {', '.join(guessed)}: nothing says where the last link ends{files}; "
             "twice the way to its centre of mass is taken; give it a link at the foot, on a fixed joint, or a shape"
         )
-    return {
-        "name": name,
-        "gravity": gravity,
-        "body": Body(mass, inertia, _box(base, made), com),
-        "legs": made,
-        "servo": servo or _servo(joints),
-        "contact": contact or Contact(10000.0, 150.0, 50.0),
-        "imu": imu or Imu(place - origin, chip),
-    }
+    body = Body(mass, inertia, _box(base, made), com)
+    drive, foot = servo or _servo(joints), contact or Contact(10000.0, 150.0, 50.0)
+    return make(name, gravity, body, made, drive, foot, imu or Imu(place - origin, chip))
 
 
 def _named(joints: Iterable[TreeJoint]) -> str:

@@ -8,9 +8,9 @@ lost or broken link are lost, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
+    from hexapod_dynamics.robot.leg import Leg
+
+T = TypeVar("T")
+Fractions = tuple[float, ...]  # of the length of each link of a leg that is left
+Damages = tuple[JointDamage | None, ...]  # of each joint of a leg
 
 
 class Morphology:
@@ -34,8 +39,8 @@ class Morphology:
     def __init__(
         self,
         robot: Robot,
-        remaining: tuple[tuple[float, ...], ...],
-        joints: tuple[tuple[JointDamage | None, ...], ...],
+        remaining: tuple[Fractions, ...],
+        joints: tuple[Damages, ...],
     ) -> None:
         """For internal use: create a Morphology by `Morphology.whole(robot)` and its methods.
 
@@ -300,7 +305,7 @@ class Morphology:
             joints = tuple(damage if left else None for damage, left in zip(joints, fractions, strict=True))
         return self._with_leg(leg, fractions, joints)
 
-    def with_damage(self, leg: int, link: int, kind: JointKind, value: Any) -> Morphology:
+    def with_damage(self, leg: int, link: int, kind: JointKind, value: bool | float) -> Morphology:
         """Return the morphology with this damage of the joint of a link (indices); refused if the joint has
         another damage or the link is missing.
         """
@@ -316,7 +321,7 @@ class Morphology:
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _by_leg(self) -> Any:
+    def _by_leg(self) -> Iterator[tuple[Leg, Fractions, Damages]]:
         """Each leg with its links' remaining fractions and its joints' damage."""
         return zip(self._robot.legs, self._remaining, self._joints, strict=True)
 
@@ -340,7 +345,7 @@ class Morphology:
             raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self._robot.legs[leg].link_names[-1]}")
         return leg, link
 
-    def _with_leg(self, leg: int, fractions: tuple, joints: tuple) -> Morphology:
+    def _with_leg(self, leg: int, fractions: Fractions, joints: Damages) -> Morphology:
         new = Morphology(self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._joints, leg, joints))
         if self._table is not None:  # faster than to compute the whole table
             first = self._robot.joint_starts[leg]
@@ -352,7 +357,7 @@ class Morphology:
     def __copy__(self) -> Morphology:
         return self  # immutable
 
-    def __deepcopy__(self, memo: Any) -> Morphology:
+    def __deepcopy__(self, memo: dict[int, object]) -> Morphology:
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -368,7 +373,7 @@ class Morphology:
             self._hash = hash((self._robot, self._remaining, self._joints))
         return self._hash
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, Any, Any]]:
+    def __reduce__(self) -> tuple[type[Morphology], tuple[Robot, tuple[Fractions, ...], tuple[Damages, ...]]]:
         return Morphology, (self._robot, self._remaining, self._joints)
 
     def __repr__(self) -> str:
@@ -384,7 +389,7 @@ def _intact_values(robot: Robot, kinds: tuple[DamageKind, ...]) -> dict[str, boo
 
 
 @lru_cache(maxsize=256)
-def _columns(fractions: tuple, joints: tuple) -> np.ndarray:
+def _columns(fractions: Fractions, joints: Damages) -> np.ndarray:
     """Return a leg's columns of `table`: remaining fraction, whether the joint moves, its locked position, whether
     it has torque.
     """
@@ -399,5 +404,5 @@ def _columns(fractions: tuple, joints: tuple) -> np.ndarray:
     return np.array(rows)
 
 
-def _replaced(values: tuple, index: int, value: Any) -> tuple:
+def _replaced(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
     return values[:index] + (value,) + values[index + 1 :]

@@ -10,9 +10,9 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.se3 import spatial_inertia
@@ -21,7 +21,7 @@ JOINT_KINDS = ("revolute", "prismatic", "helical")
 DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
 
 
-def constant(array_like: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
     """Read-only float array of the given shape, or a RobotError that names the quantity."""
     try:
         given = np.asarray(array_like)
@@ -45,7 +45,7 @@ def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> No
         raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
 
 
-def check_name(name: Any, what: str) -> None:
+def check_name(name: object, what: str) -> None:
     """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
     if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
         raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")

@@ -1,21 +1,315 @@
-"""The YAML text of a robot, as `Robot.load` reads it."""
+"""The YAML file of a robot: `load_robot` reads and checks it key by key, `robot_yaml` writes it.
+
+Every error names the key, the value and what is allowed.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+import os
+import runpy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.casadi_extra import INSTALL
+from hexapod_dynamics.robot.checked_yaml import MISSING, Section, integer, load_yaml, number, shown, sign
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Link
-from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_x_to
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
+from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
 
-DIGITS = 9  # number of significant digits in the file
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
+
+LONGEST_REASON = 1000  # characters: names in a file are not bounded
+DIGITS = 9  # significant digits of a number that is written
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A key of a section and the field of the part that it describes; a key that ends in _deg is in degrees in the file
+    and in radians here. above: what it exceeds, by default it is 0 or more; default: None if the key must be given.
+    """
+
+    key: str
+    above: float = -math.inf
+    default: float | None = None
+    optional: bool = False  # the field is None, and the key is left out
+
+    @property
+    def field(self) -> str:
+        return self.key.removesuffix("_deg")
+
+    def read(self, section: Section) -> float | None:
+        if self.optional and self.key not in section.values:
+            section.asked.append(self.key)
+            return None
+        default = MISSING if self.default is None else self.default
+        low = 0.0 if self.above == -math.inf else -math.inf
+        value = section.number(self.key, default, low=low, above=self.above)
+        return math.radians(value) if self.key.endswith("_deg") else value
+
+    def write(self, part: object) -> dict[str, float]:
+        value = getattr(part, self.field)
+        if value is None:
+            return {}
+        return {self.key: _number(math.degrees(value) if self.key.endswith("_deg") else value)}
+
+
+SERVO = (
+    _Number("stiffness", above=0.0),
+    _Number("damping"),
+    _Number("torque_limit", above=0.0),
+    _Number("speed_limit", above=0.0),
+    _Number("resolution_deg"),
+)
+CONTACT = (_Number("stiffness"), _Number("damping"), _Number("friction"))
+JOINT_SERVO = (
+    _Number("stiffness", above=0.0),
+    _Number("dead_zone_deg", default=0.0),
+    _Number("latency", default=0.0),
+    _Number("lag", default=0.0),
+    _Number("feed_forward", default=1.0),
+    _Number("play_deg", default=0.0),
+    _Number("coulomb", default=0.0),
+    _Number("load_friction", default=0.0),
+    _Number("zero_deviation_deg", optional=True),
+)
+TILT = _Number("tilt_deviation_deg", optional=True)
+
+
+def _read(section: Section, numbers: Sequence[_Number]) -> dict[str, Any]:
+    """Return the fields of a part whose section has these numbers and no others. Raises RobotError."""
+    fields = {number.field: number.read(section) for number in numbers}
+    section.done()
+    return fields
+
+
+def _write(part: object, numbers: Sequence[_Number]) -> dict[str, float]:
+    return {key: value for number in numbers for key, value in number.write(part).items()}
+
+
+def jethexa_path() -> Path:
+    """Return the path of config/jethexa.yaml: the installed file, else that of the source tree."""
+    tried = []
+    try:
+        from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+    except ImportError:
+        pass
+    else:
+        try:
+            tried.append(Path(get_package_share_directory("hexapod_dynamics")) / "config" / "jethexa.yaml")
+        except (PackageNotFoundError, OSError):  # OSError: no ROS environment is sourced
+            pass
+    here = Path(__file__).resolve()
+    tried.append(here.parents[2] / "config" / "jethexa.yaml")  # source tree
+    # installed by colcon or pip without the ament index on the path: <prefix>/lib/python3.x/site-packages/...
+    tried.extend(parent / "share" / "hexapod_dynamics" / "config" / "jethexa.yaml" for parent in here.parents[2:8])
+    for path in tried:
+        if path.is_file():
+            return path
+    raise RobotError(
+        f"jethexa.yaml not found in {', '.join(str(path.parent) for path in tried[:2])}; "
+        "source the workspace's install/setup.bash, or give the file to Robot.load()"
+    )
+
+
+def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
+    """Read and check a robot's YAML file, or execute a Python file and call its robot(). Raises RobotError.
+
+    make: the class `Robot`, passed as an argument because its module imports this one. A Python file is trusted
+    code: see `Robot.load`.
+    """
+    if str(path).endswith(".py"):
+        return _robot_of_program(path, make)
+    try:
+        return make(**robot_fields(load_yaml(path)))
+    except RobotError as error:
+        text = str(error)
+        text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
+        raise RobotError(f"robot file {path}: {text}") from None
+
+
+def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
+    """Return the result of the function robot() of a Python file."""
+    if not Path(path).is_file():
+        raise RobotError(f"robot file {path}: cannot be read: there is no such file")
+    try:
+        program = runpy.run_path(str(path)).get("robot")
+        if not callable(program):
+            raise RobotError("defines no function robot() that returns a Robot")
+        robot = program()
+    except RobotError as error:
+        raise RobotError(f"robot file {path}: {error}") from None
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise RobotError(f"robot file {path}: it imports CasADi, which is not installed here: {INSTALL}") from None
+    if not isinstance(robot, make):
+        raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
+    return robot
+
+
+def robot_fields(data: object) -> dict[str, Any]:
+    """Return the fields of the `Robot` that is described by the content of a YAML file. Raises RobotError."""
+    top = Section(data, "")
+    name = top.text("name")
+    gravity = top.number("gravity", 9.81, low=0.0)
+
+    section = top.section("body")
+    body = Body(
+        section.number("mass", above=0.0),
+        section.inertia(),
+        section.vector("box", 3),
+        section.vector("com", 3, [0, 0, 0]),
+    )
+    section.done()
+
+    section = top.section("imu", {})
+    imu = Imu(
+        constant(section.vector("position", 3, [0, 0, 0]), (3,), "imu.position"),
+        constant(rotation_rpy(*np.radians(section.vector("rpy_deg", 3, [0, 0, 0]))), (3, 3), "imu.rotation"),
+        TILT.read(section),
+    )
+    section.done()
+
+    servo = Servo(**_read(top.section("servo"), SERVO))
+    contact = Contact(**_read(top.section("contact"), CONTACT))
+
+    modules = top.section("leg_modules")
+    order = top.read("leg_order")
+    if not isinstance(order, list) or not order or not all(isinstance(item, str) for item in order):
+        raise RobotError(f"leg_order: {shown(order)} given, a list of leg names needed")
+    if len(set(order)) != len(order):
+        raise RobotError(f"leg_order: {order} names a leg twice")
+    section = top.section("legs")
+    for missing in (leg for leg in order if leg not in section.values):
+        raise RobotError(f"legs.{missing}: missing, but leg_order names it; describe the leg or take it off leg_order")
+    legs = tuple(_parse_leg(leg, section.section(leg), modules) for leg in order)
+    for extra in (leg for leg in section.values if leg not in order):
+        raise RobotError(f"legs.{extra}: not named in leg_order {order}")
+    for key in modules.values:
+        if key not in modules.asked:
+            used = ", ".join(dict.fromkeys(modules.asked))
+            raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
+    joint_servos = _parse_joint_servos(top, [joint.name for leg in legs for joint in leg.joints])
+    top.done()
+    return {
+        "name": name,
+        "gravity": gravity,
+        "body": body,
+        "legs": legs,
+        "servo": servo,
+        "contact": contact,
+        "imu": imu,
+        "joint_servos": joint_servos,
+    }
+
+
+def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ...]:
+    """Read the optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
+    section = top.section("joint_servos", {})
+    if not section.values:
+        return ()
+    laws = tuple(JointServo(**_read(section.section(name), JOINT_SERVO)) for name in joints)
+    section.done()
+    return laws
+
+
+def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
+    if any(character in name for character in ". /") or not name:
+        raise RobotError(f"legs.{name}: a leg's name must be one word without dots")
+    module = section.text("module")
+    if module not in modules.values:
+        known = ", ".join(map(str, modules.values))
+        raise RobotError(f"{section.key('module')}: {shown(module)} given, one of {known} needed")
+    parts = modules.read(module)
+    if not isinstance(parts, list) or not parts:
+        raise RobotError(f"leg_modules.{module}: {shown(parts)} given, a list of joints with their links needed")
+    servo_ids = section.read("servo_ids", [None] * len(parts))
+    directions = section.read("servo_directions", [None] * len(parts))
+    zeros = section.read("servo_zeros_deg", [0.0] * len(parts))
+    for key, values in (("servo_ids", servo_ids), ("servo_directions", directions), ("servo_zeros_deg", zeros)):
+        if not isinstance(values, list) or len(values) != len(parts):
+            raise RobotError(f"{section.key(key)}: {shown(values)} given, a list of {len(parts)} (one a joint) needed")
+    for index, (servo_id, direction) in enumerate(zip(servo_ids, directions, strict=True)):
+        if (servo_id is None) != (direction is None):
+            raise RobotError(
+                f"{section.where}: joint {index + 1} has servo id {servo_id} and direction {direction}; servo_ids and "
+                "servo_directions are given together or not at all"
+            )
+
+    joints, links = [], []
+    end = np.zeros(3)  # end of the last link, mount frame at zero
+    for index, part in enumerate(parts):
+        entry = Section(part, f"leg_modules.{module}[{index}]")
+        link = _parse_link(entry.section("link"))
+        joint = entry.section("joint")
+        origin = end + joint.vector("offset", 3, [0, 0, 0])
+        lower, upper = joint.vector("limits", 2)
+        servo_id = servo_ids[index]
+        joints.append(
+            Joint(
+                name=f"{joint.text('name')}_{name}",
+                kind=joint.text("kind", "revolute"),
+                axis=joint.vector("axis", 3),
+                origin=origin,
+                lower=lower,
+                upper=upper,
+                pitch=joint.number("pitch", 0.0),
+                servo_id=None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
+                servo_direction=None if servo_id is None else sign(directions[index], section.key("servo_directions")),
+                rotor_inertia=joint.number("rotor_inertia", 0.0, low=0.0),
+                servo_zero=math.radians(number(zeros[index], section.key("servo_zeros_deg"))),
+            )
+        )
+        joint.done()
+        entry.done()
+        links.append(link)
+        end = origin + link.tip
+    yaw = section.number("yaw_deg", 0.0)
+    roll_pitch = section.vector("roll_pitch_deg", 2, [0, 0])
+    leg = Leg(
+        name=name,
+        mount_rotation=rotation_rpy(*np.radians([*roll_pitch, yaw])),
+        mount_position=section.vector("hip", 3),
+        joints=tuple(joints),
+        links=tuple(links),
+        tripod_group=integer(section.read("tripod_group"), section.key("tripod_group"), range(1, 3)),
+        module=module,
+    )
+    section.done()
+    return leg
+
+
+def _parse_link(section: Section) -> Link:
+    length = section.number("length", low=0.0)
+    direction = section.vector("direction", 3)
+    norm = float(np.linalg.norm(direction))
+    if norm < 1e-9:
+        raise RobotError(f"{section.key('direction')}: {direction.tolist()} has no direction")
+    mass = section.number("mass", above=0.0)
+    name = section.text("name")
+    if any(character in name for character in ". /"):
+        raise RobotError(f"{section.key('name')}: {shown(name)} given, one word without dots needed")
+    link = Link(
+        name=name,
+        mass=mass,
+        length=length,
+        com=section.vector("com", 3, [length / 2, 0, 0]),
+        inertia=section.inertia(),
+        rotation=rotation_x_to(direction / norm),
+    )
+    section.done()
+    return link
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------
 
 
 class _Flow(list):
@@ -25,7 +319,7 @@ class _Flow(list):
 class _Dumper(yaml.SafeDumper):
     """SafeDumper with lists of numbers in one line."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True
 
 
@@ -41,7 +335,7 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
     Each leg that differs from the previous ones has its own module. Raises RobotError for a robot that the format
     cannot describe: links whose axes are rotated about themselves.
     """
-    modules: dict[str, list[dict[str, Any]]] = {}
+    modules: dict[str, list[dict[str, object]]] = {}
     legs = {}
     for leg in robot.legs:
         parts = _parts(leg)
@@ -50,8 +344,8 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
             name = leg.module if leg.module not in modules else f"{leg.module}_{leg.name}"
             modules[name] = parts
         legs[leg.name] = _leg(leg, name)
-    servo, body, imu = robot.servo, robot.body, robot.imu
-    data: dict[str, Any] = {
+    body, imu = robot.body, robot.imu
+    data: dict[str, object] = {
         "name": robot.name,
         "gravity": _number(robot.gravity),
         "body": {
@@ -63,35 +357,17 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
         "imu": {
             "position": _numbers(imu.position),
             "rpy_deg": _numbers(np.degrees(roll_pitch_yaw(np.asarray(imu.rotation)))),
-            **_deviation("tilt_deviation_deg", imu.tilt_deviation),
+            **TILT.write(imu),
         },
-        "servo": {
-            "stiffness": _number(servo.stiffness),
-            "damping": _number(servo.damping),
-            "torque_limit": _number(servo.torque_limit),
-            "speed_limit": _number(servo.speed_limit),
-            "resolution_deg": _number(math.degrees(servo.resolution)),
-        },
-        "contact": {key: _number(getattr(robot.contact, key)) for key in ("stiffness", "damping", "friction")},
+        "servo": _write(robot.servo, SERVO),
+        "contact": _write(robot.contact, CONTACT),
         "leg_modules": modules,
         "leg_order": _Flow(robot.leg_names),
         "legs": legs,
     }
     if robot.joint_servos:
-        data["joint_servos"] = {
-            name: {
-                "stiffness": _number(law.stiffness),
-                "dead_zone_deg": _number(math.degrees(law.dead_zone)),
-                "latency": _number(law.latency),
-                "lag": _number(law.lag),
-                "feed_forward": _number(law.feed_forward),
-                "play_deg": _number(math.degrees(law.play)),
-                "coulomb": _number(law.coulomb),
-                "load_friction": _number(law.load_friction),
-                **_deviation("zero_deviation_deg", law.zero_deviation),
-            }
-            for name, law in zip(robot.joint_names, robot.joint_servos, strict=True)
-        }
+        laws = zip(robot.joint_names, robot.joint_servos, strict=True)
+        data["joint_servos"] = {name: _write(law, JOINT_SERVO) for name, law in laws}
     text = _comment(notes)
     for key, value in data.items():
         said = _comment((comments or {}).get(key, ""))
@@ -99,18 +375,13 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
     return text
 
 
-def _deviation(key: str, value: float | None) -> dict[str, float]:
-    """The key with a standard deviation [rad] in degrees; nothing if there is none."""
-    return {} if value is None else {key: _number(math.degrees(value))}
-
-
 def _comment(text: str) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
 
 
-def _leg(leg: Leg, module: str) -> dict[str, Any]:
+def _leg(leg: Leg, module: str) -> dict[str, object]:
     roll, pitch, yaw = np.degrees(roll_pitch_yaw(np.asarray(leg.mount_rotation)))
-    entry: dict[str, Any] = {"module": module, "hip": _numbers(leg.mount_position), "yaw_deg": _number(yaw)}
+    entry: dict[str, object] = {"module": module, "hip": _numbers(leg.mount_position), "yaw_deg": _number(yaw)}
     if max(abs(roll), abs(pitch)) > 1e-9:
         entry["roll_pitch_deg"] = _numbers([roll, pitch])
     entry["tripod_group"] = leg.tripod_group
@@ -122,12 +393,13 @@ def _leg(leg: Leg, module: str) -> dict[str, Any]:
     return entry
 
 
-def _parts(leg: Leg) -> list[dict[str, Any]]:
-    parts, end = [], np.zeros(3)
+def _parts(leg: Leg) -> list[dict[str, object]]:
+    parts: list[dict[str, object]] = []
+    end = np.zeros(3)
     for joint, link in zip(leg.joints, leg.links, strict=True):
         if not joint.name.endswith(f"_{leg.name}"):
             raise RobotError(f"joint {joint.name}: its name must end in _{leg.name} to be written to a robot file")
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "name": joint.name.removesuffix(f"_{leg.name}"),
             "kind": joint.kind,
             "axis": _numbers(joint.axis),
@@ -144,7 +416,7 @@ def _parts(leg: Leg) -> list[dict[str, Any]]:
     return parts
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _link(link: Link) -> dict[str, object]:
     direction = link.rotation[:, 0]
     if np.abs(rotation_x_to(direction) - link.rotation).max() > 1e-6:
         raise RobotError(f"link {link.name}: its axes are turned about its own; a robot file cannot say so")
@@ -162,7 +434,7 @@ def _inertia(inertia: np.ndarray) -> _Flow:
     return _numbers([inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
 
 
-def _numbers(values: Any) -> _Flow:
+def _numbers(values: Iterable[float]) -> _Flow:
     return _Flow(_number(value) for value in values)
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.xml_text import checked_text
+from hexapod_dynamics.robot.urdf import checked_text
 
 # By the name of the hardware: the plugin, and its parameters.
 HARDWARE: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
@@ -84,14 +83,14 @@ def controllers_yaml(robot: Robot) -> str:
     return yaml.safe_dump(controllers(robot), sort_keys=False, width=120)
 
 
-def controllers(robot: Robot, rate: int = 100) -> dict[str, Any]:
+def controllers(robot: Robot, rate: int = 100) -> dict[str, object]:
     """Return the parameters of controller_manager and of the controllers; config/ros2_control.yaml contains those
     of the JetHexa.
 
     rate [1/s]: of the manager's loop. The controllers stay active even if a lost joint is no longer measured.
     """
     joints = robot.joint_names  # separate lists, because a parameter file may not have aliases
-    kinds: dict[str, Any] = {"update_rate": rate, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
+    kinds: dict[str, object] = {"update_rate": rate, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
     kinds |= {name: {"type": kind} for name, kind in CONTROLLERS.values()}
     forward, trajectory = (CONTROLLERS[interface][0] for interface in ("commands", "joint_trajectory"))
     return {

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_arguments
+from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_of_tree
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
@@ -36,7 +36,7 @@ ASIDE = 0.003  # [m] by which a joint or the foot may be beside the leg's plane;
 DIGITS = 6
 
 
-def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
+def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robot, dict[str, str]]:
     """Return a Robot as gaits expect it (`standard_robot`), and {first joint: reason} for the chains that are not
     legs and were fixed.
 
@@ -72,7 +72,7 @@ def robot_of_urdf(text_or_path: Any, name: str) -> tuple[Robot, dict[str, str]]:
     return standard_robot(robot, [standard_leg(leg) for leg in robot.legs], name), left_out
 
 
-def _read(text_or_path: Any, first_joints: list[str]) -> Robot:
+def _read(text_or_path: str | os.PathLike[str], first_joints: list[str]) -> Robot:
     """Read a URDF with the chains that begin with these joints as legs, and all others as parts of the body."""
     root, base = read_robot_tree(text_or_path)
     base = free_body(base)
@@ -81,8 +81,7 @@ def _read(text_or_path: Any, first_joints: list[str]) -> Robot:
             for below in link[2].below():
                 carried(below).kind = "fixed"
     names = dict(zip(leg_names(first_joints), first_joints, strict=True))
-    fields = robot_arguments(base, root.get("name") or "robot", 9.81, names, None, None, None, keep_frame=True)
-    return Robot(**fields)
+    return robot_of_tree(Robot, base, root.get("name") or "robot", 9.81, names, None, None, None, keep_frame=True)
 
 
 def _chains(base: TreeLink) -> dict[str, str]:

@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -26,7 +26,7 @@ XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
 
-def read_root(text_or_path: Any) -> ET.Element:
+def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
     """Return the element <robot> of a URDF that is given as text or as a path, in any encoding that it declares.
 
     Raises RobotError for what is no URDF, and for calls of xacro.
@@ -97,7 +97,7 @@ def read_tree(root: ET.Element) -> TreeLink:
     return roots[0]
 
 
-def read_robot_tree(text_or_path: Any) -> tuple[ET.Element, TreeLink]:
+def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[ET.Element, TreeLink]:
     """Return the element <robot> and the tree of a URDF with masses, limits and drives. Raises RobotError."""
     root = read_root(text_or_path)
     _check_elements(root)
@@ -259,9 +259,9 @@ def _read_drive(joint: TreeJoint, rotor: float) -> None:
     joint.rotor_inertia = rotor
     if mimic is not None:
         joint.follows = mimic.get("joint") or "?"
-    if limit is None and joint.element.get("type") in ("revolute", "prismatic"):
-        raise RobotError(f"{where}: a {joint.kind} joint needs a <limit> with lower and upper")
     if joint.element.get("type") in ("revolute", "prismatic"):
+        if limit is None:
+            raise RobotError(f"{where}: a {joint.kind} joint needs a <limit> with lower and upper")
         lower, upper = (
             float(read_numbers(limit.get(side, "0"), 1, f"{where}: {side}")[0]) for side in ("lower", "upper")
         )

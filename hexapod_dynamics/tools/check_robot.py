@@ -27,7 +27,7 @@ from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
-from hexapod_dynamics.robot.loading import jethexa_path
+from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
 from hexapod_dynamics.tools.commissioning.owner import TerminalOwner

@@ -24,7 +24,7 @@ import yaml
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.loading import jethexa_path
+from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.tools.command_line import exit_code, parser_of
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.

@@ -64,7 +64,7 @@ class DriveSeat:
             self._twist, self._due, self.ended = (forward, left, turn), not moving, ""
         return ""
 
-    def take_over(self, client: int, now: float) -> None:
+    def give_controls(self, client: int, now: float) -> None:
         """Give a page the controls; if another one drove, the robot stands."""
         with self._lock:
             self._expire(now)

@@ -1,25 +1,27 @@
 """The panel beside the 3-D view: driving, damage (simulated, declared), hypotheses of the detector, picture, plots.
 
-The button STOP is the page's own (page.js), at a fixed place.
+The button STOP is the page's own (page.js), at a fixed place. The node `view` sends what a person asks for over ROS.
 """
 
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.view.commands import Commands
 from hexapod_dynamics.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
-from hexapod_dynamics.view.event_list import NOTHING as NO_EVENTS
-from hexapod_dynamics.view.hypothesis_bars import NONE as NO_HYPOTHESES
 from hexapod_dynamics.view.last_minute import LENGTH
-from hexapod_dynamics.view.live_plots import LivePlots
-from hexapod_dynamics.view.page_script import TITLE_ID
+from hexapod_dynamics.view.panel_lists import NO_EVENTS, NO_HYPOTHESES
 from hexapod_dynamics.view.parts_folder import PartsFolder
-from hexapod_dynamics.view.web_page import set_theme
+from hexapod_dynamics.view.web_page import TITLE_ID, set_theme
+
+if TYPE_CHECKING:
+    import viser
 
 WIDTH = 290  # [pixels]
 HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
@@ -27,6 +29,7 @@ CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
 TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
+GAP = 3.0  # [s] without samples after which the curves begin anew
 PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
 
 
@@ -35,7 +38,7 @@ def _legend(*entries: tuple[str, str]) -> str:
     return f'<div style="font-size:11px;margin:4px 8px;display:flex;flex-wrap:wrap;gap:2px 10px">{"".join(rows)}</div>'
 
 
-def _set_content(handle: Any, content: str) -> None:
+def _set_content(handle: viser.GuiHtmlHandle | viser.GuiMarkdownHandle, content: str) -> None:
     """Change a text of the page; an unchanged text is not sent."""
     if handle.content != content:
         handle.content = content
@@ -52,10 +55,105 @@ LEGEND = _legend(
 )
 
 
+class Commands(ABC):
+    """Requests of the panel to the robot. Called from viser's threads; none of them blocks."""
+
+    @abstractmethod
+    def drive(self, client: int, twist: Twist) -> Twist:
+        """Walk at this twist [m/s, m/s, rad/s], which a page requests; all zero: stand.
+
+        Returns the twist that is executed from now on; it differs if the request is refused.
+        """
+
+    @abstractmethod
+    def give_controls(self, client: int) -> None:
+        """Give a page the controls of driving."""
+
+    @abstractmethod
+    def call_gait(self, service: str) -> None:
+        """Call a service of the gait: "stand", "sit" or "get_up"."""
+
+    @abstractmethod
+    def aim(self, client: int, view: str) -> None:
+        """Place the camera of a page: "" as at the start, "top", "side" or "behind"."""
+
+    @abstractmethod
+    def set_prediction_back(self) -> None:
+        """Draw the prediction at the simulated robot, and count its error from there."""
+
+    @abstractmethod
+    def emergency_stop(self, engaged: bool) -> None:
+        """Freeze the pose, or allow motion again."""
+
+    @abstractmethod
+    def break_part(self, values: Mapping[str, bool | float]) -> None:
+        """Damage the simulated robot: named values as for set_morphology."""
+
+    @abstractmethod
+    def declare(self, values: Mapping[str, bool | float]) -> None:
+        """Declare the morphology to the software: named values as for set_morphology."""
+
+    @abstractmethod
+    def push(self, sideways: float) -> None:
+        """Push the simulated robot's body to its left with a force [N], for the duration that the simulator
+        defines.
+        """
+
+    @abstractmethod
+    def put(self, roll: float) -> None:
+        """Put the simulated robot at rest on level ground with a roll angle [rad]: 0 upright, pi on its back."""
+
+
+class LivePlots:
+    """Tilt, speed and error of the prediction over the last half minute."""
+
+    NAMES = ("tilt [deg]", "speed [cm/s]", "error of the prediction [cm]")
+    COLOURS = ("#d9480f", "#1971c2", "#2f9e44")
+
+    def __init__(self, gui: viser.GuiApi, samples: int = 150) -> None:
+        from viser import uplot
+
+        self._data: deque[tuple[float, ...]] = deque(maxlen=samples)
+        start = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+        self._handles = [
+            gui.add_uplot(
+                start,
+                (uplot.Series(label="t [s]"), uplot.Series(label=name, stroke=colour, width=2)),
+                scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True, range=(0.0, None))},
+                axes=(uplot.Axis(size=24, space=50), uplot.Axis(size=40, space=24)),
+                title=name,
+                legend=uplot.Legend(show=False),
+                height=100,
+                padding=(8, 14, 0, 0),
+                visible=False,
+            )
+            for name, colour in zip(self.NAMES, self.COLOURS, strict=True)
+        ]
+
+    def add(self, t: float, *values: float) -> None:
+        """Add one sample of all three; NaN: not known."""
+        if self._data and not 0.0 <= t - self._data[-1][0] <= GAP:
+            self._data.clear()  # a line through what is not known would be a lie
+        self._data.append((t, *values))
+
+    def draw(self) -> None:
+        """Send the present values; a plot without values is hidden."""
+        if len(self._data) < 2:
+            return
+        table = np.array(self._data)
+        table[:, 0] -= table[-1, 0]  # [s] before now
+        for k, handle in enumerate(self._handles):
+            known = np.isfinite(table[:, k + 1])
+            if handle.visible != (known.sum() > 1):
+                handle.visible = bool(known.sum() > 1)
+            if handle.visible:
+                handle.data = (table[known, 0], table[known, k + 1])
+
+
 class Panel:
     """The whole panel: controls for a person at the right, the state of the robot and its software at the left."""
 
-    def __init__(self, server: Any, commands: Commands) -> None:
+    def __init__(self, server: viser.ViserServer, commands: Commands) -> None:
         self._server, self._commands, gui = server, commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
         gui.main_panel.dock_right()
@@ -64,12 +162,12 @@ class Panel:
         self._status = gui.add_markdown("waiting for the robot")
         self._resume = gui.add_button("allow motion", hint="end the emergency stop")
         self._resume.on_click(self._confirm_motion)
-        self._questions: dict[int, Any] = {}  # the open window of each page
+        self._questions: dict[int, Callable[[], None]] = {}  # closes the open window of each page
         with gui.add_folder("drive: hold w a s d q e or arrows"):
             self._twist = STAND  # as the sliders show it
             self._driver = gui.add_markdown(NOBODY)
-            self._take_over = gui.add_button("take over", visible=False, hint="drive from this page")
-            self._take_over.on_click(lambda event: self._commands.take_over(event.client_id))
+            self._controls = gui.add_button("take over", visible=False, hint="drive from this page")
+            self._controls.on_click(lambda event: self._commands.give_controls(event.client_id))
             self._sliders = [
                 gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
                 gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
@@ -97,7 +195,7 @@ class Panel:
         self._world.visible = False
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
         self.simulated.visible = False  # until there is one
-        self.told = PartsFolder(gui, "declare to the software", commands.tell, expand=False)
+        self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
         with gui.add_folder("picture"):
             self._shows_support = gui.add_checkbox(
                 "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
@@ -143,13 +241,13 @@ class Panel:
         """Age [s] of the state that the picture is to show; 0: now."""
         return -float(self._ago.value)
 
-    def _name_page(self, client: Any) -> None:
+    def _name_page(self, client: viser.ClientHandle) -> None:
         client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=PAGE_ORDER)
 
     # Coroutines run in the thread of the server, in the order of the messages: between a page's message and its call no
     # other page changes a slider.
 
-    async def _drive(self, twist: Twist, event: Any) -> None:
+    async def _drive(self, twist: Twist, event: viser.GuiEvent) -> None:
         self._show(self._commands.drive(event.client_id, twist))
 
     def drive_by_axes(self, client: int, axes: Twist) -> None:
@@ -157,7 +255,7 @@ class Panel:
         forward, left, turn = (axis * speed for axis, speed in zip(axes, HELD, strict=True))
         self._show(self._commands.drive(client, (forward, left, turn)))
 
-    async def _move_slider(self, axis: int, event: Any) -> None:
+    async def _move_slider(self, axis: int, event: viser.GuiEvent) -> None:
         if event.client is None:  # moved by `_show`
             return
         twist = list(self._twist)
@@ -169,11 +267,12 @@ class Panel:
         self._commands.emergency_stop(True)
         self._show(STAND)
 
-    def _confirm_motion(self, event: Any) -> None:
+    def _confirm_motion(self, event: viser.GuiEvent) -> None:
         """Ask on this page alone whether the emergency stop ends."""
         client, gui = event.client_id, event.client.gui
         self._close_question(client)
-        self._questions[client] = question = gui.add_modal("End the emergency stop?")
+        question = gui.add_modal("End the emergency stop?")
+        self._questions[client] = question.close
         with question:
             gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
             gui.add_button(CONFIRM, color="red").on_click(lambda _: self._answer_question(client, True))
@@ -181,10 +280,10 @@ class Panel:
 
     def _close_question(self, client: int) -> bool:
         """Close the window of this page; False if there is none: a second click on its button does nothing."""
-        question = self._questions.pop(client, None)
-        if question is not None:
-            question.close()
-        return question is not None
+        close = self._questions.pop(client, None)
+        if close is not None:
+            close()
+        return close is not None
 
     def _answer_question(self, client: int, motion: bool) -> None:
         if self._close_question(client) and motion:
@@ -196,13 +295,13 @@ class Panel:
             if slider.value != value:
                 slider.value = value
 
-    def driving(self, text: str, *, stands: bool, may_take_over: bool) -> None:
+    def driving(self, text: str, *, stands: bool, may_ask: bool) -> None:
         """Show which page drives, or why driving ended, and the button "take over"; stands: set the sliders to
         zero.
         """
         _set_content(self._driver, text)
-        if self._take_over.visible != may_take_over:
-            self._take_over.visible = may_take_over
+        if self._controls.visible != may_ask:
+            self._controls.visible = may_ask
         if stands:
             self._show(STAND)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage import KINDS
 
+if TYPE_CHECKING:
+    import viser
+
+Values = dict[str, bool | float]  # named values, as for set_morphology
 WORKS = "works"  # entry of a joint's menu, beside the names of the kinds of damage of a joint
 UNANSWERED = 2.0  # [s] after which a person's change is reverted if the robot has not followed it
 UNDOS = 20
@@ -20,18 +24,18 @@ class PartsFolder:
     a control follows the robot when the robot changes, or when it has differed from it for `UNANSWERED` seconds.
     """
 
-    def __init__(self, gui: Any, label: str, send: Any, *, expand: bool) -> None:
+    def __init__(self, gui: viser.GuiApi, label: str, send: Callable[[Values], None], *, expand: bool) -> None:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._deliver = gui, send
-        self._values: dict[str, bool | float] = {}  # of the robot, at the last `follow`
-        self._before: list[dict[str, bool | float]] = []  # the robot's state before each change by a person
+        self._values: Values = {}  # of the robot, at the last `follow`
+        self._before: list[Values] = []  # the robot's state before each change by a person
         self._folder = gui.add_folder(label, expand_by_default=expand)
-        self._built: list[Any] = []
-        self._undo: Any = None  # its button
-        self._boxes: dict[str, Any] = {}
-        self._menus: dict[str, Any] = {}
+        self._built: list[viser.GuiInputHandle | viser.GuiFolderHandle] = []
+        self._undo: viser.GuiButtonHandle  # made by `_build`
+        self._boxes: dict[str, viser.GuiCheckboxHandle] = {}
+        self._menus: dict[str, viser.GuiDropdownHandle] = {}
         self._names: tuple[str, ...] = ()
-        self._whole: dict[str, bool | float] = {}  # the named values of the whole robot
+        self._intact: Values = {}  # the named values of the whole robot
         self._followed: dict[str, bool | str] = {}  # for each control, the robot's state at the last `follow`
         self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
 
@@ -50,7 +54,7 @@ class PartsFolder:
         self._values = dict(values)
         names = tuple(name for name in values if name.split(".")[0] in ("legs", "links"))
         kinds = {name: name.split(".")[0] for name in values}
-        self._whole = {name: KINDS.values[kind].intact for name, kind in kinds.items() if kind in KINDS.values}
+        self._intact = {name: KINDS.values[kind].intact for name, kind in kinds.items() if kind in KINDS.values}
         if names != self._names:
             self._build(names)
         for name, box in self._boxes.items():
@@ -59,7 +63,7 @@ class PartsFolder:
             states = (kind.name for kind in KINDS.joint_kinds if kind.is_declared(values, part))
             self._show(part, menu, next(states, WORKS))
 
-    def change(self, values: dict[str, bool | float]) -> None:
+    def change(self, values: Values) -> None:
         """Send a person's change; `undo` reverts it."""
         self._before = [*self._before, self._values][-UNDOS:]
         self._undo.visible = True
@@ -67,7 +71,7 @@ class PartsFolder:
 
     def undo(self) -> None:
         """Restore the robot's state before the last change by a person."""
-        back: dict[str, bool | float] = {}
+        back: Values = {}
         while self._before and not back:  # a request that the robot refused changed nothing
             before = self._before.pop()
             back = {name: value for name, value in before.items() if self._values.get(name) != value}
@@ -75,7 +79,7 @@ class PartsFolder:
         if back:
             self._deliver(back)
 
-    def _show(self, name: str, control: Any, value: bool | str) -> None:
+    def _show(self, name: str, control: viser.GuiCheckboxHandle | viser.GuiDropdownHandle, value: bool | str) -> None:
         now, changed = time.monotonic(), self._followed.get(name) != value
         self._followed[name] = value
         if control.value == value:
@@ -92,7 +96,7 @@ class PartsFolder:
         self._before = []
         with self._folder:
             restore = self._gui.add_button("restore all")
-            restore.on_click(lambda _: self.change(dict(self._whole)))
+            restore.on_click(lambda _: self.change(dict(self._intact)))
             self._undo = self._gui.add_button("undo", hint="take the last change back")
             self._undo.on_click(lambda _: self.undo())
             self._undo.visible = False
@@ -102,7 +106,7 @@ class PartsFolder:
                     self._built.append(self._add_box(name, name.partition(".")[2]))
             links = self._gui.add_folder("links and joints", expand_by_default=False)
             self._built.append(links)  # its contents are removed with it
-        folders: dict[str, Any] = {}
+        folders: dict[str, viser.GuiFolderHandle] = {}
         for name in names:
             kind, _, part = name.partition(".")
             leg, _, link = part.partition(".")
@@ -117,17 +121,17 @@ class PartsFolder:
             menu.on_update(lambda event, part=part: self._menu_changed(event, part))
             self._menus[part] = menu
 
-    def _add_box(self, name: str, label: str) -> Any:
+    def _add_box(self, name: str, label: str) -> viser.GuiCheckboxHandle:
         box = self._gui.add_checkbox(label, True)
         box.on_update(lambda event: self._box_changed(event, name))
         self._boxes[name] = box
         return box
 
-    def _box_changed(self, event: Any, name: str) -> None:
+    def _box_changed(self, event: viser.GuiEvent, name: str) -> None:
         if event.client is not None:  # a person, not `follow`
             self.change({name: bool(event.target.value)})
 
-    def _menu_changed(self, event: Any, part: str) -> None:
+    def _menu_changed(self, event: viser.GuiEvent, part: str) -> None:
         if event.client is not None:
             chosen = event.target.value
             self.change({f"{k.values[0].prefix}.{part}": k.choose(k.name == chosen) for k in KINDS.joint_kinds})

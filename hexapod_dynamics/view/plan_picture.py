@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hexapod_dynamics.core._core import SAMPLES, cycle_foot
 from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
+from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.planning.plan import GaitPlan
 
 
-def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
+def draw(
+    robot: Robot,
+    plan: GaitPlan,
+    path: str | os.PathLike[str],
+    *,
+    velocity: tuple[float, float, float] = (0.077, 0.0, 0.0),
+) -> None:
     """Draw a GaitPlan of a Robot at a twist [m/s, m/s, rad/s] and write the picture to a file."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    from hexapod_dynamics.robot import Morphology
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
 
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
@@ -24,7 +33,8 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     phases = np.arange(SAMPLES) / SAMPLES
     course = evaluator.course(velocity)
     margins = course[:, 2]
-    figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(14, 4.2), constrained_layout=True)
+    figure = Figure(figsize=(14, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
 
     for k, i in enumerate(rows):
         begin = -evaluator.table["phase"][i] % 1.0
@@ -35,7 +45,7 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     left.set_title(f"{plan.kind}: standing (blue) and swinging, period {plan.period:.2f} s")
 
     numbers = plan.numbers()
-    colours = pyplot.colormaps["viridis"]
+    colours = colormaps["viridis"]
     for phase in phases[::6]:
         standing = []
         for i in rows:
@@ -60,10 +70,9 @@ def draw(robot, plan, path, *, velocity=(0.077, 0.0, 0.0)):
     vx, vy, wz = velocity
     figure.suptitle(f"{robot.name} without {' '.join(lost) or 'nothing'} at {vx} {vy} m/s, {wz} rad/s")
     figure.savefig(path, dpi=110)
-    pyplot.close(figure)
 
 
-def _in_order(points):
+def _in_order(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return points in the order of their angle around their middle."""
     middle = np.mean(points, axis=0)
     return sorted(points, key=lambda p: np.arctan2(p[1] - middle[1], p[0] - middle[0]))

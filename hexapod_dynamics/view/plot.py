@@ -1,14 +1,34 @@
-"""`ros2 run hexapod_dynamics plot BAG_OR_LOG`: one figure of a walk, as PNG or in a window."""
+"""One figure of a walk: path, tilt, joint errors, gait diagram, foot forces, and the events of damage.
+
+`ros2 run hexapod_dynamics plot BAG_OR_LOG` draws it as PNG or in a window; `plot_walk` draws Logs from a script.
+"""
+
+from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.simulation.trajectory import Log
+from hexapod_dynamics.view.record import Record, Track, from_bag, from_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BESIDE = 0.5  # [s] events closer than this have one label
+TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
+BROKEN, DECLARED = "#000000", "#2f9e44"
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Draw the walk; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="plot",
@@ -21,17 +41,11 @@ def main(args=None):
     options = parser.parse_args(args)
     try:
         robot = Robot.load(options.robot) if options.robot else Robot.jethexa()
-        record = _read(options.source, robot)
-        from hexapod_dynamics.view.figure import draw
-
-        figure = draw(record, robot, options.source.name)
+        figure = draw(_read(options.source, robot), robot, options.source.name)
         if options.window:
             _show(figure)
         else:
             output = options.output or options.source.with_suffix(".png")
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-            FigureCanvasAgg(figure)
             figure.savefig(output, dpi=110)
             print(f"written: {output}")
     except (HexapodError, OSError) as error:
@@ -40,19 +54,15 @@ def main(args=None):
     return 0
 
 
-def _read(source, robot):
-    from hexapod_dynamics.view import record
-
+def _read(source: Path, robot: Robot) -> Record:
     if source.is_dir():
-        return record.from_bag(source, robot)
+        return from_bag(source, robot)
     if source.suffix == ".npz":
-        from hexapod_dynamics.simulation.trajectory import Log
-
-        return record.from_log(Log.load(source), robot)
+        return from_log(Log.load(source), robot)
     raise HexapodError(f"{source}: give the folder of a bag, or a .npz file that Log.save() has written")
 
 
-def _show(figure):
+def _show(figure: Figure) -> None:
     import matplotlib.pyplot as plt
 
     manager = plt.figure().canvas.manager
@@ -61,6 +71,149 @@ def _show(figure):
     manager.canvas.figure = figure
     figure.set_canvas(manager.canvas)
     plt.show()
+
+
+def plot_walk(path: str | os.PathLike[str], robot: Robot, parts: dict[str, Log]) -> Log:
+    """Draw the Logs of one Simulator as one walk to a PNG file, with a mark where each part begins; return the
+    Logs joined.
+
+    parts: {text of the mark: Log}, in the order of time.
+    """
+    log = Log.join(*parts.values())
+    record = from_log(log, robot)
+    record.events = [(float(part.time[0]), text) for text, part in parts.items()][1:]
+    draw(record, robot, ", ".join(parts)).savefig(path, dpi=110)
+    return log
+
+
+def draw(record: Record, robot: Robot, title: str = "") -> Figure:
+    """Draw a record; a panel without data names what was not recorded."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 8.5), layout="constrained")
+    if title:
+        figure.suptitle(title)
+    axes: dict[str, Axes] = figure.subplot_mosaic([["path", "tilt"], ["gait", "errors"], ["forces", "errors"]])
+    _path(axes["path"], record)
+    _tilt(axes["tilt"], record)
+    _gait(axes["gait"], record, robot)
+    _errors(axes["errors"], record)
+    _forces(axes["forces"], record)
+    for name in ("tilt", "gait", "errors", "forces"):
+        for k, (t, text) in enumerate(record.events):
+            axes[name].axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
+            # Of several events of one kind at nearly the same time only the last one is shown.
+            soon = any(u - t < BESIDE and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
+            if name == "tilt" and not soon:
+                axes[name].annotate(
+                    f" {text}",
+                    (t, 0.98),
+                    xycoords=("data", "axes fraction"),
+                    rotation=90,
+                    va="top",
+                    fontsize=7,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
+                )
+    return figure
+
+
+def _colour(event: str) -> str:
+    return BROKEN if event.startswith("broken") else DECLARED
+
+
+def _tracks(record: Record) -> list[tuple[Track, str, str]]:
+    """Return the recorded motions with their colours and labels."""
+    tracks = (record.true, TRUE, "true"), (record.predicted, PREDICTED, "predicted")
+    return [(track, colour, label) for track, colour, label in tracks if track is not None]
+
+
+def _nothing(axis: Axes, title: str, missing: str) -> None:
+    axis.set_title(title)
+    axis.text(0.5, 0.5, f"{missing} was not recorded", ha="center", va="center", transform=axis.transAxes, color="0.5")
+
+
+def _path(axis: Axes, record: Record) -> None:
+    axis.set_title("path over ground")
+    for track, colour, label in _tracks(record):
+        axis.plot(track.position[:, 0], track.position[:, 1], color=colour, label=label)
+        axis.plot(*track.position[0, :2], "o", color=colour, markersize=4)
+    track = record.true or record.predicted
+    if track is None:
+        _nothing(axis, "path over ground", "predicted_state")
+        return
+    for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
+        times = [t for t, text in record.events if text.startswith(what)]
+        place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]
+        axis.plot(*place, "|", color=_colour(what), markersize=16, markeredgewidth=2.0, label=what)
+    axis.set_xlabel("x [m]")
+    axis.set_ylabel("y [m]")
+    axis.axis("equal")
+    axis.legend(fontsize=8, ncol=4, loc="upper left")
+
+
+def _tilt(axis: Axes, record: Record) -> None:
+    axis.set_title("tilt")
+    for track, colour, label in _tracks(record):
+        axis.plot(track.time, track.tilt, color=colour, label=label, linewidth=1.0)
+    axis.set_xlabel("t [s]")
+    axis.set_ylabel("tilt [deg]")
+
+
+def _gait(axis: Axes, record: Record, robot: Robot) -> None:
+    feet = record.standing(robot)
+    if feet is None:
+        _nothing(axis, "gait diagram", "joint_states")
+        return
+    legs, time, standing = feet
+    axis.set_title("gait diagram (dark: the foot stands)")
+    for row in range(len(legs)):
+        axis.fill_between(time, row - 0.35, row + 0.35, where=standing[:, row], color=STANCE, linewidth=0, step="mid")
+    axis.set_yticks(range(len(legs)), legs)
+    axis.invert_yaxis()
+    axis.set_xlabel("t [s]")
+
+
+def _errors(axis: Axes, record: Record) -> None:
+    measured, commanded = record.measured, record.commanded
+    title = "joint error: measured - commanded"
+    if measured is None or commanded is None:
+        _nothing(axis, title, "joint_commands")
+        return
+    axis.set_title(title)
+    rows, names = [], []
+    for k, name in enumerate(measured.names):
+        if name not in commanded.names:
+            continue
+        column = commanded.position[:, commanded.names.index(name)]
+        known = np.isfinite(column)
+        if not known.any() or not np.isfinite(measured.position[:, k]).any():
+            continue
+        wanted = np.interp(measured.time, commanded.time[known], column[known])
+        rows.append(np.degrees(measured.position[:, k] - wanted))
+        names.append(name.replace("_joint", ""))
+    if not rows:
+        _nothing(axis, title, "a joint both measured and commanded")
+        return
+    bound = max(1.0, float(np.nanpercentile(np.abs(rows), 99)))
+    mesh = axis.pcolormesh(measured.time, np.arange(len(rows)), np.array(rows), cmap="RdBu", vmin=-bound, vmax=bound)
+    axis.set_yticks(range(len(names)), names, fontsize=7)
+    axis.invert_yaxis()
+    axis.set_xlabel("t [s]")
+    axis.figure.colorbar(mesh, ax=axis, label="[deg]")
+
+
+def _forces(axis: Axes, record: Record) -> None:
+    if record.foot_forces is None:
+        _nothing(axis, "foot forces", "support")
+        return
+    legs, time, forces = record.foot_forces
+    axis.set_title("vertical foot forces" + (" of the prediction" if record.forces_predicted else ""))
+    for k, leg in enumerate(legs):
+        axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
+    axis.set_xlabel("t [s]")
+    axis.set_ylabel("[N]")
+    axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
+    axis.legend(fontsize=7, ncol=6, loc="upper center")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.trajectory import Log
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.identification.bag import Message
 
 Array = NDArray[np.float64]
 LOADED = 0.5  # [N] a foot with a larger load stands
@@ -106,35 +109,20 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
     """Return the Record of a rosbag2 folder with topics of this package. HexapodError if it is no bag, or has none
     of them.
     """
-    try:
-        from rosbags.rosbag2 import Reader, ReaderError
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError:
-        raise HexapodError("reading a bag needs rosbags: pip install rosbags") from None
+    from hexapod_dynamics.identification.bag import read_messages
+
     robot = Robot.jethexa() if robot is None else robot
-    types, found = get_typestore(Stores.ROS2_HUMBLE), _Collected()
-    try:
-        with Reader(path) as reader:
-            chosen = [c for c in reader.connections if _kind(c.topic) is not None]
-            if not chosen:
-                raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
-            for connection, stamp, raw in reader.messages(connections=chosen):
-                message = types.deserialize_cdr(raw, connection.msgtype)
-                found.take(_kind(connection.topic), _time(message, stamp), message)
-    except HexapodError:
-        raise
-    except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
-        reason = " ".join(str(error).split())[:300]
-        reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
-        raise HexapodError(f"{path} is no bag that can be read: {reason}") from None
-    return found.record(robot)
+    rows = _Rows()
+    if not read_messages(path, TOPICS, rows.add):
+        raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
+    return rows.record(robot)
 
 
 MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}
 TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "support", *MORPHOLOGIES)
 
 
-def _time(message: Any, received: int) -> float:
+def _time(message: Message, received: int) -> float:
     """Time [s] of a message: its stamp, or its arrival [ns] if it has no stamp."""
     head = message if hasattr(message, "stamp") else getattr(message, "header", None)
     if head is None and getattr(message, "markers", None):
@@ -144,21 +132,14 @@ def _time(message: Any, received: int) -> float:
     return head.stamp.sec + 1e-9 * head.stamp.nanosec
 
 
-def _kind(topic: str) -> str | None:
-    """Return which of TOPICS a topic is, in any namespace; the simulator's true joints are not the measured ones."""
-    for kind in TOPICS:
-        if topic.endswith(f"/{kind}") and not topic.endswith("simulator/joint_states"):
-            return kind
-    return None
-
-
-class _Collected:
+class _Rows:
     """Rows by topic while a bag is read."""
 
     def __init__(self) -> None:
-        self._rows: dict[str | None, list] = {kind: [] for kind in TOPICS}
+        self._rows: dict[str, list] = {kind: [] for kind in TOPICS}
 
-    def take(self, kind: str | None, t: float, message: Any) -> None:
+    def add(self, kind: str, received: int, message: Message) -> None:
+        t = _time(message, received)
         if kind in ("simulator/odom", "predicted_state"):
             p, o = message.pose.pose.position, message.pose.pose.orientation
             self._rows[kind].append((t, p.x, p.y, p.z, o.x, o.y, o.z, o.w))

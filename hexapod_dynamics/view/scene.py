@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeJoint, TreeLink, carried
+from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
+from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_from_vector
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.view.urdf_model import UrdfModel, merged, parse
 from hexapod_dynamics.view.web_page import WebPage
 
+if TYPE_CHECKING:
+    import trimesh
+    import viser
+
+Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
 GHOST = (0.45, 0.5, 0.6, 1.0)
 TRAIL_LINES = 256  # most lines of the trail
 WORLD = "/world"  # frame in the scene of everything that is drawn
-JETHEXA_REACH = 0.26  # [m] see UrdfModel.reach
+JETHEXA_REACH = 0.26  # [m] see `reach_of`
 CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
 SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
 MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
@@ -41,7 +48,7 @@ def serve(
     return page
 
 
-def aim(server: Any, reach: float) -> None:
+def aim(server: viser.ViserServer, reach: float) -> None:
     """Place the camera of every page, also of later ones, for a robot at the origin of this reach [m]."""
     position, look_at = (tuple(reach * np.array(place)) for place in (CAMERA, LOOK_AT))
     server.initial_camera.position, server.initial_camera.look_at = position, look_at
@@ -49,7 +56,7 @@ def aim(server: Any, reach: float) -> None:
         client.camera.position, client.camera.look_at = position, look_at
 
 
-def aim_page(client: Any, reach: float, view: str, yaw: float) -> None:
+def aim_page(client: viser.ClientHandle, reach: float, view: str, yaw: float) -> None:
     """Place the camera of one page for a robot at the origin of this reach [m] and heading yaw [rad].
 
     view: "" (as at the start), "top", "side" (from its left) or "behind". Unknown clients are left alone.
@@ -66,11 +73,36 @@ def aim_page(client: Any, reach: float, view: str, yaw: float) -> None:
         client.camera.position, client.camera.look_at = tuple(reach * place), tuple(reach * np.array(LOOK_AT))
 
 
+def read_description(text: str) -> tuple[str, TreeLink]:
+    """Return a robot's name and its tree of links from a URDF; HexapodError if it is not a URDF."""
+    try:
+        root = read_root(text)
+        return root.get("name", ""), read_tree(root)
+    except HexapodError as error:
+        raise HexapodError(f"robot_description cannot be read: {error}") from None
+
+
+def reach_of(tree: TreeLink) -> float:
+    """Return the largest distance [m] of a link's frame from the root's, all joints at zero."""
+    places = {tree.name: (np.eye(3), np.zeros(3))}
+    for link in tree.below():
+        turn, place = places[link.name]
+        for child in link.children:
+            joint = carried(child)
+            places[child.name] = turn @ joint.rotation, place + turn @ joint.position
+    return max(float(np.linalg.norm(place)) for _, place in places.values())
+
+
 class RobotFigure:
     """One robot in the scene: frames for its links, meshes in them; moved by pose and joint positions."""
 
     def __init__(
-        self, server: Any, name: str, *, opacity: float | None = None, on_click: Callable[[str], None] | None = None
+        self,
+        server: viser.ViserServer,
+        name: str,
+        *,
+        opacity: float | None = None,
+        on_click: Callable[[str], None] | None = None,
     ) -> None:
         """name: of its node in the scene. opacity: below 1 for a ghost. on_click(name): called with the name of a
         clicked link.
@@ -78,13 +110,12 @@ class RobotFigure:
         With `on_click` the names of the legs are shown at their hips.
         """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
-        self._model: UrdfModel | None = None
-        self.reach = JETHEXA_REACH  # [m] of the robot; the JetHexa's until there is a robot
+        self.robot_name, self.reach = "", JETHEXA_REACH  # in its URDF; [m] the JetHexa's until there is a robot
         self._text = ""
         self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
-        self._frames: dict[str, object] = {}
-        self._handles: list = []
-        self._labels: list = []
+        self._frames: dict[str, tuple[TreeJoint, viser.FrameHandle]] = {}  # by joint
+        self._handles: list[viser.SceneNodeHandle] = []
+        self._labels: list[viser.LabelHandle] = []
         self._labels_visible = True
         self._values: dict[str, float] = {}
 
@@ -113,59 +144,64 @@ class RobotFigure:
     @property
     def has_robot(self) -> bool:
         """Whether it has got a URDF."""
-        return self._model is not None
-
-    @property
-    def robot_name(self) -> str:
-        """The name of the robot in its URDF; empty while there is none."""
-        return self._model.name if self._model is not None else ""
+        return bool(self._text)
 
     def load(self, text: str) -> None:
-        """Show a URDF; the same text again changes nothing. HexapodError if it is not a URDF."""
+        """Show a URDF of boxes, cylinders and spheres; the same text again changes nothing. Meshes from files are
+        skipped. HexapodError if it is not a URDF.
+        """
         if text == self._text:
             return
-        model = parse(text)
+        name, tree = read_description(text)
         for handle in reversed(self._handles):
             handle.remove()
         self._handles, self._labels, self._frames, self._values = [], [], {}, {}
-        self._text, self._model, self.reach = text, model, model.reach
-        paths = {model.root: f"{WORLD}/{self._name}/{model.root}"}
-        self._handles.append(self._server.scene.add_frame(paths[model.root], show_axes=False))
-        for joint in model.joints:
-            paths[joint.child] = f"{paths[joint.parent]}/{joint.child}"
-            rotation, position = joint.place(0.0)
-            frame = self._server.scene.add_frame(
-                paths[joint.child], show_axes=False, wxyz=_wxyz(rotation), position=tuple(position)
-            )
-            self._frames[joint.name] = frame
-            self._handles.append(frame)
-        for link, meshes in model.meshes.items():
-            # A ghost has one mesh a link, of one colour: fewer things to draw.
-            shown = meshes if self._opacity is None else [merged(meshes, GHOST)] if meshes else []
-            for k, mesh in enumerate(shown):
-                self._handles.append(self._mesh(f"{paths[link]}/mesh{k}", link, mesh))
+        self._text, self.robot_name, self.reach = text, name, reach_of(tree)
+        scene, links = self._server.scene, tree.below()
+        paths = {tree.name: f"{WORLD}/{self._name}/{tree.name}"}
+        self._handles.append(scene.add_frame(paths[tree.name], show_axes=False))
+        for parent in links:
+            for child in parent.children:
+                joint, path = carried(child), f"{paths[parent.name]}/{child.name}"
+                frame = scene.add_frame(
+                    path, show_axes=False, wxyz=_wxyz(joint.rotation), position=tuple(joint.position)
+                )
+                paths[child.name], self._frames[joint.name] = path, (joint, frame)
+                self._handles.append(frame)
+        for link in links:
+            for k, (rgba, mesh) in enumerate(self._meshes(link)):
+                self._handles.append(self._draw_mesh(f"{paths[link.name]}/mesh{k}", link.name, mesh, rgba))
         if self._on_click is not None:
-            for leg, link in model.hips.items():
-                label = self._server.scene.add_label(
+            for leg, link in hips(links).items():
+                label = scene.add_label(
                     f"{paths[link]}/name", leg, position=(0.0, 0.0, 0.2 * self.reach), anchor="bottom-center"
                 )
                 label.visible = self._labels_visible
                 self._labels.append(label)
                 self._handles.append(label)
 
-    def _mesh(self, path: str, link: str, mesh: Any) -> Any:
-        opacity = self._opacity if self._opacity is not None else mesh.rgba[3] if mesh.rgba[3] < 1.0 else None
+    def _meshes(self, link: TreeLink) -> list[tuple[tuple[float, ...], trimesh.Trimesh]]:
+        """Return one mesh a colour; of a ghost one mesh a link, of one colour: fewer things to draw."""
+        import trimesh  # comes with viser
+
+        by_colour: dict[tuple[float, ...], list[trimesh.Trimesh]] = {}
+        for shape in link.visuals:
+            by_colour.setdefault(shape.rgba if self._opacity is None else GHOST, []).append(_mesh(shape))
+        return [(rgba, trimesh.util.concatenate(meshes)) for rgba, meshes in by_colour.items()]
+
+    def _draw_mesh(self, path: str, link: str, mesh: trimesh.Trimesh, rgba: tuple[float, ...]) -> viser.SceneNodeHandle:
         handle = self._server.scene.add_mesh_simple(
             path,
-            mesh.vertices,
-            mesh.faces,
-            color=tuple(int(255 * part) for part in mesh.rgba[:3]),
-            opacity=opacity,
+            np.asarray(mesh.vertices, float),
+            np.asarray(mesh.faces, np.int64),
+            color=tuple(int(255 * part) for part in rgba[:3]),
+            opacity=self._opacity if self._opacity is not None else rgba[3] if rgba[3] < 1.0 else None,
             flat_shading=True,
             cast_shadow=self._opacity is None,
         )
         if self._on_click is not None:
-            handle.on_click(lambda _event, link=link: self._on_click(link))
+            clicked = self._on_click
+            handle.on_click(lambda _event: clicked(link))
         return handle
 
     def move(self, position: np.ndarray, quaternion: np.ndarray) -> None:
@@ -175,20 +211,44 @@ class RobotFigure:
 
     def turn(self, positions: Mapping[str, float]) -> None:
         """Set joint positions by name [rad or m]; only those that changed by 0.02 degrees are sent to the browser."""
-        for joint in self._model.joints if self._model is not None else ():
-            value = positions.get(joint.name)
-            if value is None or abs(value - self._values.get(joint.name, np.inf)) < 3e-4:
+        for name, (joint, frame) in self._frames.items():
+            value = positions.get(name)
+            if value is None or abs(value - self._values.get(name, np.inf)) < 3e-4:
                 continue
-            rotation, position = joint.place(value)
-            frame = self._frames[joint.name]
-            frame.wxyz = _wxyz(rotation)  # type: ignore[attr-defined]
+            rotation, position = joint.pose(value)
+            frame.wxyz = _wxyz(rotation)
             if joint.kind == "prismatic":
-                frame.position = tuple(position)  # type: ignore[attr-defined]
-            self._values[joint.name] = value
+                frame.position = tuple(position)
+            self._values[name] = value
 
 
-def _wxyz(rotation: Any) -> tuple[float, ...]:
-    x, y, z, w = rotation.as_quat()
+def hips(links: Sequence[TreeLink]) -> dict[str, str]:
+    """Return {leg: its first moving link}; links are named <link>_<leg>, and a leg has a link foot_<leg>."""
+    names, found = {link.name for link in links}, {}
+    for link in links:
+        leg = link.name.rpartition("_")[2]
+        if link.joint is not None and link.joint.kind in MOVING and f"foot_{leg}" in names:
+            found.setdefault(leg, link.name)
+    return found
+
+
+def _mesh(shape: Shape) -> trimesh.Trimesh:
+    """Return the triangles of a shape in the link's axes."""
+    import trimesh  # comes with viser
+
+    if shape.kind == "box":
+        mesh = trimesh.creation.box(extents=shape.size)
+    elif shape.kind == "sphere":
+        mesh = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=2)
+    elif shape.kind == "capsule":
+        mesh = trimesh.creation.capsule(radius=shape.size[0], height=shape.size[1])
+    else:
+        mesh = trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1], sections=20)
+    return mesh.apply_transform(pose(shape.rotation, shape.position))
+
+
+def _wxyz(rotation: np.ndarray) -> tuple[float, float, float, float]:
+    x, y, z, w = quaternion_from_rotation(rotation)
     return float(w), float(x), float(y), float(z)
 
 
@@ -197,7 +257,7 @@ class Surroundings:
     forces, support polygon, centre of mass and zero-moment point.
     """
 
-    def __init__(self, server: Any, robot: str = "robot") -> None:
+    def __init__(self, server: viser.ViserServer, robot: str = "robot") -> None:
         """robot: the name of the RobotFigure."""
         self._server, self._body = server, f"{WORLD}/{robot}"
         self._world = server.scene.add_frame(WORLD, show_axes=False)
@@ -207,7 +267,7 @@ class Surroundings:
         self._mesh = self._path = self._forces = self._polygon = self._trail = None
         self._ground: Ground | None = None
         self._around = np.zeros(2)
-        self._spheres: dict[str, Any] = {}
+        self._spheres: dict[str, viser.IcosphereHandle] = {}
 
     def follow(self, place: npt.ArrayLike) -> None:
         """Keep a place (2,) [m] of the ground at the centre of the picture: the world moves, the cameras stay."""
@@ -274,7 +334,7 @@ class Surroundings:
         else:
             self._forces.points, self._forces.visible = points, True
 
-    def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, tuple[int, int, int]]]) -> None:
+    def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, Colour]]) -> None:
         """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}; spheres of earlier calls that are not
         named now are hidden.
         """
@@ -291,7 +351,15 @@ class Surroundings:
             if not handle.visible:
                 handle.visible = True
 
-    def _lines(self, handle: Any, name: str, points: np.ndarray, colour: Any, *, closed: Any) -> Any:
+    def _lines(
+        self,
+        handle: viser.LineSegmentsHandle | None,
+        name: str,
+        points: npt.ArrayLike,
+        colour: Colour,
+        *,
+        closed: bool,
+    ) -> viser.LineSegmentsHandle | None:
         points = np.asarray(points, float).reshape(-1, 3)
         if closed and len(points) > 1:
             points = np.concatenate([points, points[:1]])
@@ -313,7 +381,7 @@ class Surroundings:
         return handle
 
 
-def _shaded(vertices: np.ndarray, faces: np.ndarray) -> Any:
+def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
     """Return the mesh as a trimesh with colours of a relief lit from the side: the browser's light is too even."""
     import trimesh  # comes with viser
 
@@ -323,12 +391,11 @@ def _shaded(vertices: np.ndarray, faces: np.ndarray) -> Any:
     return mesh
 
 
-def _incline(ground: Ground) -> Rotation:
-    """Rotation of the z axis to the normal of a sloping plane, about a level axis."""
+def _incline(ground: Ground) -> np.ndarray:
+    """Rotation (3, 3) of the z axis to the normal of a sloping plane, about a level axis."""
     rise = np.hypot(ground.slope_x, ground.slope_y)
-    if rise == 0.0:
-        return Rotation.identity()
-    return Rotation.from_rotvec(np.arctan(rise) / rise * np.array([ground.slope_y, -ground.slope_x, 0.0]))
+    angle = np.arctan(rise) / rise if rise else 0.0
+    return rotation_from_vector(angle * np.array([ground.slope_y, -ground.slope_x, 0.0]))
 
 
 def ground_mesh(ground: Ground, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:

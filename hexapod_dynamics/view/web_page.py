@@ -19,22 +19,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from string import Template
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
-from hexapod_dynamics.view.access import Access
-from hexapod_dynamics.view.client_messages import (
-    ALIVE,
-    DRIVE,
-    SLOW,
-    STOP,
-    Control,
-    Fields,
-    MessageFilter,
-    read_axes,
-)
-from hexapod_dynamics.view.page_script import SCRIPT
+from hexapod_dynamics.view.access import ALIVE, DRIVE, SLOW, STOP, Access, Control, Fields, MessageFilter, read_axes
+
+if TYPE_CHECKING:
+    import viser
+    from websockets.asyncio.server import ServerConnection
+    from websockets.datastructures import Headers
+    from websockets.http11 import Request, Response
 
 Axes = tuple[float, float, float]
 VERSIONS = ("1.1.0", "1.1.1")  # of viser, whose internals this module was read and tested against
@@ -49,6 +45,9 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+TITLE_ID = "hexapod-title"  # of the element whose text becomes the page's title
+_NAMES = {"alive": ALIVE, "drive": DRIVE, "stop": STOP, "slow": SLOW, "title": TITLE_ID}
+SCRIPT = Template(Path(__file__).with_name("page.js").read_text(encoding="utf-8")).safe_substitute(_NAMES)
 _starting = threading.Lock()  # one server starts at a time: the hook below is viser's module
 
 
@@ -106,13 +105,13 @@ class WebPage:
         finally:
             console.quiet = quiet
 
-    def _start(self, viser: Any, infra: Any, host: str) -> Any:
+    def _start(self, viser: ModuleType, infra: ModuleType, host: str) -> viser.ViserServer:
         import rich
         import websockets.asyncio.server as real
 
         marked, served = _Host(host), []
 
-        def serve(handler: Any, host: Any, port: Any, **options: Any) -> Any:
+        def serve(handler: Callable[..., object], host: str, port: int, **options: Any) -> object:
             if host is not marked:  # another viser server of this process
                 return real.serve(handler, host, port, **options)
             served.append(options)
@@ -132,7 +131,7 @@ class WebPage:
             raise HexapodError(f"viser {viser.__version__} does not start its server as expected; {INSTALL}")
         return server
 
-    def _answer(self, connection: Any, request: Any) -> Any:
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Refuse a request, answer it with the page, or return None: the websocket is opened."""
         from websockets.http11 import Response
 
@@ -163,11 +162,11 @@ class WebPage:
     def _page(self) -> tuple[bytes, bytes]:
         if self.title not in self._pages:
             before, after = self._parts
-            text = f"{before}<title>{html.escape(self.title)}</title>{SCRIPT}{after}".encode()
+            text = f"{before}<title>{html.escape(self.title)}</title><script>{SCRIPT}</script>{after}".encode()
             self._pages = {self.title: (text, gzip.compress(text, 6))}
         return self._pages[self.title]
 
-    def admits(self, connection: Any, raw: Any) -> bool:
+    def admits(self, connection: ServerConnection, raw: object) -> bool:
         """Whether a message of a page goes on to viser; called in the thread of the server."""
         import msgspec
 
@@ -189,7 +188,7 @@ class WebPage:
             self.on_stop()
             return False
         if message.get("type") == DRIVE:
-            self._take_axes(client, read_axes(message))
+            self._receive_axes(client, read_axes(message))
             return False
         problem = self._filter.problem(client, message)
         if problem:
@@ -202,13 +201,13 @@ class WebPage:
         if handle is not None:
             handle.scene.configure_default_lights(cast_shadow=False)
 
-    def _take_axes(self, client: int, axes: Axes | None) -> None:
+    def _receive_axes(self, client: int, axes: Axes | None) -> None:
         if axes is None:
             self.dropped["value"] += 1
         else:
             self.on_drive(client, axes)
 
-    def _guis(self, client: int) -> Iterator[Any]:
+    def _guis(self, client: int) -> Iterator[viser.GuiApi]:
         """Return the widgets that all pages share and those of this page; none before the page has reported its
         camera.
         """
@@ -237,7 +236,7 @@ class WebPage:
         return handle is not None and bool(handle._impl.click_cb) and client in self.server.get_clients()
 
 
-def set_theme(server: Any, *, dark: bool) -> None:
+def set_theme(server: viser.ViserServer, *, dark: bool) -> None:
     """Make all pages light or dark, and remove the button that opens a public tunnel."""
     server.gui.configure_theme(dark_mode=dark, show_share_button=False)
 
@@ -246,7 +245,7 @@ class _Host(str):
     """The address of a server that is being started; recognised by its identity as a Python object."""
 
 
-def import_viser() -> tuple[Any, Any]:
+def import_viser() -> tuple[ModuleType, ModuleType]:
     """Return the modules viser and viser.infra._infra; raises MissingPackageError for a missing or unknown viser."""
     try:
         import viser
@@ -275,7 +274,7 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def read_client(viser: Any) -> tuple[str, str]:
+def read_client(viser: ModuleType) -> tuple[str, str]:
     """Return the page of viser before and after its title."""
     text = (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
     before, title, after = text.partition("<title>Viser</title>")
@@ -284,7 +283,7 @@ def read_client(viser: Any) -> tuple[str, str]:
     return before, after
 
 
-def message_fields(viser: Any) -> dict[str, Fields]:
+def message_fields(viser: ModuleType) -> dict[str, Fields]:
     """Return the fields of the messages that a page may send."""
     import viser._messages as messages
 
@@ -296,14 +295,14 @@ def message_fields(viser: Any) -> dict[str, Fields]:
     return result
 
 
-def connection_class(page: WebPage) -> type:
+def connection_class(page: WebPage) -> type[ServerConnection]:
     """Return the class of a websocket connection whose messages pass `page.admits`."""
     from websockets.asyncio.server import ServerConnection
 
     class CheckedConnection(ServerConnection):
         """A connection that drops what a page may not send."""
 
-        async def recv(self, *args: Any, **options: Any) -> Any:
+        async def recv(self, *args: Any, **options: Any) -> str | bytes:
             """Return the next message that is allowed."""
             while True:
                 raw = await super().recv(*args, **options)
@@ -313,7 +312,7 @@ def connection_class(page: WebPage) -> type:
     return CheckedConnection
 
 
-def _headers(body: bytes, kind: str) -> Any:
+def _headers(body: bytes, kind: str) -> Headers:
     from websockets.datastructures import Headers
 
     return Headers(HEADERS | {"Content-Type": kind, "Content-Length": str(len(body))})
@@ -326,7 +325,7 @@ def _quiet_logger() -> logging.Logger:
     return logger
 
 
-def _stand_in(websockets: Any, serve: Callable[..., Any]) -> SimpleNamespace:
+def _stand_in(websockets: ModuleType, serve: Callable[..., object]) -> SimpleNamespace:
     """What viser sees as the module `websockets` while it starts."""
     server = SimpleNamespace(serve=serve, ServerConnection=websockets.asyncio.server.ServerConnection)
     return SimpleNamespace(
@@ -337,7 +336,7 @@ def _stand_in(websockets: Any, serve: Callable[..., Any]) -> SimpleNamespace:
 
 
 @contextlib.contextmanager
-def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+def _replaced(module: ModuleType, name: str, value: object) -> Iterator[None]:
     """Set an attribute of a module for a while."""
     real = getattr(module, name)
     setattr(module, name, value)

@@ -1,6 +1,6 @@
 """The damage as the status line lists it."""
 
-from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.robot import Morphology, Robot
 
 WHOLE = Morphology.whole(Robot.jethexa())

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from support.bent_joint import BENT
 
-from hexapod_dynamics.damage import KINDS, LIMP, Registry
-from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.damage import KINDS, LIMP, Registry, list_losses
 from hexapod_dynamics.detection.hypotheses import groups_of, of_foot, singles
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError

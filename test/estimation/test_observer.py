@@ -173,7 +173,7 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
 def test_the_path_ahead_is_where_the_robot_then_is():
     world = World(horizon_period=0.025)
     world.run(4.2)
-    positions, rotations, joints = (a.copy() for a in world.observer.look_ahead(4.2))
+    positions, rotations, joints = (a.copy() for a in world.observer.predict_path(4.2))
     ahead = 0.025 * np.arange(1, 21)
     rows = world.run(0.5)
     for axis in range(3):

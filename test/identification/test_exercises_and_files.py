@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError, RobotError
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
-from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians, standing_feet
+from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians, split, standing_feet
 from hexapod_dynamics.identification.inertia import (
     link_of_parameters,
     parameters_of_links,
     possible_body,
 )
-from hexapod_dynamics.identification.sections import split
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
 

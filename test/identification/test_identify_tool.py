@@ -16,7 +16,7 @@ from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.loading import jethexa_path
+from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.tools import identify, score
 
 ROBOT = Robot.jethexa()

@@ -6,7 +6,7 @@ import os
 import pytest
 from support.ros_session import Process, wait_until
 
-from hexapod_dynamics.damage.losses import list_losses
+from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.set_morphology import changes

@@ -14,7 +14,7 @@ from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import MOST_BYTES
-from hexapod_dynamics.robot.loading import jethexa_path, robot_fields
+from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 from hexapod_dynamics.tools import check_robot
 
 JETHEXA = yaml.safe_load(jethexa_path().read_text())

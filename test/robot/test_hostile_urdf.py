@@ -4,7 +4,7 @@ import pytest
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.view import urdf_model
+from hexapod_dynamics.view.scene import read_description
 
 ORIGIN = "<link name='a'/><link name='b'/><joint name='j' type='revolute'><origin xyz='{}'/><parent link='a'/>"
 ORIGIN += "<child link='b'/></joint>"
@@ -22,7 +22,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("read", [Robot.from_urdf, urdf_model.parse], ids=["robot", "view"])
+@pytest.mark.parametrize("read", [Robot.from_urdf, read_description], ids=["robot", "view"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_urdf_is_refused_in_one_line(read, text):
     with pytest.raises(HexapodError) as error:
@@ -42,8 +42,8 @@ def test_a_deep_tree_and_a_long_chain_of_links_end_neither_reader():
     deep = f"<robot name='a'>{link * 50_000}{'</link>' * 50_000}</robot>"
     with pytest.raises(HexapodError):
         Robot.from_urdf(deep)
-    assert urdf_model.parse(deep).root == "x"
+    assert read_description(deep)[1].name == "x"
     chain = f"<robot name='a'><link name='l0'/>{''.join(LINK.format(k, k - 1) for k in range(1, 1500))}</robot>"
     with pytest.raises(HexapodError):
         Robot.from_urdf(chain)
-    assert len(urdf_model.parse(chain).joints) == 1499
+    assert len(read_description(chain)[1].below()) == 1500

@@ -13,7 +13,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Body, Contact, Imu, Link, Morphology, Robot, Servo
-from hexapod_dynamics.robot.loading import jethexa_path, robot_fields
+from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 JETHEXA = yaml.safe_load(jethexa_path().read_text())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.view.client_messages import DRIVE, Control, Fields, MessageFilter, read_axes
+from hexapod_dynamics.view.access import DRIVE, Control, Fields, MessageFilter, read_axes
 
 CONTROLS = {
     "slider": Control("slider", low=-0.15, high=0.15),

@@ -47,7 +47,7 @@ def test_the_second_page_asks_and_takes_over():
     seat.command(0, AHEAD, 10.0)
     assert "page 1 drives" in seat.command(1, BACK, 10.1)
     assert seat.next_command(10.1) == AHEAD
-    seat.take_over(1, 10.2)
+    seat.give_controls(1, 10.2)
     assert seat.next_command(10.2) == STAND
     assert "page 2 drives" in seat.command(0, AHEAD, 10.3)
     assert seat.command(1, BACK, 10.3) == ""
@@ -75,7 +75,7 @@ def test_a_twist_beyond_the_limits_is_refused_with_them(value, axis):
 
 events = st.one_of(
     st.tuples(st.just("command"), st.integers(0, 2), st.tuples(*[st.floats(-2, 2) | st.just(math.nan)] * 3)),
-    st.tuples(st.sampled_from(["take_over", "receive_sign_of_life", "leave"]), st.integers(0, 2), st.none()),
+    st.tuples(st.sampled_from(["give_controls", "receive_sign_of_life", "leave"]), st.integers(0, 2), st.none()),
     st.tuples(st.just("stand"), st.none(), st.none()),
     st.tuples(st.just("next_command"), st.none(), st.none()),
 )

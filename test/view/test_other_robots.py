@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.view.playback import Playback
-from hexapod_dynamics.view.urdf_model import parse
+from hexapod_dynamics.view.scene import reach_of, read_description
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
 
@@ -41,22 +40,23 @@ def log(robot):
 def test_the_view_places_every_foot_where_the_links_are(robot):
     """By the view's own reading of the URDF, against the LinkTree, with a leg lost."""
     morphology = Morphology.whole(robot).without(robot.leg_names[1])
-    model, random = parse(robot.to_urdf(morphology)), np.random.default_rng(4)
+    (_, tree), random = read_description(robot.to_urdf(morphology)), np.random.default_rng(4)
     lower = np.array([joint.lower for leg in robot.legs for joint in leg.joints])
     upper = np.array([joint.upper for leg in robot.legs for joint in leg.joints])
     q = random.uniform(lower, upper)
-    values, places = dict(zip(robot.joint_names, q, strict=True)), {model.root: (Rotation.identity(), np.zeros(3))}
-    for joint in model.joints:
-        turn, place = places[joint.parent]
-        rotation, position = joint.place(values.get(joint.name, 0.0))
-        places[joint.child] = turn * rotation, place + turn.apply(position)
+    values, places = dict(zip(robot.joint_names, q, strict=True)), {tree.name: (np.eye(3), np.zeros(3))}
+    for link in tree.below():
+        turn, place = places[link.name]
+        for child in link.children:
+            rotation, position = child.joint.pose(values.get(child.joint.name, 0.0))
+            places[child.name] = turn @ rotation, place + turn @ position
     feet = {f: pose for f, pose in LinkTree(robot, morphology).base_poses(q).items() if f.startswith("foot_")}
     assert len(feet) == len(robot.legs) - 1
     for frame, pose in feet.items():
         np.testing.assert_allclose(places[frame][1], pose[:3, 3], atol=1e-9)
     at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
-    assert model.reach == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
-    assert {mesh for mesh, parts in model.meshes.items() if parts} >= {model.root}
+    assert reach_of(tree) == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
+    assert tree.visuals
 
 
 def test_a_log_is_played(robot, log):

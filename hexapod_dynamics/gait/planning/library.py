@@ -38,9 +38,9 @@ def robot_digest(robot: Robot) -> str:
 def entries_of(robot: Robot, content: Any, key: str) -> list[Any]:
     """Return the list `key` of the content of a library file; HexapodError if it is of another format or robot."""
     top = Section(content, "")
-    if top.take("format") != FORMAT:
-        raise HexapodError(f"format: {shown(top.take('format'))} given, {FORMAT} needed")
-    name, digest, entries = top.text("robot"), top.text("digest"), top.take(key)
+    if top.read("format") != FORMAT:
+        raise HexapodError(f"format: {shown(top.read('format'))} given, {FORMAT} needed")
+    name, digest, entries = top.text("robot"), top.text("digest"), top.read(key)
     top.done()
     if digest != robot_digest(robot):
         raise HexapodError(f"digest: the {key} are of another robot ({name}) than {robot.name}, or it has changed")
@@ -152,14 +152,14 @@ def written(plan: GaitPlan) -> dict[str, Any]:
 
 def plan_of(robot: Robot, section: Section) -> GaitPlan:
     """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
-    legs = section.take("legs")
+    legs = section.read("legs")
     if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)
         raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
     kind = section.text("kind")
     if kind not in ("walk", "row"):
         raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
-    footholds = section.take("footholds")
+    footholds = section.read("footholds")
     if not isinstance(footholds, list) or len(footholds) != len(legs):
         raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
     places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]

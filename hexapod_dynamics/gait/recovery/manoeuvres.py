@@ -333,7 +333,7 @@ def find_get_up_library(robot: Robot) -> GetUpLibrary:
 
 
 def _read(robot: Robot, section: Section) -> Manoeuvre:
-    lost, poses = section.take("lost"), section.take("poses")
+    lost, poses = section.read("lost"), section.read("poses")
     if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
         raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
     if not isinstance(poses, list) or len(poses) != POSES:

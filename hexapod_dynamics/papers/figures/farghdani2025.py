@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from hexapod_dynamics.papers.figures.output import COLOURS, Page, panels
+from hexapod_dynamics.papers.figures.robot_picture import draw
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator, TripodGait, simulate_many
-from hexapod_dynamics.view.robot_picture import draw
 
 SECONDS, TIMESTEP, LOG_EVERY = 5.2, 1e-3, 10
 STEP_LENGTH, STEP_HEIGHT, PERIOD = 0.05, 0.012, 1.3  # Table IV

@@ -1,32 +1,37 @@
 """A plain picture of the robot: body box, legs, feet on the ground, seen from a direction, parallel projection."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from hexapod_dynamics.se3 import exp
+from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot.link_tree import LinkTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LEG, GROUND, FOOT = "#0b6e99", "#e9e4d8", "#d1495b"
 # Faces of the box as corners 0..7 (bits: x, y, z).
 FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
 
 
-def skeleton(morphology, q):
-    """Return, for each leg that is left, its name and the points (k + 1, 3) [m] of its link ends in base_link."""
-    robot, chains = morphology.robot, []
-    for leg in robot.legs:
-        if not morphology.has_leg(leg.name):
-            continue
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = leg.mount_rotation, leg.mount_position
-        points = [leg.mount_position]
-        angles = np.asarray(q)[robot.leg_joints(leg.name)]
-        for joint, link, angle in zip(leg.joints, morphology.links(leg.name), angles, strict=False):
-            pose = pose @ exp(joint.screw * angle)  # (12)
-            points.append((pose @ np.append(joint.origin + link.tip, 1.0))[:3])
-        chains.append((leg.name, np.array(points)))
+def skeleton(morphology: Morphology, q: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Return, for each leg that is left, its name and the points (k + 1, 3) [m] of its joints and end in base_link.
+
+    q (n,) [rad or m].
+    """
+    tree, chains = LinkTree(morphology.robot, morphology), []
+    poses = tree.base_poses(q)
+    for leg in morphology.robot.legs:
+        frames = [branch.child for branch in tree.branches if branch.leg == leg.name]
+        if frames:
+            chains.append((leg.name, np.array([poses[frame][:3, 3] for frame in frames])))
     return chains
 
 
-def view(azimuth, elevation):
+def view(azimuth: float, elevation: float) -> np.ndarray:
     """Return the rotation (3, 3) world -> picture (right, up, towards the eye); angles in degrees."""
     a, e = np.radians([azimuth, elevation])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -34,13 +39,24 @@ def view(azimuth, elevation):
     return np.array([right, np.cross(eye, right), eye])
 
 
-def draw(axis, morphology, position, rotation, q, forces, *, azimuth=-150.0, elevation=22.0, tile=0.1):
+def draw(
+    axis: Axes,
+    morphology: Morphology,
+    position: np.ndarray,
+    rotation: np.ndarray,
+    q: np.ndarray,
+    forces: np.ndarray,
+    *,
+    azimuth: float = -150.0,
+    elevation: float = 22.0,
+    tile: float = 0.1,
+) -> None:
     """Draw the robot on a matplotlib axis; forces (legs, 3) [N] show which feet stand. Tiles [m] are fixed in the
     world.
     """
     looking = view(azimuth, elevation)
 
-    def flat(points):
+    def flat(points: np.ndarray | list) -> np.ndarray:
         return (np.atleast_2d(points) @ looking.T)[:, :2].T
 
     reach = 0.3
