@@ -6,6 +6,8 @@ What a user needs first can be imported from here, and is loaded on its first us
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +17,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Morphology", "Onboard", "Robot", "WholeBodyModel"]
 
-_PACKAGES = {"Morphology": "robot", "Onboard": "onboard", "Robot": "robot", "WholeBodyModel": "dynamics"}
+
+def load_on_first_use(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package whose names, {name: module}, are imported on their first use.
+
+    Whoever imports the package for one of its parts, as the nodes do, does not load the others.
+    """
+
+    def load(name: str) -> object:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(modules[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
 
 
-def __getattr__(name: str) -> object:
-    """Import a name of `__all__` on its first use, because nodes import this package for one of its parts."""
-    if name in _PACKAGES:
-        return getattr(importlib.import_module(f"{__name__}.{_PACKAGES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = load_on_first_use(
+    __name__,
+    {
+        "Morphology": f"{__name__}.robot",
+        "Onboard": f"{__name__}.onboard",
+        "Robot": f"{__name__}.robot",
+        "WholeBodyModel": f"{__name__}.dynamics",
+    },
+)

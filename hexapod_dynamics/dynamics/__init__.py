@@ -5,17 +5,13 @@ Importing this package imports nothing else: `WholeBodyModel` is imported on fir
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hexapod_dynamics import load_on_first_use
 
 if TYPE_CHECKING:
     from hexapod_dynamics.dynamics.whole_body import WholeBodyModel
 
 __all__ = ["WholeBodyModel"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the model on first use, because what the nodes run needs the core only."""
-    if name in __all__:
-        return getattr(importlib.import_module(f"{__name__}.whole_body"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = load_on_first_use(__name__, {"WholeBodyModel": f"{__name__}.whole_body"})

@@ -5,8 +5,9 @@ Names are imported when they are used: the predictor, which runs on the robot, n
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hexapod_dynamics import load_on_first_use
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait import TripodGait
@@ -31,26 +32,17 @@ __all__ = [
     "simulate_many",
 ]
 
-_MODULES = {
-    "Ground": "simulation.ground",
-    "Log": "simulation.trajectory",
-    "MujocoSimulator": "simulation.mujoco_simulator",
-    "Predictor": "simulation.predictor",
-    "Readings": "simulation.readings",
-    "Simulator": "simulation.simulator",
-    "TripodGait": "gait",
-    "Truth": "simulation.truth",
-    "simulate_many": "simulation.batch_simulator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"hexapod_dynamics.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__ = load_on_first_use(
+    __name__,
+    {
+        "Ground": f"{__name__}.ground",
+        "Log": f"{__name__}.trajectory",
+        "MujocoSimulator": f"{__name__}.mujoco_simulator",
+        "Predictor": f"{__name__}.predictor",
+        "Readings": f"{__name__}.readings",
+        "Simulator": f"{__name__}.simulator",
+        "TripodGait": "hexapod_dynamics.gait",
+        "Truth": f"{__name__}.truth",
+        "simulate_many": f"{__name__}.batch_simulator",
+    },
+)
