@@ -1,6 +1,7 @@
 """All limits of the damage detector in one table: name, value, unit, meaning.
 
-Every part of the detector gets the table, so that it can be tested with other values. Values that a user may set are in settings.py.
+Every part of the detector gets the table, so that it can be tested with other values.
+Values that a user may set are in settings.py.
 """
 
 from __future__ import annotations

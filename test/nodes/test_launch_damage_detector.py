@@ -1,4 +1,4 @@
-"""The launched robot is broken and nobody tells its software: it finds out by itself. Minutes long, so it is slow: pytest -m slow."""
+"""The launched robot is broken and nobody tells its software: it finds out by itself. Minutes long: pytest -m slow."""
 
 import time
 
