@@ -287,10 +287,8 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
     chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link))), MAP.ids), MAP)
     chain.start()
     try:
-        settled(chain)
         silent = np.arange(18) < 9
-        device.faults.silent = {MAP.ids[i] for i in range(9)}
-        begin, named, reads, last = time.monotonic(), math.inf, np.zeros(18), np.full(18, math.nan)
+        begin, named, reads, last = math.nan, math.inf, np.zeros(18), np.full(18, math.nan)
 
         def pose(t):
             nonlocal named
@@ -301,8 +299,17 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
             last[:] = state.stamp
             return 0.1 + 0.2 * np.sin(6.0 * t + np.arange(18))
 
-        drive(device, chain, 1.5, pose)
-        assert named < 1.0 and not chain.snapshot().silent[~silent].any()
+        trials = []  # a moment in which the computer does something else makes one of them late, not their median
+        for _ in range(3):
+            device.faults.silent = set()
+            wait_until(lambda: not chain.snapshot().silent.any(), 10.0, "all are heard")
+            settled(chain)
+            device.faults.silent = {MAP.ids[i] for i in range(9)}
+            begin, named = time.monotonic(), math.inf
+            drive(device, chain, 1.5, pose)
+            assert not chain.snapshot().silent[~silent].any()
+            trials.append(named)
+        assert sorted(trials)[1] < 1.0, trials
         reads[:] = 0
         drive(device, chain, 2.0, pose)
         assert reads[~silent].min() >= 5 * 2.0, "16 to 18 a second on an idle machine"
