@@ -42,7 +42,7 @@ class Viewer:
                 if trial == 59:
                     raise
                 time.sleep(1.0)
-        self.page.get_by_text("connected").first.wait_for(timeout=60_000)
+        self.page.get_by_text("connected", exact=True).first.wait_for(timeout=60_000)
 
     def close_notices(self):
         """Close what the page says about rendering in software."""
