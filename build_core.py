@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
@@ -18,8 +20,8 @@ from setuptools.command.build_ext import build_ext
 DIRECTORY = "hexapod_dynamics/core"
 SOURCE = f"{DIRECTORY}/_core.pyx"
 NEEDED = "cython>=3,<4"
-# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process, and
-# NaN in an input would no longer be found.
+# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What more
+# the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 CORE = Extension(
     "hexapod_dynamics.core._core",
@@ -31,7 +33,7 @@ CORE = Extension(
 
 
 class BuildCore(build_ext):
-    """build_ext that translates _core.pyx before it compiles."""
+    """build_ext that translates _core.pyx before it compiles, and compiles the sources side by side."""
 
     def build_extension(self, ext: Extension) -> None:
         """Translate the core's .pyx into the build directory, then compile."""
@@ -40,6 +42,14 @@ class BuildCore(build_ext):
 
             ext.include_dirs = [*ext.include_dirs, numpy.get_include()]
             ext.sources = [self._translated(), *[name for name in ext.sources if name.endswith(".c")]]
+            compile_all = self.compiler.compile
+
+            def compile_side_by_side(sources: list[str], **options: Any) -> list[str]:
+                with ThreadPoolExecutor(os.cpu_count()) as pool:
+                    objects = pool.map(lambda source: compile_all([source], **options), sources)
+                    return [name for names in objects for name in names]
+
+            self.compiler.compile = compile_side_by_side
         super().build_extension(ext)
 
     def _translated(self) -> str:

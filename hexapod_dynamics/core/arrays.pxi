@@ -2,7 +2,7 @@
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_EMPTY(int nd, cnp.npy_intp *dims, int typenum, int fortran)
-    int PyArray_ISCARRAY_RO(object) nogil
+    int PyArray_ISCARRAY_RO(cnp.ndarray) nogil
 
 
 cdef void *room(int64_t size) except NULL:
@@ -18,7 +18,7 @@ cdef inline bint fits(object a, int dimensions, Py_ssize_t rows, Py_ssize_t colu
     return (
         cnp.PyArray_CheckExact(a)
         and cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE
-        and PyArray_ISCARRAY_RO(a)
+        and PyArray_ISCARRAY_RO(<cnp.ndarray>a)
         and cnp.PyArray_NDIM(a) == dimensions
         and cnp.PyArray_DIMS(a)[0] == rows
         and (dimensions == 1 or cnp.PyArray_DIMS(a)[1] == columns)
@@ -61,6 +61,6 @@ cdef int put(double *to, values) except -1:
 
 cdef double *must(object a, Py_ssize_t size) except NULL:
     """Return the numbers of an array of `size` numbers that may be written; raise ValueError if `a` is none."""
-    if not (cnp.PyArray_CheckExact(a) and cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE and PyArray_ISCARRAY_RO(a) and cnp.PyArray_SIZE(a) == size):
+    if not (cnp.PyArray_CheckExact(a) and cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE and PyArray_ISCARRAY_RO(<cnp.ndarray>a) and cnp.PyArray_SIZE(a) == size):
         raise ValueError(f"a contiguous float64 array of {size} numbers needed")
     return <double *>cnp.PyArray_DATA(a)

@@ -1,7 +1,7 @@
 # Foot forces, and the joint torques that a commanded motion needs.
 
 cdef extern from "foot_forces.h" nogil:
-    enum: HD_EDGES, HD_MOST_LEGS
+    enum: HD_EDGES
     struct hd_foot_forces:
         int64_t legs, n, rounds, used
         double length, r

@@ -123,9 +123,9 @@ def fitted(text: str, wrong: Mapping[str, Collection[str]]) -> tuple[str, str]:
         end = _problems({what: [f"{len(names)} nodes"] if len(names) > 1 else names for what, names in wrong.items()})
     busy = len(wrong.get("computer too busy", ()))
     if busy and len(text + end) > WIDTH:
-        total = busy + len(wrong.get("not well", ()))
+        unwell = [*wrong["computer too busy"], *wrong.get("not well", ())]
         others = {what: names for what, names in wrong.items() if what not in ("not well", "computer too busy")}
-        end = _problems({"not well": [f"{total} nodes"], **others})
+        end = _problems({"not well": [f"{len(unwell)} nodes"] if len(unwell) > 1 else unwell, **others})
     return text, end
 
 
