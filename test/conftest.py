@@ -83,6 +83,7 @@ LONG = (
     "papers/test_partial_lagrangian.py",
     "repository/test_dependencies.py",
     "repository/test_examples.py",
+    "repository/test_import_circles.py",
     "repository/test_pages.py",
     "simulation/test_batch.py",
 )

@@ -31,6 +31,11 @@ def test_what_is_made_is_closed_to_others_whatever_the_umask(base):
     assert [mode(path) for path in (base, base / "a", made)] == [0o700] * 3
 
 
+def test_what_others_could_only_read_is_closed(base):
+    base.mkdir(mode=0o755)
+    assert mode(runtime_directory.private_directory()) == 0o700
+
+
 @pytest.mark.parametrize("level", [".", "7"])
 @pytest.mark.parametrize("planted", ["open to all", "link", "file"])
 def test_what_another_user_could_have_made_is_refused(base, tmp_path, level, planted):
@@ -59,6 +64,17 @@ def test_another_users_directory_is_refused(base, monkeypatch):
         device_directory("/", 7)
 
 
+def test_each_user_has_a_directory_of_their_own(monkeypatch):
+    monkeypatch.delenv("HEXAPOD_DYNAMICS_RUNTIME", raising=False)
+    monkeypatch.setenv("TMPDIR", "/elsewhere")  # two terminals of one user may differ in it
+    assert str(runtime_directory.runtime_directory()) == f"/tmp/hexapod_dynamics-{os.geteuid()}"
+
+
+def test_two_robots_have_two_directories(base):
+    assert device_directory("/left", 3) == base / "3.left"
+    assert device_directory("/", 3) == base / "3"
+
+
 @pytest.mark.parametrize(
     ("bits", "owner", "trusted"),
     [
@@ -80,6 +96,14 @@ def test_a_domain_that_is_no_number_of_one_is_refused_before_anything_is_made(ba
     with pytest.raises(UnsafePathError, match="a whole number from 0 to 232") as refusal:
         device_directory("/", domain)
     assert not base.exists() and len(str(refusal.value)) < 200
+
+
+def test_the_environments_domain_is_checked_likewise(base, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "../../etc")
+    with pytest.raises(UnsafePathError, match="ROS_DOMAIN_ID"):
+        device_directory("/")
+    monkeypatch.setenv("ROS_DOMAIN_ID", " 7 ")
+    assert device_directory("/") == base / "7"
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "", "a\0b"])

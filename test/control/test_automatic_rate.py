@@ -42,6 +42,18 @@ def test_a_slow_machine_is_told_once_and_gets_half_the_rate_within_seconds(able)
     assert "tried again in" in machine.automatic.assess(machine.now)
 
 
+def test_tries_become_rare_while_they_fail_and_nothing_more_is_said():
+    machine = Machine().run(2000.0, able=60.0)
+    begun = [time for time, rate in machine.rates if rate == 100.0][1:]
+    ended = [time for time, rate in machine.rates if rate == 50.0]
+    waits = [begin - end for begin, end in zip(begun, ended, strict=False)]
+    assert waits[:5] == pytest.approx([20.0, 40.0, 80.0, 160.0, 320.0], abs=1.5)
+    assert all(wait == pytest.approx(320.0, abs=1.5) for wait in waits[4:])
+    trials = [end - begin for begin, end in zip(begun, ended[1:], strict=False)]
+    assert max(trials) < 7.5, "a try that fails is short"
+    assert len(machine.said) == 1
+
+
 def test_the_full_rate_comes_back_when_the_machine_can_and_is_told_when_it_lasts():
     machine = Machine().run(60.0, able=60.0)
     machine.run(200.0)

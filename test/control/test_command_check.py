@@ -38,6 +38,11 @@ def test_one_velocity_far_beyond_refuses_the_whole_command_and_is_named(value):
     assert "tibia_joint_RF" in reason and "rad/s" in reason
 
 
+def test_as_many_values_as_joints_are_needed():
+    assert "18 joints and 1 positions" in CHECK.refusal(ALL, [0.0])
+    assert "18 joints and 2 velocities" in CHECK.refusal(ALL, np.zeros(18), [0.0, 0.0])
+
+
 def test_old_and_future_stamps_are_refused():
     assert stamp_refusal(0.29, 0.3) == stamp_refusal(-0.29, 0.3) == ""
     assert "3.6e+03 s old" in stamp_refusal(3600.0, 0.3)

@@ -8,7 +8,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
-from hexapod_dynamics.simulation import Ground, Simulator
+from hexapod_dynamics.simulation import Ground, Predictor, Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -79,6 +79,14 @@ def test_servos_given_the_torques_stand_where_they_are_told(forward):
     assert sags[1] < 0.1 * sags[0]
 
 
+def test_nobody_on_the_ground_needs_no_more_than_the_legs_own_weight(forward):
+    forward.set_morphology(WHOLE)
+    q, zero = TripodGait().bind(ROBOT).position, np.zeros(18)
+    torques = forward.solve(np.eye(3), 0.5, np.zeros(6), q, zero, zero, q)
+    assert not forward.forces.any()
+    assert 0.0 < np.abs(torques).max() < 0.2  # 0.2 kg on at most 0.1 m
+
+
 def test_torques_pass_from_one_tripod_to_the_other_without_a_leap(forward):
     forward.set_morphology(WHOLE)
     gait, zero, before = TripodGait().bind(ROBOT), np.zeros(18), None
@@ -89,3 +97,24 @@ def test_torques_pass_from_one_tripod_to_the_other_without_a_leap(forward):
         if before is not None:
             assert np.abs(torques - before).max() < 0.12
         before = torques
+
+
+def test_on_a_models_workspace_its_morphology_counts_and_its_prediction_is_not_disturbed():
+    predictors = [Predictor(ROBOT) for _ in range(2)]
+    shared, own = Feedforward(ROBOT, model=predictors[0]), Feedforward(ROBOT)
+    gait, zero = TripodGait().bind(ROBOT), np.zeros(18)
+    standing = gait.position.copy()
+    for predictor in predictors:
+        predictor.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), standing, np.zeros(24))
+    for morphology in (WHOLE, WHOLE.without("RM").locked("RF.tibia", -0.3), WHOLE.limp("LR.femur"), WHOLE):
+        own.set_morphology(morphology)
+        for predictor in predictors:
+            predictor.set_morphology(morphology)
+        for _ in range(5):
+            for predictor in predictors:
+                predictor.advance(0.01, standing)
+            q, nu = predictors[0].q, predictors[0].nu
+            arguments = (predictors[0].rotation, predictors[0].position[2], nu[:6], standing, zero, zero, q)
+            np.testing.assert_array_equal(shared.solve(*arguments), own.solve(*arguments))
+            np.testing.assert_array_equal(predictors[0].q, predictors[1].q)
+            np.testing.assert_array_equal(predictors[0].nu, predictors[1].nu)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
+from support.allocations import least_growth
 
 from hexapod_dynamics.control.foot_forces import FootForces
+from hexapod_dynamics.errors import HexapodError
 
 ANGLES = np.deg2rad([45, 90, 135, -135, -90, -45])
 TIPS = np.column_stack([0.2 * np.cos(ANGLES), 0.2 * np.sin(ANGLES), np.full(6, -0.12)])
@@ -32,6 +34,22 @@ def test_a_balanced_stance_carries_the_weight(load, angle):
     assert (forces[load == 0.0] == 0.0).all()
 
 
+def test_a_wrench_that_feet_cannot_make_is_met_without_pulling():
+    forces = FootForces(6).solve(np.r_[0, 0, 25.0, 8.0, 0, 0], np.eye(3), TIPS, TRIPOD)
+    assert (forces[:, 2] >= 0).all()
+    down = FootForces(6).solve(-WEIGHT, np.eye(3), TIPS, TRIPOD)
+    np.testing.assert_array_equal(down, np.zeros((6, 3)))
+
+
+def test_forces_stay_in_the_friction_cone():
+    rng = np.random.default_rng(2)
+    solver = FootForces(6, friction=0.5)
+    for _ in range(200):
+        wrench = rng.normal(size=6) * [20, 20, 30, 3, 3, 3]
+        forces = solver.solve(wrench, tilt(rng.normal() * 0.3), TIPS, rng.uniform(size=6))
+        assert (np.hypot(forces[:, 0], forces[:, 1]) <= 0.5 * forces[:, 2] + 1e-9).all()
+
+
 def test_it_is_the_minimum_of_the_stated_cost():
     rng = np.random.default_rng(3)
     solver = FootForces(3, regularisation=0.05)
@@ -54,6 +72,31 @@ def test_it_is_the_minimum_of_the_stated_cost():
     )
     # L-BFGS-B stops at a gradient of 1e-10 on a cost of curvature >= 2 r^2: forces equal to about 1e-3 N.
     np.testing.assert_allclose(forces, reference.x.reshape(3, 4) @ solver.edges.T, atol=5e-3)
+
+
+def test_a_foot_that_lifts_off_is_unloaded_smoothly():
+    solver, before = FootForces(6), None
+    for load in np.linspace(1.0, 0.0, 101):
+        forces = solver.solve(WEIGHT, np.eye(3), TIPS, np.r_[load, np.ones(5)]).copy()
+        if before is not None:
+            assert np.abs(forces - before).max() < 0.6
+        before = forces
+    assert (before[0] == 0.0).all()
+
+
+def test_nobody_stands_nobody_pushes():
+    np.testing.assert_array_equal(FootForces(6).solve(WEIGHT, np.eye(3), TIPS, np.zeros(6)), np.zeros((6, 3)))
+
+
+@pytest.mark.parametrize(
+    "wrench, rounds, words",
+    [(np.full(6, np.nan), 3, "not finite"), (np.full(6, np.inf), 3, "not finite"), (WEIGHT, 0, "did not end")],
+    ids=["not a number", "infinite", "no convergence"],
+)
+def test_what_the_solver_cannot_do_is_an_error_of_this_package(monkeypatch, wrench, rounds, words):
+    monkeypatch.setattr("hexapod_dynamics.control.foot_forces.ROUNDS", rounds)
+    with pytest.raises(HexapodError, match=f"no foot forces.*{words}"):
+        FootForces(6).solve(wrench, np.eye(3), TIPS, np.ones(6))
 
 
 def forces_of_scipy(solver, wrench, rotation, tips, load):
@@ -95,3 +138,8 @@ def test_a_symmetric_stance_without_a_unique_choice_of_edges_is_scipys_too():
         for wrench in (WEIGHT, np.r_[5.0, 0, 25, 0, 0, 0], np.r_[0, 0, 25, 0, 0.5, 0]):
             reference = forces_of_scipy(solver, wrench, np.eye(3), TIPS, load)
             np.testing.assert_allclose(solver.solve(wrench, np.eye(3), TIPS, load), reference, rtol=0, atol=1e-9)
+
+
+def test_solving_again_and_again_keeps_no_memory():
+    solver = FootForces(6)
+    assert least_growth(lambda: solver.solve(WEIGHT, np.eye(3), TIPS, TRIPOD)) <= 100

@@ -1,10 +1,12 @@
 """What is sent to the servos: bounded in angle, speed and step, from where the joints are."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.errors import DeviceError
 
 N = 4
 SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, offset_limit=0.1)
@@ -72,11 +74,27 @@ def test_after_a_pause_the_next_command_is_approached():
     assert np.allclose(guard.update(command(0.3), STILL, 0.02), 0.01)
 
 
+def test_a_joint_met_again_starts_from_where_it_is():
+    guard = guard_at(0.0)
+    guard.update(command(0.0), STILL, 0.02)
+    generation = np.ones(N, int)
+    generation[2] = 2
+    guard.meet(generation, np.full(N, -0.6), np.ones(N, bool))
+    sent = guard.update(command(0.0), STILL, 0.02)
+    assert np.allclose(sent, [0.0, 0.0, -0.59, 0.0])
+
+
 def test_feed_forward_torque_becomes_an_offset_bounded_and_smooth():
     guard = guard_at(0.0)
     offsets = [guard.update(command(0.0), np.array([0.9, -0.9, 30.0, np.nan]), 0.02).copy() for _ in range(20)]
     assert np.allclose(offsets[-1], [0.03, -0.03, 0.1, 0.0])
     assert np.abs(np.diff(offsets, axis=0)).max() <= 0.02 + 1e-12
+
+
+def test_what_is_not_asked_holds_and_infinity_is_counted():
+    guard = guard_at(0.2)
+    sent = guard.update(np.array([np.nan, np.inf, -np.inf, 0.2]), STILL, 0.02)
+    assert np.allclose(sent, 0.2) and guard.clamped["not finite"] == 2
 
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -91,3 +109,9 @@ def test_no_command_whatever_moves_a_joint_too_far_or_too_fast(messages, start):
         assert np.isfinite(sent).all() and (np.abs(sent) <= 1.0).all()
         assert (np.abs(sent - last) <= (5.0 + 1.0) * interval + 1e-9).all()
         last = sent
+
+
+@pytest.mark.parametrize("wrong", [{"speed_limit": 0.0}, {"approach_speed": -1.0}, {"step_limit": float("nan")}])
+def test_bounds_that_bound_nothing_are_refused(wrong):
+    with pytest.raises(DeviceError, match="above 0"):
+        GuardSettings(**wrong)

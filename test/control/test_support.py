@@ -11,7 +11,7 @@ from support.pinocchio_robot import PinocchioRobot
 from hexapod_dynamics.control.support import Support, support_polygon, zero_moment_point
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Ground, MujocoSimulator
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
 from hexapod_dynamics.simulation.world import SteppedModel
 
 ROBOT = Robot.jethexa()
@@ -86,6 +86,20 @@ def test_the_zero_moment_point_of_the_motion_is_the_centre_of_pressure_of_mujoco
     assert max(away) > 0.005  # it is not the centre of mass: the robot accelerates
 
 
+def test_where_the_robot_rests_the_zero_moment_point_is_under_its_centre_of_mass():
+    physics = Simulator(ROBOT)
+    physics.reset(joints=TripodGait().bind(ROBOT).position)
+    physics.step(2000)
+    support = Support(ROBOT)
+    still = np.zeros(24)
+    support.update(compiled(WHOLE), physics.position, physics.rotation, physics.q, still, still, np.zeros(2))
+    np.testing.assert_allclose(support.zero_moment_point[:2], support.center_of_mass[:2], atol=1e-12)
+    assert support.zero_moment_point[2] == pytest.approx(0.0, abs=1e-12)
+    polygon = support_polygon(support.feet, physics.foot_forces)
+    assert len(polygon) == 6
+    assert inside(polygon, support.zero_moment_point)
+
+
 def test_on_ground_of_another_level_the_zero_moment_point_is_that_much_higher():
     force, moment, slope = np.array([0.3, -0.2, 20.0]), np.array([0.1, 0.4, 0.05]), np.array([0.1, -0.05])
     place = np.array([2.0, -1.0, 0.12])
@@ -93,6 +107,13 @@ def test_on_ground_of_another_level_the_zero_moment_point_is_that_much_higher():
     high = zero_moment_point(force, moment, place + [0.0, 0.0, 0.3], slope, 0.3)
     np.testing.assert_allclose(high - low, [0.0, 0.0, 0.3], atol=1e-12)
     assert high[2] == pytest.approx(0.3 + slope @ high[:2])
+
+
+def inside(polygon, point):
+    """Whether a point is to the left of every edge, seen from above."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    to = point - polygon
+    return bool((edges[:, 0] * to[:, 1] - edges[:, 1] * to[:, 0] > 0.0).all())
 
 
 def test_a_falling_robot_has_no_zero_moment_point():
@@ -116,3 +137,9 @@ def test_the_support_polygon_is_scipys_hull_of_the_loaded_feet():
         hull = standing[ConvexHull(standing[:, :2]).vertices]
         first = np.argmin(np.abs(hull - corners[0]).sum(axis=1))
         np.testing.assert_array_equal(corners, np.roll(hull, -first, axis=0))
+
+
+def test_feet_on_one_line_give_its_ends_and_none_give_nothing():
+    feet = np.array([[0.0, 0.0, 0.0], [0.1, 0.1, 0.0], [0.2, 0.2, 0.0]])
+    np.testing.assert_array_equal(support_polygon(feet, np.full((3, 3), 2.0)), feet[[0, 2]])
+    assert support_polygon(feet, np.zeros((3, 3))).shape == (0, 3)

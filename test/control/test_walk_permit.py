@@ -48,6 +48,13 @@ def test_upright_again_it_waits_for_a_new_command(again):
     assert permit.may_walk
 
 
+def test_a_pause_of_the_commands_makes_the_next_one_new():
+    permit = fallen()
+    permit.see(False, True)
+    assert not permit.command(10.5, GO)
+    assert permit.command(11.6, GO)
+
+
 def test_a_stop_before_it_was_upright_does_not_release_it_and_a_second_fall_stops_it_again():
     permit = fallen()
     permit.command(10.1, STOP)

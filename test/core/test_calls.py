@@ -1,5 +1,7 @@
 """The call gate of the core: what it takes, converts and refuses, and that it keeps nothing."""
 
+import pickle
+import resource
 import sys
 
 import numpy as np
@@ -14,6 +16,30 @@ MODEL = WholeBodyModel(Robot.jethexa())
 
 def arguments():
     return [np.eye(3), np.zeros(18), np.zeros(24), np.zeros(18)]
+
+
+@pytest.mark.parametrize("argument", [0, 1, 2, 3])
+def test_an_array_out_of_a_pickle_a_copy_and_one_that_is_read_only_are_taken(argument):
+    """The dtype out of a pickle is equal to float64's but another object: so is every argument of multiprocessing."""
+    given = arguments()
+    expected = MODEL.forward_dynamics(*given)
+    given[argument] = pickle.loads(pickle.dumps(given[argument]))
+    np.testing.assert_array_equal(MODEL.forward_dynamics(*given), expected)
+    given[argument] = given[argument].copy()
+    given[argument].flags.writeable = False
+    np.testing.assert_array_equal(MODEL.forward_dynamics(*given), expected)
+
+
+def test_a_wrong_number_out_of_a_pickle_is_refused_by_its_own_name():
+    q = pickle.loads(pickle.dumps(np.full(18, np.nan)))
+    with pytest.raises(DynamicsError, match="q: .*not finite"):
+        MODEL.forward_dynamics(np.eye(3), q, np.zeros(24), np.zeros(18))
+
+
+@pytest.mark.parametrize("given", [[], arguments()[:3], [*arguments(), None, None, 1]])
+def test_another_number_of_arguments_is_a_type_error(given):
+    with pytest.raises(TypeError):
+        MODEL.forward_dynamics(*given)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +82,25 @@ def test_calls_keep_no_references():
         with pytest.raises(DynamicsError):
             MODEL.forward_dynamics(*bad)
     assert [sys.getrefcount(item) for item in (*given, *bad)] == counts
+
+
+def test_what_is_made_is_given_up_again():
+    """Memory of a loop over every call that makes arrays, numbers, tuples, or gives them up halfway."""
+    q, nu, tau, R, p = np.zeros(18), np.ones(24), np.ones(18), np.eye(3), np.zeros(3)
+    huge = np.full(24, 1e300)  # finite, but the result is not
+
+    def tick():
+        MODEL.link_poses(R, p, q)
+        MODEL.kinetic_energy(q, nu)
+        MODEL.forward_dynamics_derivatives(R, q, nu, tau)
+        MODEL.constrained_forward_dynamics(R, q, nu, tau, ["LF", "RM"])
+        assert MODEL._hold(R, q, huge, tau, ["LF"], None) is None
+
+    def grown():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(20000):
+            tick()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+
+    grown()
+    assert grown() < 1000  # kB; one array of 24 numbers kept by each tick would be 6000

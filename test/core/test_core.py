@@ -73,3 +73,9 @@ def test_a_robot_that_was_never_seen_needs_no_compiler_and_no_time(tmp_path):
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 5e-3
     assert not any(tmp_path.iterdir())
+
+
+def test_the_type_of_a_struct_comes_from_the_compiler():
+    servo = _core.SERVO
+    assert servo.names[:2] == ("setpoint", "rate")
+    assert servo.itemsize == 8 * len(servo.names)

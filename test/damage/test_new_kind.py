@@ -1,5 +1,6 @@
 """A new kind of damage is one class and its registration: parameter, validation, model, URDF, gait, texts, detector."""
 
+import pickle
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -12,6 +13,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.plan_choice import held_up
+from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import to_mjcf
@@ -112,12 +114,22 @@ def test_texts_name_it(bent):
     assert not bent.is_whole
 
 
+def test_random_damage_draws_it():
+    drawn = [RandomDamage().strike(np.random.default_rng(seed), WHOLE, np.zeros(18)) for seed in range(60)]
+    assert any("bent by 0.300" in morphology.describe() for morphology in drawn)
+
+
 def test_the_hypothesis_bank_simulates_it(bent):
     found = singles(ROBOT, WHOLE)
     own = [one for one in found if one.kind == "bent"]
     assert len(own) == 18 and len(found) == 54 + 18 and len(singles(ROBOT, bent)) == len(found) - 2  # limp and bent
     assert own[0].applied(WHOLE).describe() == f"{own[0].name} by 0.300"
     assert groups_of(own[0]) == [f"joint {own[0].joints[0]}"] and not of_foot(own[0])
+
+
+def test_it_survives_pickling_as_the_one_instance(bent):
+    again = pickle.loads(pickle.dumps(bent))
+    assert again == bent and again.joint_damage("RF", "tibia").kind is BENT
 
 
 def test_two_kinds_of_one_name_are_refused():

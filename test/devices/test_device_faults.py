@@ -1,6 +1,7 @@
 """Faults of the simulated devices by name: all or none, each as it says, and gone when set back."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -19,6 +20,16 @@ def injector(tmp_path):
     servos = VirtualServos([5, 3, 1], [-1, -1, -1], np.zeros(3), loaded=True)
     bus = ServoBusDevice(servos, tmp_path / "bus")
     return FaultInjector(JOINTS, bus, I2cBusDevice(VirtualMpu6050(), tmp_path / "imu.sock"))
+
+
+def test_a_launch_argument_is_read_with_each_faults_type():
+    assert parse("bus.drop_rate=0.01, bus.echo=true,servo.silent=coxa_joint_LF tibia_joint_LF,imu.identity=152") == {
+        "bus.drop_rate": 0.01,
+        "bus.echo": True,
+        "servo.silent": "coxa_joint_LF tibia_joint_LF",
+        "imu.identity": 152,
+    }
+    assert parse("") == {}
 
 
 @pytest.mark.parametrize("text", ["bus.drop=0.1", "bus.drop_rate", "bus.drop_rate=much", "bus.echo=perhaps"])
@@ -80,3 +91,24 @@ def test_servos_that_lose_their_supply_are_limp_and_silent_and_forget(injector):
     assert not injector._servos.holding().any() and injector._bus.faults.silent == {1, 3, 5}
     injector.set({"servo.power": True})
     assert not injector._servos.loaded.any() and (injector._servos.offset == 0).all()
+
+
+def test_a_pulled_adapter_is_gone_from_the_directory(injector):
+    injector._bus.plug_in()
+    assert injector._bus.link.exists()
+    injector.set({"bus.unplugged": True})
+    assert not injector._bus.link.is_symlink()
+    injector.set({"bus.unplugged": False})
+    assert injector._bus.link.exists()
+    injector._bus.unplug()
+
+
+def test_shaking_saturates_and_drift_moves_the_offset(injector):
+    sensor = injector._sensor
+    sensor.write(0x6B, 0x01)
+    injector.set({"imu.shake": 200.0, "imu.drift": 0.01})
+    now = time.monotonic()
+    before = sensor.gyro_bias.copy()
+    sensor.read(0x3B, 14, now)
+    assert sensor.read(0x3B, 2, now + 1.0) == (32767).to_bytes(2, "big")
+    assert np.allclose(sensor.gyro_bias - before, 0.01)

@@ -6,7 +6,7 @@ import pytest
 from support.fault_rig import Rig, cases_of, run_case
 
 CASES = cases_of("lx")
-PAIRS = random.Random(5).sample([(a, b) for a in CASES for b in CASES if a < b], 3)
+PAIRS = random.Random(5).sample([(a, b) for a in CASES for b in CASES if a < b], 5)
 
 
 @pytest.fixture(scope="module")

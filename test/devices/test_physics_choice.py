@@ -38,6 +38,11 @@ def test_it_stands_loses_a_leg_and_is_pushed(physics, tmp_path):
         robot.stop()
 
 
+def test_an_unknown_physics_is_refused(tmp_path):
+    with pytest.raises(HexapodError, match="'bullet' given, allowed are built_in, mujoco"):
+        SimulatedRobot(ROBOT, Morphology.whole(ROBOT), tmp_path, physics="bullet")
+
+
 @pytest.mark.parametrize("wrong", [{"truth": Truth.parse("ground=blocks:0.02")}, {"timestep": 1.0}])
 def test_a_robot_whose_physics_is_refused_leaves_no_devices_behind(tmp_path, wrong):
     with pytest.raises(HexapodError, match="given"):

@@ -8,6 +8,7 @@ import tty
 import pytest
 
 from hexapod_dynamics.drivers.stop_button import StopButton
+from hexapod_dynamics.errors import MissingPackageError
 
 
 class PtyPins:
@@ -93,6 +94,16 @@ def test_each_press_stops_once_and_a_held_button_does_not_repeat(pins, press):
         assert presses(button) == 0 and not button.pressed
 
 
+def test_a_button_that_opens_a_contact_is_pressed_at_high(pins, press):
+    pins.put(0)
+    button = press("high")
+    pins.wait_read()
+    assert presses(button) == 0
+    pins.put(1)
+    pins.wait_read()
+    assert presses(button) == 1
+
+
 def test_a_button_that_is_pressed_at_the_start_stops(pins, press):
     pins.put(0)
     button = press()
@@ -106,3 +117,8 @@ def test_a_pin_that_cannot_be_read_is_a_fault(pins, press):
     pins.close_line()
     pins.wait_read()
     assert "pin 25" in button.fault and presses(button) == 0
+
+
+def test_without_the_package_the_error_names_it():
+    with pytest.raises(MissingPackageError, match=r"a stop button needs the package Jetson\.GPIO"):
+        StopButton(25, "low", lambda: None)

@@ -54,10 +54,21 @@ def test_a_request_stops_the_robot_and_is_answered(robots):
     assert robot.stops == 1
 
 
+def test_a_failure_is_answered_as_one(robots):
+    robots("", (False, "the port is closed"))
+    assert request_stop("", 5.0) == (False, "the port is closed")
+
+
 def test_the_robot_of_the_namespace_is_stopped_and_no_other(robots):
     left, right = robots("left"), robots("right")
     assert request_stop("/right", 5.0)[0]
     assert (left.stops, right.stops) == (0, 1)
+
+
+def test_without_a_node_the_answer_is_none_at_once(place):
+    begin = time.monotonic()
+    assert request_stop("", 5.0) is None
+    assert time.monotonic() - begin < 1.0
 
 
 def test_a_directory_in_which_others_may_write_is_not_used(robots, place):
@@ -139,6 +150,13 @@ def test_a_second_node_does_not_take_the_socket_of_the_first(robots):
     with pytest.raises(DeviceError, match="another node listens"):
         robots()
     assert request_stop("", 5.0)[0] and robot.stops == 1
+
+
+def test_a_path_that_is_too_long_is_an_error_with_a_remedy(robots, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / ("d" * 100)))
+    with pytest.raises(DeviceError, match="HEXAPOD_DYNAMICS_RUNTIME"):
+        robots()
+    assert request_stop("", 1.0) is None
 
 
 def test_the_script_stops_the_robot_from_a_terminal_in_which_nothing_was_sourced(robots, place):

@@ -1,5 +1,6 @@
 """The priority of a driver's thread: the best that is permitted, without a complaint."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -19,6 +20,10 @@ def in_a_thread(work):
     return found[0]
 
 
+def refuse(*_arguments):
+    raise PermissionError(1, "Operation not permitted")
+
+
 def test_where_it_is_permitted_the_thread_alone_has_a_real_time_priority():
     def work():
         return prefer_this_thread(12), os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
@@ -29,6 +34,19 @@ def test_where_it_is_permitted_the_thread_alone_has_a_real_time_priority():
         pytest.skip("this user may not have a real-time priority")
     assert policy == os.SCHED_FIFO | os.SCHED_RESET_ON_FORK and priority == 12
     assert os.sched_getscheduler(0) == before, "the main thread is as it was"
+
+
+def test_else_it_has_a_nice_value_else_none_and_the_log_has_a_line_at_debug_level_only(monkeypatch, caplog):
+    asked = []
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    monkeypatch.setattr(os, "setpriority", lambda *arguments: asked.append(arguments))
+    caplog.set_level(logging.DEBUG)
+    assert in_a_thread(lambda: (prefer_this_thread(12), threading.get_native_id()))[0] == "nice -10"
+    assert len(asked) == 1 and asked[0][2] == -10 and asked[0][1] != os.getpid()
+    assert [record.levelname for record in caplog.records] == ["DEBUG"]
+    monkeypatch.setattr(os, "setpriority", refuse)
+    assert in_a_thread(lambda: prefer_this_thread(12)) == "normal"
+    assert {record.levelname for record in caplog.records} == {"DEBUG"} and "thread bus" in caplog.text
 
 
 def test_a_process_that_must_not_wait_prefers_all_its_threads():

@@ -16,10 +16,11 @@ from hexapod_dynamics.tools.compile_model import main
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Without vectors: plain C99, for any compiler; else lanes of the vector extension, without and with wide registers.
-# cmake builds the default in test_the_examples_are_built_by_cmake_and_agree_with_python.
 FORMS = {
     "C99": ("-std=c99", "-pedantic", "-DHD_LANES=1"),
     "2 lanes": ("-std=gnu99", "-DHD_LANES=2"),
+    "4 lanes": ("-std=gnu99", "-DHD_LANES=4"),
+    "default": ("-std=gnu99",),
     "native": ("-std=gnu99", "-march=native"),
 }
 
@@ -103,7 +104,7 @@ def compare(robot, foreign, seed):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_library_computes_what_python_computes(written, tmp_path, form):
-    command = ("gcc", "-O1", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
+    command = ("gcc", "-O2", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
     run(*command, str(written / "hexapod_model.c"), "-o", str(tmp_path / "model.so"), cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
@@ -154,7 +155,7 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
 
 
 def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
-    command = ("gcc", "-std=c99", "-O1", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
+    command = ("gcc", "-std=c99", "-O2", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
     run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
     symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
     needed = set(re.findall(r" U (\w+)", symbols))

@@ -62,7 +62,7 @@ def assert_close(given, expected, tolerance=1e-7):
     assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(4, marks=pytest.mark.slow)])
 def test_derivatives_are_differences_in_extended_precision(seed):
     """The JetHexa, damaged; robots of two families with 4 legs, whole and damaged."""
     rng = np.random.default_rng(seed)

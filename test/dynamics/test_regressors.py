@@ -8,6 +8,7 @@ from support.random_robots import FAMILIES, random_damage, random_robot, rotatio
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
+from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -160,3 +161,19 @@ def test_body_and_parameters_are_inverse():
     assert mass == link.mass
     assert_close(com, link.com)
     assert_close(inertia, link.inertia, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(17), np.zeros(24), np.zeros(24)), "q: shape"),
+        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(18), np.zeros(6), np.zeros(24)), "n = 18"),
+        (lambda: MODEL.inverse_dynamics_regressor(2 * np.eye(3), np.zeros(18), np.zeros(24), np.zeros(24)), "R: "),
+        (lambda: MODEL.momentum_regressor(np.full(18, np.nan), np.zeros(24)), "not finite"),
+        (lambda: MODEL.base_parameters(rows="feet"), "one of all, base, joints"),
+        (lambda: body_of_parameters(np.zeros(10)), "positive mass"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(call, named):
+    with pytest.raises(DynamicsError, match=named):
+        call()

@@ -1,5 +1,6 @@
 """Jobs in processes of their own: real processes that answer well, badly, too much, too late or not at all."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.audited import audited
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
@@ -49,6 +51,11 @@ def test_an_answer_larger_than_a_pipe_is_read_while_the_process_runs(monkeypatch
     assert answer_of(program, monkeypatch) == ([1] * 100_001, "")
 
 
+def test_a_request_larger_than_a_pipe_is_written(monkeypatch):
+    given = list(range(100_000))
+    assert answer_of("time.sleep(0.2); sys.stdout.write(sys.stdin.readline())", monkeypatch, given) == (given, "")
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
@@ -82,6 +89,29 @@ def test_a_pickle_is_not_executed(monkeypatch, tmp_path):
     """
     assert answer_of(program, monkeypatch)[0] is None
     assert not mark.exists()
+
+
+def test_the_working_directory_is_not_imported(monkeypatch, tmp_path):
+    mark, planted = tmp_path / "imported", tmp_path / "hexapod_dynamics"
+    planted.mkdir()
+    for path in (planted / "__init__.py", tmp_path / "json.py", tmp_path / "numpy.py", tmp_path / "sitecustomize.py"):
+        path.write_text(f"open({str(mark)!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(tmp_path)]))
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
+    planner = BackgroundPlanner()
+    planner.ask(ROBOT, ROBOT.leg_names[1:], WHOLE.without(*ROBOT.leg_names[1:]))
+    assert finished_plan(planner) == f"legs left: {ROBOT.leg_names[0]}; at least 2 are needed to row"
+    assert not mark.exists()
+
+
+def finished_plan(planner):
+    """Return the plan or the reason of a planner."""
+    until = time.monotonic() + 60.0
+    while (done := planner.poll()) is None:
+        assert time.monotonic() < until, "no plan, no reason"
+        time.sleep(0.02)
+    return done
 
 
 def test_a_process_ends_with_its_caller():
@@ -120,6 +150,24 @@ def test_a_cancelled_process_is_ended(monkeypatch):
     assert not call.busy and call.poll() is None
     thread.join(10.0)
     assert not thread.is_alive() and thread._process is None
+
+
+def test_asking_and_fetching_start_no_process_and_open_nothing_in_the_calling_thread(monkeypatch):
+    planner = BackgroundPlanner()
+    lost = ROBOT.leg_names[1:]
+    with audited() as events:
+        planner.ask(ROBOT, lost, WHOLE.without(*lost))
+        finished_plan(planner)
+        planner.ask(ROBOT, lost, WHOLE.without(*lost))
+        planner.cancel()
+    assert not events, events
+
+
+def test_a_robot_survives_the_message():
+    for robot in (ROBOT, Robot.load(Path(__file__).parents[1] / "robots" / "quadruped.yaml")):
+        encoded = jobs.encode(robot)
+        again = jobs.decode(json.loads(json.dumps(encoded)))
+        assert isinstance(again, Robot) and jobs.encode(again) == encoded
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,15 @@ def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arriv
         assert not np.any(walk.gait.twist)
 
 
+@pytest.mark.slow
+def test_on_mujoco_with_a_leg_lost_it_steps_back_from_50_mm_and_climbs_it_at_another_angle():
+    walk = walk_on("steps:0.05", ("LM",), 9017)
+    said = set()
+    walk.run(60.0, until=lambda walk: said.add(walk.gait.report().get("why")) or walk.physics.position[0] > 1.25)
+    assert walk.physics.position[0] > 1.25
+    assert any("steps back from an obstacle" in (why or "") for why in said)
+
+
 def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_often_than_on_level_ground():
     walk = walk_on("blocks:0.04", ("LF", "RM"), 5000)
     gait, reflexes = walk.gait, []

@@ -1,6 +1,7 @@
 """Exercises stay within limits; robot files are read back; only possible bodies come out; sections are found."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,19 +9,27 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError, RobotError
+from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians, split, standing_feet
 from hexapod_dynamics.identification.inertia import (
     link_of_parameters,
     parameters_of_links,
+    parameters_of_pseudo_inertia,
     possible_body,
+    pseudo_inertia,
 )
+from hexapod_dynamics.identification.recording import side_of_play
+from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
+from hexapod_dynamics.robot.servo_counts import ServoCounts
 
 ROBOT = Robot.jethexa()
+CONFIG = Path(__file__).resolve().parents[2] / "config"
 LIMITS = np.array([joint.planned_range for leg in ROBOT.legs for joint in leg.joints]).T
 
 
@@ -64,6 +73,19 @@ def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joi
     assert 0.4 < np.abs(sent - targets / ROBOT.servo.resolution).max() < 0.5 + 1e-6
 
 
+def test_readings_of_a_joint_at_rest_count_as_one():
+    joint = np.array([0, 1, 0, 1, 0, 0, 0, 1])
+    readings = np.array([0.1, 0.5, 0.1, 0.6, 0.2, 0.1, 0.1, 0.6])
+    assert np.array_equal(repeats(joint, readings), [2, 1, 2, 2, 1, 2, 2, 2])
+
+
+def test_a_servo_that_lifts_gives_more_than_its_load_and_one_that_lowers_it_less():
+    servos = Servos(np.array([30.0]), np.array([0.0]), np.array([0.0]), np.ones(1), 0.01, 0.1)
+    for load, rate in ((0.5, 0.4), (0.5, -0.4), (-0.5, 0.4), (-0.5, -0.4)):
+        torque = load + np.sign(rate) * (0.01 + 0.1 * abs(load))
+        assert servos.torques(np.array([torque / 30.0]), np.array([rate])) == pytest.approx([load], rel=5e-3)
+
+
 def test_a_standing_robot_moves_slowly_on_feet_that_stay_around_its_centre():
     exercise = standing_exercise(ROBOT)
     assert np.abs(np.diff(exercise.targets, axis=0)).max() / 0.02 < 0.8  # [rad/s]
@@ -89,6 +111,28 @@ def inside_of_triangle(point, corners):
     turn = np.sign(sides[0, 0] * sides[1, 1] - sides[0, 1] * sides[1, 0])
     across = sides[:, 0] * (point - corners)[:, 1] - sides[:, 1] * (point - corners)[:, 0]
     return (turn * across / np.hypot(*sides.T)).min()
+
+
+def test_robots_with_shorter_legs_move_less_and_some_cannot_stand_on_half_of_their_legs():
+    for name in ("octopod", "phantomx"):
+        robot = Robot.load(CONFIG / f"{name}.yaml")
+        low, high = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints]).T
+        targets = standing_exercise(robot, 24.0).targets
+        assert (targets > low).all() and (targets < high).all()
+    with pytest.raises(IdentificationError, match="cannot stand on LF, RR alone"):
+        standing_exercise(Robot.load(CONFIG / "quadruped.yaml"))
+    with pytest.raises(IdentificationError, match="at least 12 s"):
+        standing_exercise(ROBOT, 8.0)
+
+
+def test_the_side_of_its_play_follows_from_how_the_readings_go():
+    time, q, play = 0.01 * np.arange(1000), np.sin(0.02 * np.arange(1000)), 0.1
+    encoder, y = np.zeros(1000), 0.0
+    for k, angle in enumerate(q):
+        encoder[k] = y = min(max(y, angle - play), angle + play)
+    found = encoder + play * side_of_play(time, encoder)
+    assert np.abs(found - q)[100:900].mean() < 0.15 * np.abs(encoder - q)[100:900].mean()
+    assert np.array_equal(side_of_play(time, np.zeros(1000)), np.zeros(1000))
 
 
 def of_commands(time, targets):
@@ -152,6 +196,17 @@ def test_a_robot_file_is_read_back(tmp_path):
     )
 
 
+def test_zero_offsets_act_on_commands_and_readings_alike():
+    robot, angles = identified(), np.linspace(-0.4, 0.4, 18)
+    servos, counts = ServoMap.from_robot(robot), ServoCounts.from_robot(robot)
+    shaft = servos.servo_angles(angles)
+    assert [servos.angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
+    assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
+    assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
+    assert counts.angles(counts.counts(angles)) == pytest.approx(angles, abs=0.0022)
+    assert counts.counts(angles)[17] - 500 == pytest.approx(counts.slope[17] * (angles[17] + 0.05), abs=0.5)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -179,3 +234,25 @@ def test_whatever_the_fit_does_the_body_is_possible(theta):
     mass, _, inertia = link_of_parameters(possible_body(parameters_of_links(ROBOT)[2], np.array(theta)))
     assert mass > 0.0
     check_inertia(0.5 * (inertia + inertia.T), "link")  # positive, triangle inequality
+
+
+def test_the_pseudo_inertia_is_another_form_of_the_parameters():
+    phi = parameters_of_links(ROBOT)[1]
+    assert parameters_of_pseudo_inertia(pseudo_inertia(phi)) == pytest.approx(phi, rel=1e-12)
+    assert possible_body(phi, np.zeros(10)) == pytest.approx(phi, rel=1e-9)
+    with pytest.raises(IdentificationError, match="no body has them"):
+        possible_body(-phi, np.zeros(10))
+
+
+def test_of_the_numbers_of_a_possible_body_one_is_the_mass_and_three_are_the_centre():
+    """A mass within 20 % was one within 28 %: second moments had a part in it."""
+    before = ROBOT.legs[0].links[2]
+    phi = parameters_of_links(ROBOT)[2]
+    radii = np.sqrt(np.diag(0.5 * np.trace(before.inertia) * np.eye(3) - before.inertia) / before.mass)
+    for k in range(10):
+        mass, com, _ = link_of_parameters(possible_body(phi, 0.1 * np.eye(10)[k]))
+        assert mass == pytest.approx(before.mass * (np.exp(0.2) if k == 0 else 1.0))
+        if k < 7:
+            assert com == pytest.approx(before.com)
+        else:
+            assert np.linalg.norm(com - before.com) == pytest.approx(0.1 * radii[k - 7], rel=0.05)

@@ -8,6 +8,7 @@ from support.identification_rig import LATENCY, record
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import identify_geometry
@@ -88,6 +89,34 @@ def test_what_is_not_seen_says_which_motion_is_missing(result):
     assert "waves" in missing["coxa_joint_LF.latency"] and "femur_joint_LF.latency" not in missing
     with pytest.raises(IdentificationError, match="no recording"):
         identify(ROBOT, None, None)
+
+
+def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_servos(result):
+    """Their priors were written into the file as if they were found."""
+    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
+    found = identify(ROBOT, None, standing, weighed=2.5)
+    assert found.robot.joint_servos == ()
+    assert found.robot.servo.stiffness == pytest.approx(found.loads.servos.stiffness.mean())
+    lag = ROBOT.servo.damping / ROBOT.servo.stiffness
+    assert found.robot.servo.damping == pytest.approx(lag * found.robot.servo.stiffness)
+    again = identify(result.robot, None, standing, weighed=2.5)
+    for law, before, stiffness in zip(
+        again.robot.joint_servos, result.robot.joint_servos, again.loads.servos.stiffness, strict=True
+    ):
+        assert law.stiffness == stiffness != before.stiffness
+        assert (law.dead_zone, law.play, law.feed_forward) == (before.dead_zone, before.play, before.feed_forward)
+
+
+def test_the_file_says_how_well_zeros_and_mounting_are_known(result):
+    found = result.geometry
+    laws = result.robot.joint_servos
+    assert [law.zero_deviation for law in laws] == pytest.approx(found.offset_deviations)
+    assert result.robot.imu.tilt_deviation == pytest.approx(np.sqrt(np.mean(found.mounting_deviations[:2] ** 2)))
+    spread = Spread.of_robot(result.robot, 0.1, 0.1)
+    assert spread.mounting == result.robot.imu.tilt_deviation
+    play = [law.play for law in laws]
+    assert spread.angles == pytest.approx(np.sqrt(np.mean(found.offset_deviations**2 + np.square(play) / 3.0)))
+    assert Spread.of_robot(ROBOT, 0.02, 0.03) == Spread(mounting=0.02, angles=0.03)
 
 
 def test_the_robot_with_the_results_is_one(result):

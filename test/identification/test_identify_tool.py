@@ -158,6 +158,16 @@ def test_a_bag_that_lacks_a_topic_and_what_is_no_bag_are_named(tmp_path):
         read_bag(tmp_path / "none", ROBOT)
 
 
+def test_the_tool_writes_exercises_and_names_what_is_wrong(tmp_path, capsys):
+    table = tmp_path / "suspended.csv"
+    assert identify.main(["--exercise", "suspended", "--out", str(table)]) == 0
+    rows = np.genfromtxt(table, delimiter=",", names=True)
+    assert rows.dtype.names == ("time", *ROBOT.joint_names) and np.ptp(rows["femur_joint_LF"]) > 0.3
+    for wrong, named in (([], "no bag"), (["--exercise", "standing"], "--out"), (["x", "--weight", "-1"], "kilograms")):
+        assert identify.main(wrong) == 1
+        assert named in capsys.readouterr().err
+
+
 def test_plans_and_manoeuvres_come_beside_the_identified_file(tmp_path, capsys):
     links = tuple(dataclasses.replace(one, mass=1.2 * one.mass) for one in ROBOT.legs[0].links)
     legs = (dataclasses.replace(ROBOT.legs[0], links=links), *ROBOT.legs[1:])

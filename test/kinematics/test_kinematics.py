@@ -61,6 +61,12 @@ def test_a_target_beyond_a_limit_is_refused_with_the_joint_and_its_range():
         LF.inverse([-0.1, 0.0, -0.12])
 
 
+@pytest.mark.parametrize("target", [[0.1, 0.0], [np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0]])
+def test_a_target_that_is_none_is_refused(target):
+    with pytest.raises(ReachError, match="leg LF"):
+        LF.inverse(target)
+
+
 def test_a_broken_tibia_reaches_what_its_length_allows():
     leg = LegKinematics.of(ROBOT, "LF", WHOLE.broken("LF.tibia", 0.5))
     assert leg.forward(leg.inverse([0.1, 0.0, -0.08])) == pytest.approx([0.1, 0.0, -0.08], abs=1e-12)
@@ -72,6 +78,11 @@ def test_a_broken_tibia_reaches_what_its_length_allows():
 def test_a_leg_without_its_tibia_has_no_foot_to_place(lost):
     with pytest.raises(HexapodError, match="leg LF has lost"):
         LegKinematics.of(ROBOT, "LF", WHOLE.without(lost))
+
+
+def test_an_unknown_leg_is_answered_with_the_known_ones():
+    with pytest.raises(HexapodError, match="no leg 'XX'.*LF, LM"):
+        LegKinematics.of(ROBOT, "XX")
 
 
 @pytest.mark.parametrize("locks", ["coxa", "femur", "tibia", "coxa femur", "coxa tibia", "femur tibia"])
@@ -111,6 +122,13 @@ def test_rates_are_the_derivatives_of_the_angles(free):
     rates = place_foot(target, rate, lengths, free, held, knee)[1]
     # Rates near a stretched leg are damped: a relative 1e-6 / sin(knee)^2 away from it.
     assert rates == pytest.approx((ahead - behind) / (2 * dt), rel=1e-5, abs=1e-6)
+
+
+def test_rates_stay_bounded_when_the_leg_stretches():
+    lengths = (0.045, 0.077, 0.123)
+    for reach in (0.2, 0.2 + 1e-12, 0.25):
+        rates = place_foot(0.045 + reach, 0.0, 0.0, 0.1, 0.0, 0.1, *lengths, 1, 1, 1, 0.0, 0.0, 0.0, 1.0, -1.0)[3:]
+        assert np.isfinite(rates).all() and np.abs(rates).max() < 0.1 / (1e-3 * 0.077) * 2
 
 
 def test_frames_lead_there_and_back():

@@ -13,9 +13,10 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 import hexapod_dynamics.learning  # noqa: E402, F401  registers the environments
 from hexapod_dynamics.errors import HexapodError  # noqa: E402
 from hexapod_dynamics.gait import TripodGait  # noqa: E402
-from hexapod_dynamics.learning.registration import NAMES  # noqa: E402
-from hexapod_dynamics.learning.walking_robot import ASKED, JOINTS  # noqa: E402
-from hexapod_dynamics.robot import Robot  # noqa: E402
+from hexapod_dynamics.learning.random_damage import RandomDamage  # noqa: E402
+from hexapod_dynamics.learning.registration import EPISODE, NAMES  # noqa: E402
+from hexapod_dynamics.learning.walking_robot import ASKED, HEIGHT, JOINTS, UP, VELOCITY  # noqa: E402
+from hexapod_dynamics.robot import Morphology, Robot  # noqa: E402
 
 WALK, DAMAGED = NAMES
 ROBOT = Robot.jethexa()
@@ -41,6 +42,18 @@ def test_an_episode_is_its_seed_and_its_actions(name):
         runs.append((np.array([begin, *(step[0] for step in steps)]), [step[1] for step in steps]))
     assert np.array_equal(runs[0][0], runs[2][0]) and runs[0][1] == runs[2][1]
     assert not np.array_equal(runs[0][0], runs[1][0])
+
+
+def test_standing_still_observes_what_is_so_and_ends_after_ten_seconds():
+    environment = gymnasium.make(WALK, velocity=(0.0, 0.0, 0.0), spread=0.0)
+    environment.reset(seed=0)
+    for _ in range(EPISODE):
+        observation, reward, fallen, over, info = environment.step(np.zeros(18, np.float32))
+    assert over and not fallen
+    np.testing.assert_allclose(observation[UP : UP + 3], [0, 0, 1], atol=1e-3)
+    np.testing.assert_allclose(observation[VELOCITY:HEIGHT], 0.0, atol=1e-3)
+    assert observation[HEIGHT] == pytest.approx(0.12, abs=0.005)
+    assert reward == pytest.approx(1.0, abs=1e-3) and info["power"] < 1e-3
 
 
 def test_the_tripod_gait_earns_more_than_standing_and_tilting_ends_the_episode():
@@ -83,6 +96,17 @@ def test_damage_comes_at_random_times_and_is_what_the_physics_has():
     assert not observation[JOINTS : JOINTS + 18][missing].any()
 
 
+def test_damage_meets_whole_legs_only_and_locks_joints_where_they_are():
+    random, q = np.random.default_rng(0), np.linspace(-0.5, 0.5, 18)
+    morphology = Morphology.whole(ROBOT)
+    for injured in range(1, 7):
+        morphology = RandomDamage().strike(random, morphology, q)
+        assert sum(leg in morphology.describe() for leg in ROBOT.leg_names) == injured
+        locked = ~morphology.moving_mask & morphology.existing_mask
+        assert np.array_equal(morphology.locked_positions[locked], q[locked])
+    assert RandomDamage().strike(random, morphology, q) is morphology
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_robots_are_each_what_one_would_be(threads):
     """Whatever the number of threads; an episode that has ended begins anew, and its next action is ignored."""
@@ -116,6 +140,15 @@ def test_gymnasium_s_own_vectors_work(mode):
     many.close()
 
 
+def test_another_robot_and_random_velocities():
+    octopod = Robot.load(__file__.replace("learning/test_environments.py", "robots/octopod.yaml"))
+    pose = np.zeros(octopod.joint_count)
+    environment = gymnasium.make(WALK, robot=octopod, pose=pose, velocity="random")
+    asked = [environment.reset(seed=seed)[0][ASKED : ASKED + 3] for seed in range(3)]
+    assert len({tuple(each) for each in asked}) == 3
+    assert environment.step(pose)[0].shape == (13 + 3 * octopod.joint_count,)
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
@@ -136,6 +169,14 @@ def test_wrong_input_is_refused_by_name(call, named):
         call()
     for part in named:
         assert part in str(refusal.value)
+
+
+@pytest.mark.parametrize("action", [np.zeros(3), np.full(18, np.nan), np.full(18, np.inf)])
+def test_a_wrong_action_is_refused(action):
+    environment = gymnasium.make(WALK).unwrapped
+    environment.reset(seed=0)
+    with pytest.raises(HexapodError, match="action"):
+        environment.step(action)
 
 
 def test_without_gymnasium_the_error_names_the_install_line():

@@ -1,9 +1,155 @@
-"""A Jetson Nano has no clock battery, and its clock is set while nodes run: what they do in time goes on."""
+"""The system clock is set back while nodes run: what they do in time goes on, and their stamps follow the clock.
 
+A Jetson Nano has no clock battery; the first contact with a time server moves its clock. Setting this machine's clock
+would disturb everybody on it, so a library between the node and the C library moves the one clock of the one process.
+"""
+
+import math
 import re
+import shutil
+import struct
+import subprocess
+import time
 from pathlib import Path
 
+import numpy as np
+import pytest
+from support.driver_session import Commands, Robots
+from support.ros_session import Probe, Process, separate, wait_until
+
 import hexapod_dynamics
+from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.ros.node_functions import stamp_seconds
+from rclpy import get_rmw_implementation_identifier
+from sensor_msgs.msg import JointState
+
+HOUR = 3600.0
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+
+static const volatile double *offset;
+static int (*real)(clockid_t, struct timespec *);
+
+__attribute__((constructor)) static void start(void) {
+    int file = open(getenv("CLOCK_OFFSET"), O_RDONLY);
+    offset = mmap(NULL, sizeof(double), PROT_READ, MAP_SHARED, file, 0);
+    real = dlsym(RTLD_NEXT, "clock_gettime");
+}
+
+int clock_gettime(clockid_t id, struct timespec *out) {
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(id, out);
+    if (id == CLOCK_REALTIME && offset) out->tv_sec += (long)*offset;
+    return result;
+}
+
+time_t time(time_t *out) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+class Clock:
+    """The clock of processes started with `environment`; `set` moves it by so many seconds."""
+
+    def __init__(self, directory):
+        (directory / "clock.c").write_text(SOURCE)
+        library, self._offset = directory / "clock.so", directory / "offset"
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-O1", directory / "clock.c", "-o", library, "-ldl"], check=True, timeout=60
+        )
+        self._offset.write_bytes(struct.pack("d", 0.0))
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(self._offset)}
+
+    def set(self, seconds):
+        with open(self._offset, "r+b") as file:
+            file.write(struct.pack("d", seconds))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
+    separate()
+    probe, clock = Probe(), Clock(tmp_path)
+    heard = probe.hear(JointState, "joint_commands")
+    gait = Process.node("gait", environment=clock.environment)
+    try:
+        wait_until(lambda: len(heard) > 20, 120, lambda: gait.output)
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) - time.time()) < 60.0
+        clock.set(-HOUR)
+        now = time.monotonic()
+        wait_until(
+            lambda: sum(at > now + 0.1 for at, _ in list(heard)) > 50,
+            20,
+            lambda: f"commands go on, but {sum(at > now for at, _ in heard)}",
+        )
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) + HOUR - time.time()) < 60.0  # the clock was set
+        assert gait.running()
+    finally:
+        gait.end()
+        probe.close()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+@pytest.mark.xfail(
+    get_rmw_implementation_identifier() == "rmw_fastrtps_cpp",
+    reason="Fast DDS waits on CLOCK_REALTIME: with this library between, its threads spin and keep the processor",
+    strict=False,
+)
+def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_set_back_an_hour(tmp_path):
+    separate()
+    probe, clock = Probe(), Clock(tmp_path)
+    robot, commands = Robots(), Commands(probe)
+    heard = probe.hear(DiagnosticArray, "/diagnostics")
+    servos = Process.node("servos", environment=clock.environment)
+
+    def reach(pose):
+        commands.pose = np.full(18, pose)
+        wait_until(
+            lambda: np.allclose(robot.pose, pose, atol=math.radians(0.24)), 30, lambda: f"{robot.pose} {servos.output}"
+        )
+
+    def says(words, timeout):
+        now = time.monotonic()
+        wait_until(
+            lambda: any(words in status.message for at, array in list(heard) if at > now for status in array.status),
+            timeout,
+            words,
+        )
+
+    try:
+        reach(0.3)
+        clock.set(-HOUR)
+        now = time.monotonic()
+        reach(0.1)  # commands are followed
+        commands.pose = np.full(18, 0.6)
+        time.sleep(0.1)
+        commands.pose = None
+        time.sleep(0.5)
+        says("holding the pose, no commands", 5)
+        held = robot.pose.copy()
+        time.sleep(0.4)
+        assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
+        robot.servos.voltage[:] = 9.4
+        says("sitting down: supply at 9.4 V", 15)
+        wait_until(lambda: not robot.servos.holding().any(), 20, "it sits down and lets go")
+        assert np.allclose(robot.pose, SEATED, atol=0.03)
+        stamps = [stamp_seconds(array.header.stamp) for at, array in heard if at > now + 1.5]
+        assert max(stamps) + HOUR < time.time() + 60.0  # the clock was set
+    finally:
+        servos.end()
+        commands.close()
+        robot.close()
+        probe.close()
 
 
 def test_every_timer_of_a_node_runs_on_the_steady_clock():

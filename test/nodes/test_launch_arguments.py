@@ -8,9 +8,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 from launch import LaunchContext
+from launch.actions import LogInfo
+from launch.utilities import perform_substitutions
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
+from ament_index_python.packages import PackageNotFoundError
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from nav_msgs.msg import Odometry
@@ -30,12 +34,20 @@ def domain():
     [
         ("damage:=XX", "the legs are LF, LM, LR, RR, RM, RF"),
         ("hardware:=moon", "['sim', 'jethexa', 'jethexa_orin', 'dynamixel', 'feetech', 'topics']"),
+        ("gait:=gallop", "tripod"),
         ("robot:=/nowhere.yaml", "/nowhere.yaml"),
+        ("velocity:=fast", "metres per second"),
         ("velocity:=nan", "-1 to 1 m/s"),
         ("params_file:=/nowhere.yaml", "there is no such file"),
+        ("log_level:=loud", "'debug', 'info', 'warn'"),
+        ("faults:=bus.colour=1", "bus.drop_rate"),
+        ("truth:=weight=2", "allowed are name=number with mass, payload"),
         ("truth:=friction=-1", "friction=-1.0 given, allowed are numbers from 0.0 to 5.0"),
         ("truth:=servos=real,ground=blocks:0.02", "needs physics:=mujoco"),
+        ("physics:=bullet", "mujoco"),
         ("view_port:=http", "allowed are 0 (any free port) to 65535"),
+        ("view_port:=65536", "allowed are 0 (any free port) to 65535"),
+        ("view_port:=8081", "add view:=true"),
         ("vew:=true", "did you mean 'view'"),
         ("velocty:=0", "did you mean 'velocity'"),
         ("Detect:=off", "did you mean 'detect'"),
@@ -91,6 +103,30 @@ def launch_file():
     return module
 
 
+def test_rviz_shows_the_frames_of_the_namespace(launch_file):
+    config = str(Path(__file__).resolve().parents[2] / "config" / "hexapod.rviz")
+    assert launch_file.rviz_config(config, "") == config
+    copy = Path(launch_file.rviz_config(config, "/left"))
+    manager = yaml.safe_load(copy.read_text())["Visualization Manager"]
+    copy.unlink()
+    assert manager["Global Options"]["Fixed Frame"] == "left/odom"
+    assert manager["Views"]["Current"]["Target Frame"] == "left/base_link"
+    prefixes = [d["TF Prefix"] for d in manager["Displays"] if "TF Prefix" in d]
+    assert prefixes == ["left", "left/predicted"]
+
+
+def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(launch_file, monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(launch_file, "get_package_share_directory", absent)
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    action = launch_file.rviz("hexapod.rviz", "")
+    assert isinstance(action, LogInfo)
+    text = perform_substitutions(LaunchContext(), action.msg)
+    assert "rviz2 is not installed" in text and "sudo apt install ros-jazzy-rviz2" in text
+
+
 def test_a_broken_parameter_file_is_one_line_and_nothing_starts(tmp_path):
     (tmp_path / "mine.yaml").write_text("gait:\n  ros__parameters:\n    step_hight: 0.03\n")
     done = subprocess.run(
@@ -109,6 +145,19 @@ def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():
     output = done.stdout + done.stderr
     assert done.returncode != 0 and "process started" not in output
     assert f"another launch of this robot (process {os.getpid()})" in output
+
+
+@pytest.mark.slow
+def test_a_wrong_parameter_in_a_file_is_one_line_without_a_loop_and_the_absent_node_is_named(tmp_path):
+    # Each value is allowed by itself; only the node knows that they contradict each other.
+    (tmp_path / "mine.yaml").write_text("/**/gait:\n  ros__parameters:\n    rate: 25.0\n")
+    launch = Process(*LAUNCH, f"params_file:={tmp_path / 'mine.yaml'}")
+    try:
+        wait_until(lambda: "absent: gait" in launch.output, 120, lambda: launch.output[-3000:])
+        assert launch.output.count("parameter rate is 25.0") == 1
+        assert "Traceback" not in launch.output
+    finally:
+        launch.end()
 
 
 def test_an_emergency_stop_outlasts_a_killed_launch_of_the_same_session_and_ends_with_a_clean_one(tmp_path):
@@ -142,16 +191,40 @@ def test_an_emergency_stop_outlasts_a_killed_launch_of_the_same_session_and_ends
         probe.close()
 
 
-def test_a_start_that_is_broken_off_ends_quietly():
+def test_arguments_are_described():
+    done = subprocess.run([*LAUNCH, "--show-args"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    for name in ("hardware", "velocity", "gait", "damage", "robot", "namespace", "faults", "params_file", "log_level"):
+        assert f"'{name}':" in done.stdout
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.7, 2.0])
+def test_a_start_that_is_broken_off_ends_quietly(seconds):
     launch = Process(*LAUNCH)
     try:
         wait_until(lambda: "[companions-" in launch.output, 60, lambda: launch.output)
-        time.sleep(0.7)
+        time.sleep(seconds)
         took, _ = launch.interrupt()
         assert took < 3.5
         assert "Traceback" not in launch.output
     finally:
         launch.end()
+
+
+@pytest.mark.slow
+def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
+    probe = Probe()
+    launch = Process(*LAUNCH, "hardware:=jethexa", "namespace:=real")
+    try:
+        # servos is not among them: on a computer without the Jetson's pins it refuses to start, and says so.
+        names = {"imu", "gait", "dynamics", "damage_manager"}
+        wait_until(lambda: set(probe.node.get_node_names()) >= names, 60, lambda: launch.output[-3000:])
+        wait_until(lambda: "real/imu: I2C bus 1" in launch.output, 30, lambda: launch.output[-3000:])
+        assert "simulator" not in probe.node.get_node_names()
+        assert launch.interrupt()[0] < 3.5 and "Traceback" not in launch.output
+    finally:
+        launch.end()
+        probe.close()
 
 
 def runs(process):

@@ -1,6 +1,8 @@
 """A whole launch whose stored state is deleted before its nodes crash: a stopped robot stays stopped."""
 
+import os
 import shutil
+import signal
 import threading
 import time
 
@@ -10,6 +12,8 @@ from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
+from hexapod_dynamics.ros.launch_memory import make_memory
+from hexapod_dynamics.ros.start import LAUNCH
 from nav_msgs.msg import Odometry
 from std_srvs.srv import SetBool, Trigger
 
@@ -106,3 +110,63 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         assert "Traceback" not in launch.output, launch.output
     finally:
         launch.end()
+
+
+@pytest.mark.parametrize("launched", [True, False], ids=["in a launch", "alone"])
+def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, launched):
+    environment = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    if launched:
+        environment |= {LAUNCH: str(os.getpid()), **make_memory()}
+    (session,), said = (("-p", "session:=damage"),), Said(probe)
+    process, morphology = Process.node("damage_manager", *session, environment=environment), probe.morphology()
+    try:
+        wait_until(morphology, 60, lambda: process.output)
+        assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+        file = tmp_path / "run" / "sessions" / "damage.damage_manager.json"
+        wait_until(file.exists, 10, "it is stored")
+        if launched:
+            file.unlink()
+            wait_until(file.exists, 5, "it is written again")
+            wait_until(lambda: "deleted or changed" in said("damage_manager").message, 5, said("damage_manager"))
+        process.popen.send_signal(signal.SIGSTOP)
+        if launched:
+            file.unlink()
+        else:
+            file.write_text('{"legs.RM": []}')
+        process.kill()
+        process.end()
+        said.forget()
+        process = Process.node("damage_manager", *session, environment=environment)
+        if launched:
+            wait_until(lambda: morphology()["legs.RM"] is False, 60, lambda: process.output)
+            wait_until(file.exists, 10, "it is stored again")
+            said.forget()
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "it says what is missing")
+        else:
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.ERROR, 60, lambda: process.output)
+            assert "declare the damage again" in said("damage_manager").message
+            assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+            wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "somebody has")
+        assert "Traceback" not in process.output, process.output
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize("text", ["[[[[", '{"mode": []}', '{"by_itself": 1, "waiting": false}', "\udcff"])
+def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, text):
+    sessions = tmp_path / "run" / "sessions"
+    sessions.mkdir(parents=True)
+    for path in (sessions, sessions.parent):
+        path.chmod(0o700)
+    (sessions / "permit.gait.json").write_bytes(text.encode(errors="surrogateescape"))
+    said = Said(probe)
+    process = Process.node(
+        "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    )
+    try:
+        wait_until(lambda: "is not known" in said("gait").message, 120, lambda: process.output)
+        status = said("gait")
+        assert {pair.key: pair.value for pair in status.values}["walking"] == "False"
+        assert "Traceback" not in process.output, process.output
+    finally:
+        process.end()

@@ -13,17 +13,18 @@ from rcl_interfaces.msg import ParameterEvent
 from std_srvs.srv import SetBool
 
 COMMANDED = 0.077  # [m/s], the launch file's default
+OTHER_BUSES = "board", "dynamixel", "feetech"
 CYCLES = 3 * 1.5755  # [s] over which a speed is taken: without RM and LM the body goes and stops in each cycle
 
 
 class Walk:
     """The launched robot and its true path."""
 
-    def __init__(self):
+    def __init__(self, bus):
         self.probe = Probe()
         self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=1000)
         self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py")
+        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", f"bus:={bus}")
 
     def wait(self, condition, timeout, what):
         return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
@@ -48,11 +49,11 @@ class Walk:
         return max(2.0 * np.hypot(o.x, o.y) for o in turns)
 
 
-@pytest.fixture(scope="module")
-def walk():
-    """A launched robot."""
+@pytest.fixture(scope="module", params=["lx", *(pytest.param(bus, marks=pytest.mark.slow) for bus in OTHER_BUSES)])
+def walk(request):
+    """A launched robot with the servos of one kind."""
     separate()
-    walk = Walk()
+    walk = Walk(request.param)
     try:
         yield walk
     finally:

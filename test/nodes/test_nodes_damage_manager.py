@@ -2,6 +2,10 @@
 
 import math
 import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.ros_session import Process, wait_until
@@ -9,8 +13,9 @@ from support.ros_session import Process, wait_until
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.tools.set_morphology import changes
-from rcl_interfaces.srv import GetParameters, SetParameters
+from hexapod_dynamics.tools.set_morphology import changes, summary
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import JointState
 
@@ -82,6 +87,23 @@ def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_an
     probe.node.destroy_publisher(publisher)
 
 
+def test_a_late_listener_hears_the_whole_set(probe, last):
+    assert probe.set("set_morphology", {"legs.RM": False})[0]
+    late = Process(
+        sys.executable,
+        "-c",
+        "import rclpy, sys\n"
+        "from rcl_interfaces.msg import ParameterEvent\n"
+        "from hexapod_dynamics.ros.node_functions import LATCHED\n"
+        'rclpy.init(); node = rclpy.create_node("late")\n'
+        "def hear(m): print(len(m.new_parameters), m.node, flush=True); sys.exit()\n"
+        'node.create_subscription(ParameterEvent, "morphology", hear, LATCHED)\n'
+        "rclpy.spin(node)",
+    )
+    wait_until(lambda: f"{len(WHOLE)} /damage_manager" in late.output, 20, lambda: late.output)
+    late.end()
+
+
 def test_a_parameter_set_by_hand_does_the_same_as_the_service(probe, last):
     def by_hand(name, value):
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
@@ -130,6 +152,43 @@ def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, la
     agrees(probe, last, before)
 
 
+def test_an_entry_without_a_value_or_named_twice_is_refused(probe, last):
+    twice = [Parameter("legs.RM", value=value).to_parameter_msg() for value in (True, False)]
+    for entries, reason in (([ParameterMessage(name="legs.RM")], "bool"), (twice, "twice")):
+        request = SetParametersAtomically.Request(parameters=entries)
+        result = probe.call(SetParametersAtomically, "set_morphology", request).result
+        assert not result.successful and reason in result.reason
+    agrees(probe, last, WHOLE)
+
+
+def tool(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *words],
+        text=True,
+        capture_output=True,
+        timeout=30,
+    )
+
+
+def test_the_short_form_accepts_restores_and_refuses(probe, last):
+    done = tool("--missing", "RM", "LM.femur", "--locked", "RF.tibia=0.4", "--remaining", "LF.tibia=0.5")
+    assert done.returncode == 0, done.stderr
+    changed = {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
+    agrees(probe, last, after("RM", "LM.femur") | changed)
+    done = tool("--limp", "LR.femur")
+    assert done.returncode == 0, done.stderr
+    agrees(probe, last, after("RM", "LM.femur") | changed | {"limp.LR.femur": True})
+    done = tool("--restore", "RM", "LF", "LM", "RF", "LR")
+    assert done.returncode == 0, done.stderr
+    agrees(probe, last, WHOLE)
+    done = tool("--missing", "QQ")
+    assert done.returncode == 1 and "the legs are" in done.stderr and "Traceback" not in done.stderr
+    done = tool("--missing", "RM", "--service", "nobody/there", "--timeout", "1")
+    assert done.returncode == 2 and "walk.launch.py" in done.stderr
+    assert tool().returncode == 2
+    agrees(probe, last, WHOLE)
+
+
 def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe, last):
     arguments = ("-r", "__ns:=/other", "-p", f"session:=test{os.getpid()}")
     other = probe.morphology("/other/morphology")
@@ -147,6 +206,20 @@ def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe,
         assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
+
+
+def test_a_call_right_after_a_crash_is_not_lost(probe):
+    process = Process.node("damage_manager", "-r", "__ns:=/crashed")
+    try:
+        assert probe.set("/crashed/set_morphology", {"legs.RM": False}, timeout=30) == (True, "")
+        process.kill()
+        with ThreadPoolExecutor() as pool:
+            told = pool.submit(probe.set, "/crashed/set_morphology", {"legs.LF": False}, timeout=30)
+            time.sleep(0.5)  # ROS takes the killed one for alive: the request has been sent
+            process = Process.node("damage_manager", "-r", "__ns:=/crashed")
+            assert told.result() == (True, "")
+    finally:
+        process.end()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +248,11 @@ def test_words_become_named_values(words, values):
     assert changes(**words) == values
 
 
+def test_a_restored_leg_is_told_in_one_word():
+    values = changes(missing=["RM"], restore=["LF", "LM.tibia"], known=WHOLE)
+    assert summary(values, ["LF", "LM.tibia"]) == "legs.RM = False, LF is whole, LM.tibia is whole"
+
+
 def test_words_that_contradict_each_other_are_refused():
     with pytest.raises(MorphologyError, match="at once"):
         changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
@@ -182,3 +260,9 @@ def test_words_that_contradict_each_other_are_refused():
         changes(remaining=["LF.tibia"])
     with pytest.raises(MorphologyError, match="RF.tibia=0.4"):
         changes(locked=["RF.tibia=bent"])
+
+
+def test_losses_are_named_without_what_hangs_on_them():
+    values = after("RM", "LM.femur") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4, "remaining.LF.tibia": 0.5}
+    assert list_losses(values) == ["RM", "LM.femur", "RF.tibia locked at 0.40", "LF.tibia 50% left"]
+    assert list_losses(WHOLE) == []

@@ -3,11 +3,12 @@
 import math
 import os
 import pty
+import threading
 import time
 
 import numpy as np
 import pytest
-from support.driver_session import MAP, NAMES, Commands, Robots
+from support.driver_session import MAP, NAMES, ROBOT, Commands, Robots
 from support.ros_session import LATCHED, NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -15,6 +16,10 @@ from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
+from hexapod_dynamics.robot import Morphology
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -187,6 +192,17 @@ def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
     says(ready, "servos", DiagnosticStatus.OK, "holding the pose, no commands")
 
 
+def test_limits_clamp_and_are_counted(robot, ready, commands):
+    pose = np.full(18, 0.1)
+    pose[0] = 2.0
+    expected = pose.copy()
+    expected[0] = 1.75
+    commands.pose = pose
+    wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), PATIENCE, lambda: f"{robot.pose[0]} stops")
+    wait_until(lambda: counted(ready, "clamped angle") > 0, 5, "the clamp is counted")
+    moved_to(robot, commands, np.full(18, 0.1))
+
+
 def test_nonsense_moves_nothing(robot, ready, commands, probe):
     moved_to(robot, commands, np.full(18, 0.1))
     commands.pose = None
@@ -212,6 +228,22 @@ def test_nonsense_moves_nothing(robot, ready, commands, probe):
     probe.node.destroy_publisher(publisher)
 
 
+def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
+    moved_to(robot, commands, np.full(18, 0.1))
+    publisher = probe.node.create_publisher(JointState, "feedforward_torques", 10)
+    torque = JointState(name=[NAMES[4]], effort=[1.5])
+    expected = np.full(18, 0.1)
+    expected[4] += 1.5 / 30.0
+
+    def shifted():
+        publisher.publish(torque)
+        return np.allclose(robot.pose, expected, atol=COUNT)
+
+    wait_until(shifted, 10, lambda: f"{robot.pose[4]} is shifted")
+    probe.node.destroy_publisher(publisher)
+    wait_until(lambda: np.allclose(robot.pose, 0.1, atol=COUNT), 5, "old torque is forgotten")
+
+
 def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.1))
     robot.bus.faults.silent = {MAP.ids[NAMES.index("femur_joint_RM")]}
@@ -226,6 +258,29 @@ def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     says(ready, "servos", DiagnosticStatus.OK)
 
 
+def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+    gone = [i for i, name in enumerate(NAMES) if name.endswith("_LM")]
+
+    def tell(morphology):
+        publisher.publish(
+            ParameterEvent(
+                new_parameters=[
+                    Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
+                ]
+            )
+        )
+
+    robot.servos.present[gone] = False
+    tell(Morphology.whole(ROBOT).without("LM"))
+    wait_until(lambda: len(last(ready["joint_states"]).name) == 15, 10, "LM is left out")
+    says(ready, "servos", DiagnosticStatus.OK)
+    robot.servos.present[gone] = True
+    tell(Morphology.whole(ROBOT))
+    wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 10, "LM is back")
+    probe.node.destroy_publisher(publisher)
+
+
 def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.2))
     robot.bus.unplug()
@@ -235,6 +290,13 @@ def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
     robot.bus.plug_in()
     says(ready, "servos", DiagnosticStatus.OK)
     moved_to(robot, commands, np.full(18, 0.3))
+
+
+def test_battery_voltage_is_the_servos(robot, ready):
+    wait_until(lambda: ready["battery"], 20, "battery_state")
+    message = last(ready["battery"])
+    assert message.voltage == pytest.approx(11.8, abs=0.01) and math.isnan(message.percentage)
+    assert message.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
 
 
 def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, commands, topics):
@@ -275,10 +337,37 @@ def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, re
         servos.log = fresh.log
 
 
+SEATED = np.tile([0.0, 1.2, -0.45], 6)
+
+
 def torque_on(probe, robot):
     assert probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success
     wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
     assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
+
+
+def test_letting_go_sits_down_first(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    begin = time.monotonic()
+    response = probe.call(SetBool, "servos/torque", SetBool.Request(data=False))
+    assert response.success and "sitting down first" in response.message
+    wait_until(lambda: not robot.servos.holding().any(), 20, "all let go")
+    assert time.monotonic() - begin > 1.0  # 0.9 rad at 0.6 rad/s
+    assert np.allclose(robot.pose, SEATED, atol=0.03)
+    time.sleep(0.3)
+    assert not robot.servos.holding().any(), "commands go on, but nothing may stiffen"
+    commands.pose = None
+    torque_on(probe, robot)
+
+    def asked():
+        said = probe.call(SetBool, "servos/torque", SetBool.Request(data=False)).message
+        return "" if "not all measured yet" in said else said
+
+    # Seated already: nothing to do before letting go. It has to read all joints before it knows.
+    said = wait_until(asked, 5, "the joints are measured")
+    assert said == "switching torque off"
+    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
+    torque_on(probe, robot)
 
 
 def test_release_lets_go_at_once(probe, robot, ready, commands):
@@ -287,6 +376,25 @@ def test_release_lets_go_at_once(probe, robot, ready, commands):
     wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
     assert np.allclose(robot.pose, 0.3, atol=0.03)
     commands.pose = None
+    torque_on(probe, robot)
+
+
+def test_low_supply_warns_then_sits_then_refuses_to_stand(probe, robot, ready, commands):
+    moved_to(robot, commands, np.full(18, 0.3))
+    try:
+        robot.servos.voltage[:] = 9.9
+        says(ready, "servos", DiagnosticStatus.WARN, "charge soon", 15)
+        assert robot.servos.holding().all()
+        robot.servos.voltage[:] = 9.4
+        says(ready, "servos", DiagnosticStatus.ERROR, "sitting down: supply at 9.4 V", 15)
+        wait_until(lambda: not robot.servos.holding().any(), 20, "it lets go")
+        assert np.allclose(robot.pose, SEATED, atol=0.03)
+        commands.pose = None
+        response = probe.call(SetBool, "servos/torque", SetBool.Request(data=True))
+        assert not response.success and "charge the battery" in response.message
+    finally:
+        robot.servos.voltage[:] = 11.8
+    wait_until(lambda: probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success, 15, "charged")
     torque_on(probe, robot)
 
 
@@ -299,6 +407,12 @@ def measuring(robot, imu, topics):
     topics["data"].clear()
     wait_until(lambda: len(topics["data"]) > 20, PATIENCE, lambda: f"imu/data\n{imu.output}")
     return topics
+
+
+def test_imu_data_has_sensor_qos(probe, measuring):
+    (publisher,) = probe.node.get_publishers_info_by_topic("imu/data")
+    assert publisher.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    assert publisher.qos_profile.durability == DurabilityPolicy.VOLATILE
 
 
 def test_imu_topics_are_those_of_rep_145(measuring):
@@ -320,6 +434,78 @@ def test_the_mounting_turn_is_in_tf(measuring):
     turn = transform.transform.rotation
     assert (turn.x, turn.y, turn.z, turn.w) == pytest.approx((0, 0, math.sqrt(0.5), math.sqrt(0.5)))
     assert transform.transform.translation.z == pytest.approx(0.04)
+
+
+def test_the_imu_has_its_rate(measuring):
+    measuring["data"].clear()
+    wait_until(lambda: len(measuring["data"]) > 150, 20, "samples")
+    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for _t, m in measuring["data"]]
+    # The median, because a loaded machine leaves some out.
+    assert np.median(np.diff(stamps)) == pytest.approx(0.01, rel=0.1)
+
+
+def test_calibration_takes_the_offsets_away_and_is_refused_while_moving(probe, robot, measuring):
+    response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
+    assert response.success, response.message
+    time.sleep(0.3)
+    data, raw = last(measuring["data"]), last(measuring["raw"])
+    assert raw.angular_velocity.y == pytest.approx(robot.chip.gyro_bias[1], abs=0.01)
+    rates = [data.angular_velocity.x, data.angular_velocity.y, data.angular_velocity.z]
+    assert np.allclose(rates, 0.0, atol=0.005)  # 7 sigma of the noise
+    forces = [data.linear_acceleration.x, data.linear_acceleration.y, data.linear_acceleration.z - STANDARD_GRAVITY]
+    assert np.allclose(forces, 0.0, atol=0.2)
+
+    shaking = threading.Event()
+
+    def shake():
+        k = 0
+        while not shaking.wait(0.01):
+            k += 1
+            robot.rate[:] = 0.3 * math.sin(0.5 * k)
+
+    thread = threading.Thread(target=shake)
+    thread.start()
+    time.sleep(0.2)
+    response = probe.call(Trigger, "imu/calibrate", Trigger.Request())
+    shaking.set()
+    thread.join()
+    robot.rate[:] = 0.0
+    assert not response.success and "not at rest" in response.message
+
+
+def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot, imu, measuring):
+    wait_until(lambda: last(measuring["data"]).orientation_covariance[0] > 0.0, 10, "calibrated")
+    imu.kill()
+    measuring["data"].clear()
+    robot.rate[:] = 0.3
+    fresh = Process.node("imu")
+    imu.popen, imu.log = fresh.popen, fresh.log  # the fixture ends this one
+    wait_until(lambda: measuring["data"], PATIENCE, lambda: fresh.output)
+    assert last(measuring["data"]).orientation_covariance[0] > 0.0
+    assert last(measuring["data"]).angular_velocity.y == pytest.approx(0.3, abs=0.05)
+    robot.rate[:] = 0.0
+
+
+def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):
+    robot.i2c.faults.locked = True
+    says(measuring, "imu", DiagnosticStatus.ERROR, "Connection timed out")
+    robot.i2c.faults.locked = False
+    measuring["data"].clear()
+    wait_until(lambda: len(measuring["data"]) > 10, 10, "samples again")
+    says(measuring, "imu", DiagnosticStatus.OK)
+
+
+def test_wrong_parameters_end_a_node_with_the_reason(probe):
+    for node, argument, words in (
+        ("imu", "accel_range:=3", "allowed is 2, 4, 8, 16"),
+        ("servos", "direction:=both", "allowed is adapter or gpio"),
+    ):
+        process = Process.node(node, "-p", argument, "-r", "__node:=wrong")
+        try:
+            assert process.popen.wait(PATIENCE) == 1
+            assert words in process.output and "Traceback" not in process.output, process.output
+        finally:
+            process.end()
 
 
 def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):

@@ -1,12 +1,17 @@
 """Faults of the launched devices by the simulator's parameters, seen by the driver nodes: the way a user makes them."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from support.ros_session import NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter, parameter_value_to_python
 from sensor_msgs.msg import Imu, JointState
 
 PATIENCE = 120.0  # the simulator may compile its model first
@@ -49,8 +54,42 @@ def set_faults(probe, **values):
     return result.successful, result.reason
 
 
+def get_fault(probe, name):
+    answer = probe.call(GetParameters, "simulator/get_parameters", GetParameters.Request(names=[f"faults.{name}"]))
+    return parameter_value_to_python(answer.values[0])
+
+
+def in_a_process_of_its_own(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def values_of_simulator(heard):
+    said = [status for _t, array in list(heard["said"]) for status in array.status]
+    return [{pair.key: pair.value for pair in status.values} for status in said if status.name == "simulator"]
+
+
 def says(heard, words):
     return any(words in status.message for _t, array in list(heard["said"])[-20:] for status in array.status)
+
+
+def test_every_fault_is_a_parameter_with_its_description(probe, heard):
+    names = [f"faults.{name}" for name in FAULTS]
+    answer = probe.call(DescribeParameters, "simulator/describe_parameters", DescribeParameters.Request(names=names))
+    assert [d.description for d in answer.descriptors] == [fault.description for fault in FAULTS.values()]
+    assert get_fault(probe, "bus.echo") is True, "as it was started"
+
+
+def test_the_simulated_devices_wait_for_a_processor_no_more_than_real_ones(heard):
+    """Without a priority a simulated servo answered 2 ms late in the median, and joints were read half as often."""
+    may = in_a_process_of_its_own(
+        "from hexapod_dynamics.drivers.thread_priority import *; print(prefer_this_process(9))"
+    )
+    may = may if len(os.sched_getaffinity(0)) > 1 else "normal"  # nothing would be left to the nodes on one processor
+    wait_until(lambda: any(values.get("priority") == may for values in values_of_simulator(heard)), 10, f"has {may}")
+
+
+def test_ground_truth_stands_in_the_world(heard):
+    assert heard["odom"][-1][1].header.frame_id == "world"
 
 
 def test_faults_come_and_go_by_service(probe, heard):
@@ -63,3 +102,10 @@ def test_faults_come_and_go_by_service(probe, heard):
     wait_until(lambda: len(heard["joints"][-1][1].name) == 18, 10, "it is back")
     heard["imu"].clear()
     wait_until(lambda: heard["imu"], 10, "the IMU is back")
+
+
+@pytest.mark.parametrize("values", [{"bus__drop_rate": 2.0}, {"servo__silent": "nobody"}, {"bus__drop_rate": "much"}])
+def test_a_fault_that_cannot_be_is_refused_and_nothing_changes(probe, heard, values):
+    accepted, reason = set_faults(probe, bus__flip_rate=0.001, **values)
+    assert not accepted and reason
+    assert get_fault(probe, "bus.flip_rate") == 0.0 and get_fault(probe, "bus.drop_rate") == 0.0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.driver_session import MAP, NAMES, Commands, Robots, Servos
 from support.machine_load import busy
-from support.ros_session import wait_until
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.devices.serial_device import BusFaults
@@ -246,6 +246,28 @@ def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(rob
     assert robot.fastest(begin) < 1.6
 
 
+def test_nine_silent_servos_are_all_named_and_the_others_go_on_being_read(robot, servos, commands):
+    commands.pose = waving
+    side = [NAMES.index(name) for name in NAMES if name[-2] == "L"]
+    begin = time.monotonic()
+    robot.bus.faults.silent = {MAP.ids[index] for index in side}
+    names = [NAMES[index] for index in side]
+    wait_until(
+        lambda: all(name in servos.status.message for name in names) and "does not answer" in servos.status.message,
+        5,
+        lambda: f"nine names, but {servos.status}",
+    )
+    print(f"named after {time.monotonic() - begin:.2f} s")
+    assert "no servo answers" not in servos.status.message
+    servos.measured.clear()
+    time.sleep(1.0)
+    reads = [sum(name in message.name for _, message in servos.measured) for name in NAMES if name[-2] == "R"]
+    print("reads a second of the healthy", reads)
+    assert min(reads) >= 5  # 16 to 18 on an idle machine
+    robot.bus.faults.silent = set()
+    wait_until(lambda: "does not answer" not in servos.status.message, 10, "all are back")
+
+
 def test_a_second_publisher_is_named_and_nobody_moves_the_robot(probe, robot, servos, commands):
     other = probe.node.__class__("stranger")
     publisher = other.create_publisher(JointState, "joint_commands", 10)
@@ -286,6 +308,11 @@ def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, c
         commands.message.header.stamp.sec = 0
 
 
+def test_many_clamps_raise_the_level(servos, commands):
+    commands.pose = np.full(18, 1.6)
+    servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")
+
+
 def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, servos, commands):
     pad, release = probe.node.create_publisher(Joy, "joy", 10), Joy(axes=[0.0], buttons=[1, 0, 1])
     commands.pose = waving
@@ -306,3 +333,13 @@ def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, s
         servos.says(DiagnosticStatus.WARN, "the game pad has 1 buttons, none of index 1")
     finally:
         probe.node.destroy_publisher(pad)
+
+
+def test_a_node_alone_says_once_what_is_wrong(probe):
+    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes.servos", ROS_DOMAIN_ID="101")
+    try:
+        wait_until(lambda: "no simulator is up" in alone.output, 30, lambda: alone.output)
+        time.sleep(1.0)
+        assert alone.output.count("does not exist") == 1, alone.output
+    finally:
+        alone.end()

@@ -142,7 +142,7 @@ def test_a_lost_file_is_reported_within_a_second_and_written_again(begin, robot)
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
 
 
-@pytest.mark.parametrize("content", ['{"mode": []}', b"\xff\x00\xfe", "directory", "pipe"])
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"mode": []}', b"\xff\x00\xfe", "directory", "pipe"])
 def test_whatever_is_in_the_file_the_node_starts_in_emergency_stop(begin, robot, commands, content):
     servos = begin()
     servos.process.popen.send_signal(signal.SIGSTOP)
@@ -180,7 +180,7 @@ def test_in_a_state_directory_the_stop_lasts_over_sessions_and_clean_ends(begin,
     assert [file.name for file in place.iterdir()] == ["servos.json"]
 
 
-@pytest.mark.parametrize("place", ["relative", "/proc/hexapod"])
+@pytest.mark.parametrize("place", ["relative", "/tmp/../etc/hexapod", "/proc/hexapod"])
 def test_a_state_directory_that_cannot_be_is_refused_in_one_line(probe, place):
     process = Process.node("servos", "-p", f"state_directory:={place}")
     try:

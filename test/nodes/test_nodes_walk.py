@@ -2,6 +2,9 @@
 
 import math
 import os
+import re
+import signal
+import threading
 import time
 
 import numpy as np
@@ -11,9 +14,10 @@ from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
@@ -161,6 +165,89 @@ def listening(probe, kind, topic):
     return publisher
 
 
+class Attitude:
+    """Publishes imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left, 50 times a
+    second.
+    """
+
+    def __init__(self, probe):
+        self.roll = self.push = 0.0
+        self._publisher = listening(probe, Imu, "/g/imu/data")
+        self._timer = probe.node.create_timer(0.02, self._publish)
+
+    def _publish(self):
+        rotation = rotation_from_vector([self.roll, 0.0, 0.0])
+        message = Imu()
+        turn, force = message.orientation, message.linear_acceleration
+        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
+        force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2] + [0.0, self.push, 0.0])
+        self._publisher.publish(message)
+
+
+def quiet(probe):
+    """Whether no joint was commanded within the last 0.3 seconds."""
+    return probe.messages["/g/joint_commands"][-1][0] < time.monotonic() - 0.3
+
+
+def test_a_stopped_robot_stays_stopped_when_gait_is_killed_and_respawned(gait, probe):
+    walk = listening(probe, Twist, "/g/cmd_vel")
+    wait_until(lambda: walk.publish(Twist()) or speed_of(probe) < 1e-3, 15, "it is stopped")
+    gait.kill()
+    probe.messages["/g/joint_commands"].clear()
+    gait.popen = Process.node("gait", *GAIT).popen
+    wait_until(lambda: len(probe.messages["/g/joint_commands"]) > 150, START, "it commands joints again")  # 3 s
+    assert max(np.abs(m.velocity).max() for _, m in list(probe.messages["/g/joint_commands"])) < 1e-3
+    probe.node.destroy_publisher(walk)
+
+
+def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe):
+    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
+    forward = Twist()
+    forward.linear.x = 0.05
+    pushed = probe.node.create_timer(0.1, lambda: walk.publish(forward))  # a joystick that nobody lets go
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+    imu.roll = math.pi
+    wait_until(lambda: quiet(probe), 5, "legs stop")
+    says(probe, "g/gait", "has fallen")
+    gait.kill()  # a respawn changes nothing
+    gait.popen = Process.node("gait", *GAIT).popen
+    says(probe, "g/gait", "has fallen", START)
+    imu.roll = 0.0
+    says(probe, "g/gait", "upright after a fall", 10)
+    time.sleep(1.0)
+    assert quiet(probe)
+    walk.publish(Twist())
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
+    pushed.cancel()
+    imu._timer.cancel()
+    probe.node.destroy_publisher(walk)
+
+
+def test_a_walking_robot_that_is_pushed_braces_and_walks_on_and_a_standing_one_does_not_move(gait, probe):
+    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
+    forward = Twist()
+    forward.linear.x = 0.05
+    walk.publish(Twist())
+    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+    imu.push = 12.0
+    time.sleep(0.5)
+    imu.push = 0.0
+    time.sleep(3.0)  # until a push is no part of the mean any more
+    assert speed_of(probe) < 1e-3
+    walking = probe.node.create_timer(0.1, lambda: walk.publish(forward))
+    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+    time.sleep(2.0)
+    states = probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
+    imu.push = 12.0
+    wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
+    imu.push = 0.0
+    wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
+    wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
+    walking.cancel()
+    imu._timer.cancel()
+    probe.node.destroy_publisher(walk)
+
+
 def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
     walk = listening(probe, Twist, "/g/cmd_vel")
     forward = Twist()
@@ -195,7 +282,44 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
     probe.node.destroy_publisher(publisher)
 
 
+def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
+    morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
+    event = ParameterEvent(node="/test")
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
+    ]
+    publisher.publish(event)
+    expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
+    wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
+    assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
+
+
+def test_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
+    publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
+    event = ParameterEvent(node="/test")
+    event.new_parameters = [
+        Parameter(name, value=value).to_parameter_msg()
+        for name, value in Morphology.whole(ROBOT).without(*ROBOT.leg_names).parameters().items()
+    ]
+    publisher.publish(event)
+    says(probe, "g/gait", "no leg is left")
+    wait_until(lambda: quiet(probe), 5, "nothing is commanded")
+    assert status(probe, "g/gait")[0] == DiagnosticStatus.ERROR
+
+
 # ---- dynamics ----------------------------------------------------------------------------------------------------
+
+
+def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
+    says(probe, "d/dynamics", "predicting")
+    message = fresh(probe, "/d/predicted_state")
+    p = message.pose.pose.position
+    assert math.hypot(p.x, p.y) < 0.005 and 0.11 < p.z < 0.125
+    assert message.header.frame_id == "d/odom" and message.child_frame_id == "d/base_link"
+    variances = np.reshape(message.pose.covariance, (6, 6)).diagonal()
+    assert (variances > 0.0).all() and (variances < 0.01).all()  # standing: the way adds nothing to them
+    assert np.abs(fresh(probe, "/d/feedforward_torques").effort).max() > 0.1
 
 
 def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, probe):
@@ -211,12 +335,57 @@ def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, p
     assert odom.pose == state.pose and odom.twist == state.twist
 
 
+def test_diagnostics_have_the_predicted_pose(dynamics, probe):
+    says(probe, "d/dynamics", "predicting")
+
+    def pose():
+        statuses = (s for _, m in reversed(probe.messages["/diagnostics"]) for s in m.status)
+        return predicted_pose.read(next(s for s in statuses if s.name == "d/dynamics").values)
+
+    wait_until(pose, 5, "no pose in the diagnostics")
+    at, place, rotation = pose()
+    p = fresh(probe, "/d/predicted_state").pose.pose.position
+    assert np.allclose(place, (p.x, p.y, p.z), atol=2e-3) and rotation[2, 2] > 0.99
+    assert 0.0 < time.time() - at < 3.0
+
+
+def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
+    now = time.monotonic()
+    os.kill(dynamics.pid, signal.SIGSTOP)
+    time.sleep(0.7)
+    os.kill(dynamics.pid, signal.SIGCONT)
+
+    def left_out():
+        for at, message in list(probe.messages["/diagnostics"]):
+            for entry in message.status:
+                found = re.search(r"this machine is too slow or too busy: (\d+) of \d+ predictions", entry.message)
+                if at > now + 0.7 and entry.name == "d/dynamics" and found and int(found[1]) >= 60:
+                    return entry.level, entry.message
+        return None
+
+    level, words = wait_until(left_out, 8, lambda: status(probe, "d/dynamics"))
+    assert level == DiagnosticStatus.WARN and "noisy" not in words
+
+
 @pytest.mark.parametrize(
     "bend, words",
     [
         (lambda feed: feed.joints.position.__setitem__(4, math.nan), "joint_states has a value that is not finite for"),
         (lambda feed: feed.joints.name.__setitem__(0, "elbow"), "joint_states names the joint 'elbow'"),
+        pytest.param(
+            lambda feed: feed.joints.position.pop(), "joint_states has 18 names and 17 values", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            lambda feed: feed.commands.position.__setitem__(0, math.inf),
+            "joint_commands is refused: it asks inf rad",
+            marks=pytest.mark.slow,
+        ),
         (lambda feed: feed.commands.position.__setitem__(0, 1e308), "joint_commands is refused: it asks 1e+308 rad"),
+        pytest.param(
+            lambda feed: feed.commands.velocity.__setitem__(0, 1e300),
+            "joint_commands is refused: it asks 1e+300 rad/s",
+            marks=pytest.mark.slow,
+        ),
         (lambda feed: setattr(feed, "age", 3600), "joint_commands is refused: it is 3.6e+03 s old"),
         (lambda feed: setattr(feed.imu.orientation, "w", math.nan), "imu/data: orientation quaternion"),
         (lambda feed: setattr(feed.imu.linear_acceleration, "x", math.nan), "not finite; it is not used"),
@@ -228,7 +397,10 @@ def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, p
     ids=[
         "a NaN joint",
         "an unknown joint",
+        "a short message",
+        "an infinite command",
         "a command of 1e308",
+        "a rate of 1e300",
         "messages an hour old",
         "a NaN attitude",
         "a NaN acceleration",
@@ -256,3 +428,55 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend, words):
         12,
         lambda: f"all is well again but {status(probe, 'd/dynamics')}",
     )
+
+
+def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
+    told = time.monotonic()
+    dynamics.tell(Morphology.whole(ROBOT).without("RM").parameters())
+    wait_until(lambda: len(last(probe, "/d/feedforward_torques").name) == 15, 5, "fifteen joints are left")
+    assert len(fresh(probe, "/d/predicted_joint_states").name) == 15
+    # State and torques of one prediction, which carry one stamp, always have the same joints.
+    torques = {stamp_seconds(m.header.stamp): len(m.name) for at, m in list(probe.messages["/d/feedforward_torques"])}
+    pairs = [
+        (len(m.name), torques[stamp_seconds(m.header.stamp)])
+        for at, m in list(probe.messages["/d/predicted_joint_states"])
+        if at > told - 1.0 and stamp_seconds(m.header.stamp) in torques
+    ]
+    assert {(18, 18), (15, 15)} == set(pairs)
+    dynamics.tell(Morphology.whole(ROBOT).locked("RF.tibia", 0.0).parameters())
+    wait_until(
+        lambda: len(last(probe, "/d/feedforward_torques").name) == 17,
+        15,
+        lambda: f"seventeen joints move, but {status(probe, 'd/dynamics')}",
+    )
+    message = fresh(probe, "/d/predicted_joint_states")
+    assert len(message.name) == 18
+    # Locked where the message says, in the state and in the torques alike.
+    index = ROBOT.joint_names.index("tibia_joint_RF")
+    assert message.position[index] == 0.0
+
+
+def test_a_machine_that_cannot_hold_the_rate_gets_half_of_it_evenly_and_says_so(dynamics, probe):
+    """The last test of `dynamics` in this module: its rate stays halved for a while."""
+    end = threading.Event()
+
+    def slow():
+        while not end.is_set():  # it has 10 ms in 55
+            os.kill(dynamics.pid, signal.SIGSTOP)
+            time.sleep(0.045)
+            os.kill(dynamics.pid, signal.SIGCONT)
+            end.wait(0.01)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    try:
+        says(probe, "d/dynamics", "too slow or too busy for 100 a second: 50 a second", 20)
+        assert status(probe, "d/dynamics")[0] == DiagnosticStatus.WARN
+    finally:
+        end.set()
+        thread.join()
+    heard, begin = probe.messages["/d/predicted_state"], time.monotonic()
+    wait_until(lambda: heard[-1][0] > begin + 3.0, 10, "it predicts")
+    stamps = [stamp_seconds(m.header.stamp) for at, m in list(heard) if begin + 1.0 < at < begin + 3.0]
+    assert 45.0 < (len(stamps) - 1) / (stamps[-1] - stamps[0]) < 55.0
+    assert np.median(np.diff(stamps)) == pytest.approx(0.02, abs=0.002)

@@ -1,7 +1,12 @@
 """What a node cannot start with (parameters of a wrong type or range, a missing package) is named in one line, once."""
 
+import os
+import time
+
 import pytest
 from support.ros_session import Process, separate, wait_until
+
+from hexapod_dynamics.ros.start import LAUNCH
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,5 +30,28 @@ def test_a_wrong_parameter_is_refused_in_one_line_of_the_node(node, given, words
         assert f"[left.{node}]" in line
         assert all(word in line for word in words), line
         assert "Traceback" not in process.output and process.popen.returncode == 1
+    finally:
+        process.end()
+
+
+def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
+    (tmp_path / "Jetson.py").write_text("raise ImportError('no Jetson here')\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # As a launch starts it: the node that is refused waits, so that there is no respawn that says it again.
+    process = Process.node(
+        "servos",
+        "-p",
+        "direction:=gpio",
+        environment={"PYTHONPATH": path, LAUNCH: str(os.getpid()), "HEXAPOD_REFUSED_PAUSE": "1"},
+    )
+    try:
+        wait_until(lambda: "pip install Jetson.GPIO" in process.output, 60, lambda: process.output)
+        time.sleep(4.0)
+        assert process.running(), "it waits for the end of the launch"
+        assert process.output.count("Jetson") == process.output.splitlines()[-1].count("Jetson"), process.output
+        assert len([line for line in process.output.splitlines() if "FATAL" in line]) == 1
+        assert "Traceback" not in process.output
+        seconds, _ = process.interrupt()
+        assert seconds < 3.0
     finally:
         process.end()

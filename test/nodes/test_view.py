@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from playwright.sync_api import sync_playwright
 from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Twist
-from hexapod_dynamics.view.panel import CONFIRM
+from geometry_msgs.msg import Quaternion, Twist, Wrench
+from hexapod_dynamics.nodes.view_requests import RosCommands
+from hexapod_dynamics.view.drive_seat import DriveSeat
+from hexapod_dynamics.view.panel import CONFIRM, PUSH
+from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
@@ -104,6 +108,12 @@ def still(page):
     return {"picture": other} if changed(one, other) < 100 else None
 
 
+def ground_drawn(pixels):
+    """How many pixels have the colour of sand, lighter or darker: neither grey as the robot nor white."""
+    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
+    return int(((red - blue > 0.03) & (red - blue < 0.2) & (red > green) & (green > blue)).sum())
+
+
 def has_leg(descriptions, leg):
     return bool(descriptions) and f"foot_{leg}" in descriptions[-1][1].data
 
@@ -183,6 +193,39 @@ def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
     wait_until(lambda: said("False") == 0, WAIT, lambda: view.output)
 
 
+def test_rough_ground_is_drawn(session, page):
+    probe, view = session
+    heard = probe.hear(String, "simulator/truth", LATCHED)
+    wait_until(lambda: heard, WAIT, lambda: view.output)
+    assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
+    wait_until(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
+
+
+def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
+    probe, view = session
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
+    press(page.get_by_label("show forces"))
+    wait_until(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
+    press(page.get_by_label("show forces"))
+    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
+
+
+def test_reset_view_places_the_camera_as_at_the_start(session, page):
+    def seen(button, found):
+        """Press a button until the picture is right: on a busy computer the press before takes effect late."""
+
+        def look():
+            press(page.get_by_role("button", name=button, exact=True))
+            return found(picture(page))
+
+        wait_until(look, WAIT, f"it is seen as after {button}")
+
+    press(page.get_by_role("button", name="reset view"))
+    first = wait_until(lambda: still(page), WAIT, "nothing moves")["picture"]
+    seen("top", lambda shown: changed(first, shown) > 6000)
+    seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
+
+
 def test_a_finger_drives_while_it_holds_a_button_of_a_phone_and_never_after(session, page):
     probe, view = session
     heard = probe.hear(Twist, "cmd_vel")
@@ -225,6 +268,18 @@ def test_the_time_slider_shows_the_past_and_says_so(session, page):
     page.get_by_text("the picture is 60.0 s old").first.wait_for()
     slider.press("End")
     page.get_by_text("the picture is").first.wait_for(state="detached")
+
+
+def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
+    probe, view = session
+    pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
+    press(page.get_by_text("push the simulated robot"))
+    press(page.get_by_role("button", name="push it to the right"))
+    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it on its back"))
+    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it upright"))
+    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
 
 
 def test_two_viewers_see_and_drive_the_same_robot(session, page):
@@ -278,6 +333,37 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
     wait_until(whole, WAIT, lambda: view.output)
 
 
+def test_a_menu_makes_a_joint_limp(session, page):
+    probe, view = session
+    damages = probe.hear(ParameterEvent, "simulator/damage", LATCHED)
+
+    def limp():
+        return [
+            value.name
+            for value in damages[-1][1].new_parameters
+            if value.name.startswith("limp.") and value.value.bool_value
+        ]
+
+    wait_until(lambda: damages and not limp(), WAIT, lambda: view.output)
+    press(page.get_by_text("links and joints").first)
+    press(page.get_by_text("LF", exact=True).nth(1))  # the folder; the first is the leg's check box
+    menu = page.get_by_label("tibia joint", exact=True).first
+    menu.wait_for()
+    menu.focus()
+    menu.press("ArrowDown")  # it opens
+    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", WAIT, "the menu is open")
+    press(page.locator(f"[id='{menu.get_attribute('aria-controls')}'] [role=option][value=limp]"))
+    wait_until(lambda: limp() == ["limp.LF.tibia"], WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="restore all").first)
+    wait_until(lambda: not limp(), WAIT, lambda: view.output)
+
+
+def test_a_lost_robot_is_said(session, page):
+    probe, view = session
+    view.simulator.end()
+    page.get_by_text("robot lost").first.wait_for()
+
+
 def test_a_port_that_is_taken_is_refused_with_its_number(session):
     probe, view = session
     second = Process.node("view", "-p", f"port:={PORT}")
@@ -287,6 +373,17 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
         assert "choose another port" in second.output
     finally:
         second.end()
+
+
+def test_a_request_without_an_answer_is_said():
+    client = Mock(srv_name="set_morphology")
+    commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat(), Mock())
+    commands.tell({"legs.RM": False})
+    assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
+    future = client.call_async.return_value
+    future.result.return_value.result = SetParametersResult(successful=True)
+    future.add_done_callback.call_args.args[0](future)
+    assert commands.answer == "set_morphology: done"
 
 
 def test_without_viser_the_view_names_what_to_install():

@@ -131,11 +131,12 @@ def test_the_own_page_opens_a_websocket_and_reads_itself(browser, robot):
     page.close()
 
 
-def test_a_page_of_another_port_of_this_computer_gets_nothing(browser, robot, elsewhere):
+@pytest.mark.parametrize("origin", ["127.0.0.1", "localhost"])
+def test_a_page_of_another_port_of_this_computer_gets_nothing(browser, robot, elsewhere, origin):
     view, url, twists, stops, values = robot
     before = len(twists), list(stops)
     page = browser.new_page()
-    page.goto(f"http://localhost:{elsewhere}/")
+    page.goto(f"http://{origin}:{elsewhere}/")
     for host in ("127.0.0.1", "localhost"):
         found = attack(page, url, host)
         assert set(found.values()) <= {"refused", "nothing"}, found

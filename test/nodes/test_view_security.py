@@ -1,19 +1,23 @@
 """Who may open the browser view and what a page can do, by raw websockets that do more than a browser would."""
 
+import os
 import re
 import socket
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 
-from support.ros_session import Process, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 from support.view_client import DRIVE, ViewClient
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, Twist
+from hexapod_dynamics.robot import Robot
 from nav_msgs.msg import Odometry
+from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -175,6 +179,18 @@ def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
     assert "Traceback" not in view.output()
 
 
+def test_values_beyond_the_limits_of_a_control_move_nothing(view):
+    page = view.page(beats=True)
+    bad = [5.0, -0.16, 1e308, float("inf"), float("nan"), 2**63, True, None, "0.1", [0.1], {"value": 0.1}]
+    for value in bad:
+        page.set(FORWARD, value)
+    wait_until(lambda: view.count("dropped messages") == len(bad), 20, lambda: str(view.status()))
+    assert view.speeds() == []
+    page.set(FORWARD, 0.15)
+    wait_until(lambda: view.speeds(), 20, view.output)
+    assert set(view.speeds()) == {0.15}
+
+
 @pytest.mark.parametrize("end", ["close", "vanish"])
 def test_the_robot_stands_when_the_page_that_drives_is_closed_or_silent(view, end):
     page = view.page(beats=True)
@@ -196,6 +212,19 @@ def test_the_robot_stands_when_the_page_that_drives_is_closed_or_silent(view, en
         again = view.status()
         wait_until(lambda: view.status() is not again, 20, "another second has passed")
         assert len(view.speeds()) == before + len(after)
+
+
+def test_a_slow_page_is_drawn_without_shadows_and_no_other(view):
+    slow, other = view.page(), view.page()
+
+    def shadows(page):
+        return [m["cast_shadow"] for m in list(page.messages) if m["type"] == "EnableLightsMessage"]
+
+    slow.send({"type": "HexapodSlow"})
+    wait_until(lambda: shadows(slow) == [False], 20, view.output)
+    assert not shadows(other)
+    slow.send({"type": "HexapodSlow", "more": 1})
+    wait_until(lambda: view.count("dropped messages") == 1, 20, view.output)
 
 
 def test_one_page_drives_and_the_others_ask(view):
@@ -263,6 +292,26 @@ def test_an_emergency_stop_ends_driving_and_refuses_it(probe, view):
     wait_until(lambda: report(False) and not page.shows("EMERGENCY STOP"), 20, view.output)
     wait_until(lambda: page.value(FORWARD) == 0.0, 20, "the slider does not drive when the stop ends")
     assert 0.05 not in view.speeds() and view.speeds()[-1] == 0.0
+
+
+def test_the_page_names_robot_namespace_and_domain(probe):
+    robot, domain = Robot.jethexa(), os.environ["ROS_DOMAIN_ID"]
+    views = [
+        View(probe, "-p", "port:=0", "-r", f"__ns:={namespace}", name=f"{namespace.strip('/')}/view")
+        for namespace in ("/left", "/right")
+    ]
+    try:
+        assert views[0].address.port != views[1].address.port
+        for view, namespace in zip(views, ("/left", "/right"), strict=True):
+            publisher = probe.node.create_publisher(String, f"{namespace}/robot_description", LATCHED)
+            publisher.publish(String(data=robot.to_urdf()))
+            name = f"{robot.name}, namespace {namespace}, domain {domain}"
+            page = view.page()
+            wait_until(lambda page=page, name=name: page.shows(name), 30, view.output)
+            assert f"<title>{name}</title>" in urlopen(view.url, timeout=20).read().decode()
+    finally:
+        for view in views:
+            view.close()
 
 
 def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(probe, view):

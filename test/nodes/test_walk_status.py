@@ -8,9 +8,9 @@ from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes import predicted_pose, walk_status
 from hexapod_dynamics.ros.node_functions import stamp_seconds
-from hexapod_dynamics.se3 import quaternion_from_rotation
+from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from nav_msgs.msg import Odometry
 
 
@@ -70,6 +70,53 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
         assert not probe.node.count_subscribers("predicted_state")
     finally:
         status.end()
+
+
+def test_a_pose_in_diagnostics_is_read_as_it_was_written():
+    position, rotation = np.array([1.2345, -0.5, 0.118]), rotation_rpy(0.3, -0.1, 0.05)
+    pairs = [KeyValue(key=k, value=v) for k, v in predicted_pose.values(1795400239.173, position, rotation).items()]
+    at, place, turn = predicted_pose.read(pairs)
+    assert at == 1795400239.173
+    np.testing.assert_allclose(place, position, atol=1e-4)
+    np.testing.assert_allclose(turn, rotation, atol=1e-5)
+    assert predicted_pose.read(pairs[1:]) is None
+
+
+def test_the_line_of_an_intact_robot_fits_100_columns():
+    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
+    text = walk_status.line(9999.0, pose, (0.999, 0.1), np.array([-0.125, -1.0]), [])
+    assert len(text) <= 100, text
+    assert text.endswith("| missing: nothing")
+
+
+def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
+    pose = walk_status.Pose(0.0, np.zeros(3), rotation_rpy(0.5, -0.4, -3.1))
+    text = walk_status.line(99.0, pose, (0.5, 0.1), np.array([-0.0001, -0.0001]), [])
+    assert "-0.0" not in text
+    assert walk_status.fitted(text, {"absent": []}) == (text, "")
+    many = ["damage_detector", "dynamics", "gait", "imu", "robot_description", "servos"]
+    for names, shown in (
+        (["servos"], "servos"),
+        (["dynamics", "imu", "servos"], "dynamics imu servos"),
+        (many, "6 nodes"),
+    ):
+        begin, end = walk_status.fitted(text, {"not well": names, "absent": set()})
+        assert len(begin + end) <= 100 and end == f" | not well: {shown}"
+        assert text.startswith(begin) and "missing" not in begin
+    text = walk_status.line(99.0, pose, None, np.zeros(2), ["LM", "RM"])
+    begin, end = walk_status.fitted(text, {"not well": ["dynamics"], "computer too busy": ["servos"]})
+    assert len(begin + end) <= 100 and "LM RM" in begin and end == " | not well: 2 nodes"
+    ignored = "malformed messages on /joint_commands from /a_stranger are ignored"
+    _, end = walk_status.fitted(text, {"not well": [], "received": [ignored]})
+    assert end == f" | received: {ignored}"
+    _, end = walk_status.fitted(text, {"not well": [], "computer too busy": ["imu", "servos"], "received": [ignored]})
+    assert end == f" | not well: 2 nodes | received: {ignored}"
+
+
+@pytest.mark.parametrize("level, begin", [(DiagnosticStatus.WARN, "\033[33m"), (DiagnosticStatus.ERROR, "\033[31m")])
+def test_a_problem_has_the_colour_of_its_level(level, begin):
+    assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"
+    assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"
 
 
 def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(probe):

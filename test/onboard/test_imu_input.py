@@ -81,6 +81,15 @@ def test_other_units_are_recognised_by_their_mean_within_seconds(faults, force, 
     assert said in faults.recent(4.0)[0]
 
 
+def test_a_robot_that_is_shaken_and_thrown_for_a_moment_is_no_other_unit(faults):
+    imu, rng = ImuInput(CHIP, faults), np.random.default_rng(0)
+    for k in range(1000):
+        thrown = 300 < k < 360  # free fall of 0.6 s
+        force = STILL if thrown else AT_REST + rng.normal(size=3) * 5.0
+        assert imu.read(0.01 * k, LEVEL, force, rng.normal(size=3) * 3.0).force is not None
+    assert not faults.counts()
+
+
 @pytest.mark.parametrize("bad", [(NAN, 0.0, 9.81), (0.0, 0.0, math.inf), (NAN, NAN, NAN)])
 @pytest.mark.parametrize("known", [True, False], ids=["attitude", "force alone"])
 def test_a_sample_that_is_not_finite_neither_makes_a_fall_permanent_nor_hides_one(bad, known):

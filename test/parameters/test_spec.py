@@ -1,9 +1,11 @@
 """A ParameterSpec refuses what its own parameter would refuse, and says what is allowed."""
 
+import dataclasses
+
 import pytest
 
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters import damage_manager
+from hexapod_dynamics.parameters import commands, damage_manager
 from hexapod_dynamics.parameters.catalogue import NODES, own, shared
 from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot import Morphology, Robot
@@ -28,6 +30,20 @@ def test_an_impossible_entry_of_the_list_is_refused(values, words):
     with pytest.raises(ParameterError, match="parameter speed") as error:
         ParameterSpec("speed", description="[m/s]", **values)
     assert words in str(error.value)
+
+
+def test_types_are_named_as_in_ros():
+    defaults = [True, 1, 1.0, "", [""], [0.0]]
+    types = ["bool", "integer", "double", "string", "string_array", "double_array"]
+    assert [ParameterSpec("name", default, "text").type for default in defaults] == types
+
+
+def test_a_derived_default_is_that_of_its_source():
+    (speed_limit,) = (each for each in commands.GUARD if each.name == "speed_limit")
+    robot = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, speed_limit=4.5))
+    assert speed_limit.default_for(robot) == 4.5
+    assert commands.RATE.default_for(0.0125) == 80.0
+    assert commands.COMMAND_PERIOD.default_for() == 0.02
 
 
 def test_each_node_has_each_name_once_and_every_parameter_is_described():

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import setuptools
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -85,6 +88,26 @@ def test_the_compose_file_fits_the_schema_of_the_compose_specification(tmp_path)
     assert done.returncode == 1 and "'device'" in done.stdout
 
 
+def test_the_image_has_every_requirement_within_its_bounds(monkeypatch):
+    given = {}
+    monkeypatch.setattr(setuptools, "setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    steps = [word for step in arguments_of("RUN") for word in shlex.split(step)]
+    apt = {"setuptools": "python3-pip", "urdf-parser-py": "ros-humble-urdfdom-py"}
+    apt |= {"pyserial": "python3-serial", "pyyaml": "python3-yaml"}
+    wheels = {Requirement(word).name: Requirement(word) for word in steps if re.fullmatch(r"[\w.]+>=[\d.]+,<\d+", word)}
+    for requirement in map(Requirement, [*given["install_requires"], *given["extras_require"]["jetson"]]):
+        if requirement.name in wheels:
+            bounds = {str(each) for each in wheels[requirement.name].specifier}
+            # numpy below 2: the messages of Humble are compiled for 1.
+            assert requirement.name == "numpy" or bounds == {str(each) for each in requirement.specifier}
+        else:
+            assert apt.get(requirement.name, f"python3-{requirement.name}") in steps, requirement
+    built_and_installed = set(wheels) & set(steps)  # in the first stage, in the second
+    assert {"vqf", "smbus2", "Jetson.GPIO"} <= built_and_installed
+
+
 def test_the_container_has_the_least_rights():
     service, text = compose(), (DEPLOY / "compose.yaml").read_text().splitlines()
     assert service["cap_drop"] == ["ALL"] and "cap_add" not in service
@@ -102,6 +125,25 @@ def test_the_container_has_the_least_rights():
     for key in ("network_mode", "user", "security_opt", "cap_drop", "read_only", "devices", "group_add", "ulimits"):
         line = next(k for k, each in enumerate(text) if each.startswith(f"    {key}:"))
         assert text[line - 1].strip().startswith("#"), f"{key} has its reason above it"
+
+
+def test_systemd_understands_the_unit(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("no systemd here")
+    unit = (DEPLOY / "hexapod.service").read_text()
+    assert "ExecStartPre=-/usr/sbin/nvpmodel -m 0\n" in unit and "ExecStartPre=-/usr/bin/jetson_clocks\n" in unit
+    (tmp_path / "docker.service").write_text("[Service]\nExecStart=/bin/true\n")  # what is not on this machine
+    here = re.sub(r"/usr/(s?bin)/(docker|nvpmodel|jetson_clocks)\b", "/bin/true", unit)
+    (tmp_path / "hexapod.service").write_text(here)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", tmp_path / "hexapod.service"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+    )
+    said = [line for line in done.stderr.splitlines() if "hexapod" in line or "docker" in line]
+    assert not said, done.stderr
 
 
 def docker_run(tmp_path, *arguments):

@@ -50,3 +50,21 @@ def test_what_is_not_answered_with_yes_is_left_out(run, answers):
 def test_a_yes_does_that_step_only(run):
     done, log = run(answers="n\nn\ny\nn\nn\n")
     assert done.returncode == 0 and log == "sudo systemctl disable --now nvgetty\n" and "1 step(s) done" in done.stdout
+
+
+def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run):
+    done, log = run(answers="n\n" * 7 + "y\nn\n")
+    place = "/opt/hexapod_dynamics"
+    assert done.returncode == 0 and "1 step(s) done" in done.stdout
+    assert log.splitlines() == [
+        f"sudo mkdir -p {place}",
+        f"sudo cp -r {SCRIPT.parents[1]}/. {place}",
+        # The numbers of the groups that may open the devices; the stand-in for getent prints none.
+        "getent group i2c gpio",
+        "I2C_GROUP=",
+        "GPIO_GROUP=",
+        f"sudo tee {place}/deploy/.env",
+        f"sudo docker compose -f {place}/deploy/compose.yaml build",
+    ]
+    unit = (SCRIPT.parents[1] / "deploy" / "hexapod.service").read_text()
+    assert f"WorkingDirectory={place}" in unit

@@ -46,3 +46,15 @@ def test_every_path_below_docs_that_is_named_exists():
                 missing.add(f"{path.relative_to(ROOT)}: {match[0]}")
     assert named > 60
     assert missing == set()
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page):
+    text = page.read_text(encoding="utf-8")
+    for target, heading in re.findall(r"\]\(([^)#\s:]*)(?:#([\w-]+))?\)", text):
+        goal = (page.parent / target).resolve() if target else page
+        assert goal.exists(), f"{page.name}: {target}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", goal.read_text(encoding="utf-8"), re.M)
+            slugs = {re.sub(r"[^\w\s-]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+            assert heading in slugs, f"{page.name}: {target}#{heading}"

@@ -201,6 +201,17 @@ def test_changed_source_is_built(checkout, name):
     assert checkout.calls() == []
 
 
+def test_what_was_deleted_does_not_stay_installed(checkout):
+    checkout.write("hexapod_dynamics/old.py")
+    checkout.run("true")
+    installed = checkout.root / "install/hexapod_dynamics/old.py"
+    installed.touch()
+    (checkout.root / "hexapod_dynamics/old.py").unlink()
+    checkout.run("true")
+    assert checkout.calls() == ["colcon build"]
+    assert not installed.exists()
+
+
 @pytest.mark.parametrize(
     ("name", "requirement"),
     [("setup.py", "scipy"), ("ros2_tools/pyproject.toml", "numpy"), ("ros2_tools/jazzy.txt", "numpy")],
@@ -268,6 +279,14 @@ def test_second_first_run_waits_for_the_first(checkout):
     assert checkout.calls() == ALL
 
 
+def test_moved_checkout_is_made_anew(checkout):
+    checkout.run("true")
+    checkout.root = checkout.root.rename(checkout.root.with_name("moved"))
+    code, out, err = checkout.run("sh", "-c", 'echo "$VIRTUAL_ENV"')
+    assert (code, out) == (0, f"{checkout.root / '.ros2_env/venv'}\n")
+    assert "making it anew" in err
+
+
 def test_python_that_will_not_do_is_refused_with_the_remedy(checkout):
     code, _, err = checkout.run("true", VERSION="3.8")
     assert code == 1
@@ -331,6 +350,13 @@ def test_path_that_colcon_cannot_stand_is_refused(checkout):
     assert checkout.calls() == []
 
 
+def test_half_sourced_ros2_is_refused(checkout):
+    code, _, err = checkout.run("true", ROS_DISTRO="humble")
+    assert code == 1
+    assert "ROS_DISTRO is 'humble', but no rclpy is in AMENT_PREFIX_PATH" in err
+    assert "unset ROS_DISTRO" in err
+
+
 def test_command_takes_the_place_of_the_script(checkout):
     checkout.run("true")
     process = checkout.start("sh", "-c", "echo $$; exec sleep 30")
@@ -338,3 +364,12 @@ def test_command_takes_the_place_of_the_script(checkout):
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)
     assert process.returncode == -signal.SIGTERM
+
+
+def test_command_that_is_not_there_and_no_command(checkout):
+    checkout.run("true")
+    assert checkout.run("no_such_command")[0] == 127
+    code, out, err = checkout.run()
+    assert (code, out) == (2, "")
+    assert "./with_ros2 COMMAND" in err
+    assert checkout.run("--help")[0] == 0

@@ -1,5 +1,6 @@
 """Without CasADi, an extra, what needs it is refused in one line that says what to install; nothing else misses it."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, RobotError
+from hexapod_dynamics.papers import reproduce
 from hexapod_dynamics.robot import Leg, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
 
@@ -38,3 +40,29 @@ def test_what_needs_it_says_what_to_install(without_casadi, call, error):
     with pytest.raises(error, match="CasADi") as refusal:
         call()
     assert REMEDY in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_the_paper_that_needs_it_says_what_to_install(without_casadi, monkeypatch, tmp_path, capsys):
+    def figure(*_):
+        raise ModuleNotFoundError("No module named 'casadi'", name="casadi")
+
+    monkeypatch.setattr(reproduce, "reproduce", figure)
+    with pytest.raises(SystemExit):
+        reproduce.main([next(iter(reproduce.PAPERS)), "--output", str(tmp_path)])
+    assert REMEDY in capsys.readouterr().err
+
+
+def test_the_model_and_every_node_s_module_are_loaded_without_it():
+    code = (
+        "import sys; sys.modules['casadi'] = None\n"
+        "import numpy as np\n"
+        "from hexapod_dynamics.dynamics import WholeBodyModel\n"
+        "from hexapod_dynamics.gait import AdaptiveGait\n"
+        "from hexapod_dynamics.robot import Robot\n"
+        "from hexapod_dynamics.simulation import Simulator\n"
+        "robot = Robot.jethexa()\n"
+        "AdaptiveGait().bind(robot).step(0.02); Simulator(robot).run(0.01)\n"
+        "print(WholeBodyModel(robot).mass_matrix(np.zeros(18)).shape)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "(24, 24)\n", done.stderr

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hexapod_dynamics.errors import HexapodError, RobotError
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import MOST_BYTES
+from hexapod_dynamics.robot.checked_yaml import LONGEST_NUMBER, MOST_BYTES
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 from hexapod_dynamics.tools import check_robot
 
@@ -80,6 +80,15 @@ def test_gait_plans_and_hardware_files_are_refused_likewise(tmp_path, name):
         hardware, port, direction, bus = str(path), "", "", ""
 
     is_refused(lambda _: check_robot.hardware(Given), path, what)
+
+
+def test_the_bound_of_a_number_is_far_beyond_any_use(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text(jethexa_path().read_text().replace("gravity: 9.81", "gravity: 0009.8100"))
+    assert Robot.load(path).gravity == 9.81
+    path.write_text("name: x\ngravity: " + "1" * LONGEST_NUMBER)
+    with pytest.raises(RobotError, match="body: missing"):
+        Robot.load(path)
 
 
 def places(value, path=()):

@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Robot, Servo
 from hexapod_dynamics.robot.urdf_legs import with_gait_joints
 
 ROBOTS = Path(__file__).resolve().parent.parent / "robots"
@@ -131,3 +131,14 @@ def test_a_foreign_robot_with_gait_joints_is_where_mujoco_has_it():
 def test_what_cannot_be_read_is_named(text, what):
     with pytest.raises(RobotError, match=what):
         Robot.from_mjcf(text)
+
+
+def test_a_servo_can_be_given():
+    servo = Servo(5.0, 0.1, 1.0, 4.0, 0.001)
+    assert Robot.from_mjcf(foreign(actuators=False), servo=servo).servo is servo
+
+
+def test_a_leg_that_is_no_coxa_femur_and_tibia_is_named():
+    robot = Robot.from_mjcf(foreign().replace('axis="0 1 0"', 'axis="1 0 0"'))
+    with pytest.raises(RobotError, match="FL"):
+        with_gait_joints(robot)

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.ros2_control import HARDWARE, controllers_yaml, with_ros2_control
 
@@ -26,6 +27,15 @@ def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
         found = {param.get("name"): float(param.text) for param in command}
         assert (found["min"], found["max"]) == limits[joint.get("name")]
         assert [state.get("name") for state in joint.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_a_reader_of_the_model_is_not_disturbed():
+    assert Robot.from_urdf(with_ros2_control(ROBOT.to_urdf(), ROBOT, "mock")).joint_names == ROBOT.joint_names
+
+
+def test_another_component_is_refused_by_name():
+    with pytest.raises(RobotError, match="ros2_control: 'gazebo' given, allowed are mock"):
+        with_ros2_control(ROBOT.to_urdf(), ROBOT, "gazebo")
 
 
 def test_the_controllers_have_the_robots_joints_in_its_order():

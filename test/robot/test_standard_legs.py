@@ -1,14 +1,20 @@
 """A robot of a foreign URDF, in the frames that gaits expect: feet and inertias are Pinocchio's."""
 
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
+import pytest
 from support.foreign_urdf import PHANTOMX, foreign_phantomx
 
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.robot_file import robot_yaml
+from hexapod_dynamics.robot.urdf_legs import robot_of_urdf, standard_leg
 
+ROBOTS = Path(__file__).parents[1] / "robots"
 TEXT = foreign_phantomx()
 ROBOT, LEFT_OUT = robot_of_urdf(TEXT, "foreign")
 
@@ -54,3 +60,23 @@ def test_feet_and_inertias_are_those_of_the_urdf():
     senses = np.array([joint.servo_direction for leg in ROBOT.legs for joint in leg.joints])
     M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)] * np.outer(senses, senses)
     np.testing.assert_allclose(ClosedForm(Morphology.whole(ROBOT)).mass_matrix(q)[6:, 6:], M, atol=2e-7)
+
+
+def test_its_file_is_read_back_with_comments(tmp_path):
+    path = tmp_path / "foreign.yaml"
+    path.write_text(robot_yaml(ROBOT, "Mine.", {"legs": "CHECK\nall"}))
+    assert "# CHECK\n# all\nlegs:" in path.read_text()
+    again = Robot.load(path)
+    assert again.leg_names == ROBOT.leg_names and len({leg.module for leg in again.legs}) == 1
+    np.testing.assert_allclose(ClosedForm(Morphology.whole(again)).mass_matrix(np.zeros(18)),
+                               ClosedForm(Morphology.whole(ROBOT)).mass_matrix(np.zeros(18)), atol=1e-8)  # fmt: skip
+
+
+def test_what_is_no_leg_is_refused_by_name():
+    first = PHANTOMX.to_urdf().replace('xyz="0.0 0.0 1.0"', 'xyz="1.0 0.0 0.0"')
+    with pytest.raises(
+        RobotError, match="0 legs found, at least 3 needed: coxa_joint_LF: leg LF: its first joint turns"
+    ):
+        robot_of_urdf(first, "other")
+    with pytest.raises(RobotError, match="2 joints; gaits need three"):
+        standard_leg(Robot.load(ROBOTS / "octopod.yaml").legs[0])

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import mujoco
@@ -95,6 +96,16 @@ def test_check_urdf_finds_one_tree_below_base_link(name, tmp_path):
     assert listed == set(LinkTree(ROBOT, MORPHOLOGIES[name]).children)
 
 
+def test_the_tree_has_a_foot_for_each_leg_and_limits_of_the_servos():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.without("RM", "LM.tibia")))
+    links = {link.get("name") for link in root.iter("link")}
+    assert {f"foot_{leg}" for leg in ROBOT.leg_names if leg != "RM"} <= links
+    assert not {"foot_RM", "coxa_link_RM", "tibia_link_LM"} & links
+    limit = root.find("joint[@name='femur_joint_LF']/limit")
+    assert float(limit.get("upper")) == ROBOT.legs[0].joints[1].upper
+    assert float(limit.get("effort")) == ROBOT.servo.torque_limit
+
+
 OTHER = Robot.load(Path(__file__).parents[1] / "robots" / "octopod.yaml")
 
 
@@ -119,3 +130,10 @@ def test_what_cannot_be_written_is_refused_by_name(call, named):
         call()
     for part in named:
         assert part in str(refusal.value)
+
+
+def test_a_locked_joint_is_fixed_and_red():
+    root = ET.fromstring(ROBOT.to_urdf(WHOLE.locked("RF.tibia", 0.4)))
+    assert root.find("joint[@name='tibia_joint_RF']").get("type") == "fixed"
+    assert {v.get("name") for v in root.findall("link[@name='tibia_link_RF']/visual/material")} == {"locked"}
+    assert "locked" not in {v.get("name") for v in root.findall("link[@name='tibia_link_LF']/visual/material")}

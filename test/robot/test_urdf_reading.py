@@ -78,6 +78,11 @@ def test_gravity_and_accelerations_are_pinocchios_too(source, tmp_path):
     assert robot.body.com.any() == (source == "spider")  # the frame stays where the file has it
 
 
+def test_limits_that_are_both_zero_are_none():
+    robot = Robot.from_urdf(TEXT.replace('lower="-1" upper="2"', ""))
+    assert (robot.legs[0].joints[0].lower, robot.legs[0].joints[0].upper) == (-np.pi, np.pi)
+
+
 def test_what_to_urdf_writes_is_read_back():
     robot = Robot.jethexa()
     again = Robot.from_urdf(robot.to_urdf(), legs={leg.name: leg.joints[0].name for leg in robot.legs})
@@ -88,6 +93,16 @@ def test_what_to_urdf_writes_is_read_back():
             assert other.length == pytest.approx(link.length, abs=1e-12) and other.mass == link.mass
     assert again.servo.torque_limit == robot.servo.torque_limit
     assert Robot.from_urdf(robot.to_urdf()).leg_names == robot.leg_names  # found, not named
+
+
+def test_a_file_is_read_and_its_legs_are_found(tmp_path):
+    path = tmp_path / "spider.urdf"
+    path.write_text(TEXT)
+    robot = Robot.from_urdf(path)
+    assert robot.name == "spider" and robot.leg_names == ("L", "R")
+    assert robot.legs[0].link_names == ("thigh", "shin")
+    assert robot.legs[0].links[1].length == pytest.approx(0.12)  # to the foot
+    assert robot.body.mass == pytest.approx(2.3)
 
 
 @pytest.mark.parametrize(

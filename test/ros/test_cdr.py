@@ -49,6 +49,15 @@ def test_joint_states_are_read_as_rclpy_reads_them(names, frame, nanoseconds, po
     assert read.position.tolist() == position and read.effort.tolist() == effort and len(read.velocity) == 0
 
 
+def test_the_list_of_names_is_the_same_while_the_names_are():
+    reader = JointStateReader()
+    data = serialize_message(JointState(name=["a", "bc"], position=[1.0, 2.0]))
+    names = reader.read(data).name
+    assert reader.read(data).name is names
+    assert reader.read(serialize_message(JointState(name=["a", "bd"]))).name == ["a", "bd"]
+    assert reader.read(serialize_message(JointState(name=["a"]))).name == ["a"]
+
+
 @settings(max_examples=100, deadline=None)
 @given(NAMES, NANOSECONDS, st.lists(NUMBERS, min_size=37, max_size=37))
 def test_imus_are_read_as_rclpy_reads_them(frame, nanoseconds, numbers):
@@ -66,6 +75,19 @@ def test_imus_are_read_as_rclpy_reads_them(frame, nanoseconds, numbers):
     assert [*read.angular_velocity_covariance, *read.linear_acceleration_covariance] == numbers[19:]
     assert read.header.frame_id == frame
     assert (read.header.stamp.sec, read.header.stamp.nanosec) == divmod(nanoseconds, 10**9)
+
+
+@pytest.mark.parametrize("reader, kind", [(JointStateReader, JointState), (ImuReader, Imu)])
+def test_bytes_that_are_no_message_fail_as_they_do_in_rclpy(reader, kind):
+    whole = serialize_message(JointState(name=["a"], position=[1.0]) if kind is JointState else Imu())
+    for data in (whole[:-6], whole[:16], b"\x00\x01\x00\x00" + b"\xff" * 60):
+        try:
+            wanted = deserialize_message(data, kind)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                reader().read(data)
+        else:
+            assert reader().read(data).header.stamp.sec == wanted.header.stamp.sec
 
 
 VALID = {

@@ -1,5 +1,6 @@
 """Bytes that are no message of their topic's type, fifty times a second: nodes go on, serve, and name the publisher."""
 
+import re
 import time
 
 import numpy as np
@@ -148,6 +149,20 @@ def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot,
         _, code = process.interrupt()
         process.end()
     assert code == 0
+
+
+def test_the_status_line_names_malformed_messages(probe):
+    stranger, process = Stranger(("morphology",)), Process.node("walk_status")
+    try:
+        wait_until(stranger.found, 60, lambda: process.output)
+        stranger.publish(15.0, until=lambda: "received: malformed messages on /morphology" in process.output)
+        # Where the middleware does not tell the publisher's node, its GUID is named.
+        assert f"/{STRANGER}" in process.output or re.search("from GUID [0-9a-f]{16}", process.output), process.output
+        assert process.running() and "Traceback" not in process.output, process.output
+    finally:
+        stranger.close()
+        process.interrupt()
+        process.end()
 
 
 def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, statuses):

@@ -12,6 +12,7 @@ import rclpy
 from hexapod_dynamics.ros import internals
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -100,6 +101,47 @@ def test_a_tick_that_takes_longer_than_its_period_leaves_the_requests_their_turn
     assert len(each.threads) == 1 and len(each.ticks) > 3
 
 
+def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
+    each, heard, slow, rare = looped(0.02), [], [], []
+    each.loop.subscribe(JointState, "joints", lambda m: (each.note(), heard.append(m.position.tolist())), 10)
+    each.node.create_subscription(String, "rare", lambda m: (each.note(), rare.append(m.data)), 10)
+    each.loop.every(0.1, lambda: (each.note(), slow.append(time.monotonic())))
+    each.start()
+    joints, words = (
+        probe.node.create_publisher(kind, name, 10) for kind, name in ((JointState, "joints"), (String, "rare"))
+    )
+    for publisher in (joints, words):
+        wait_until(publisher.get_subscription_count, 10, "a subscription")
+    joints.publish(JointState(name=["a", "b"], position=[1.0, 2.0]))
+    words.publish(String(data="word"))
+    wait_until(lambda: heard and rare and len(slow) > 5, 10, lambda: f"{heard} {rare} {slow}")
+    assert heard == [[1.0, 2.0]] and rare == ["word"]
+    assert len(each.threads) == 1
+    assert 0.08 < np.median(np.diff(slow)) < 0.3
+    for publisher in (joints, words):
+        probe.node.destroy_publisher(publisher)
+
+
+def test_a_topic_that_is_not_needed_has_no_subscription(probe, looped):
+    each, heard, wanted = looped(0.02), [], threading.Event()
+    each.loop.subscribe(Imu, "at_times", lambda m: heard.append(m.header.frame_id), 10, needed=wanted.is_set)
+    publisher = probe.node.create_publisher(Imu, "at_times", 10)
+    each.start()
+    message = Imu()
+    for name in ("first", "second"):
+        time.sleep(0.3)
+        assert publisher.get_subscription_count() == 0
+        publisher.publish(message)  # for nobody
+        wanted.set()
+        wait_until(publisher.get_subscription_count, 10, "a subscription")
+        message.header.frame_id = name
+        wait_until(lambda: publisher.publish(message) or message.header.frame_id in heard, 10, f"hear the {name}")
+        wanted.clear()
+        wait_until(lambda: publisher.get_subscription_count() == 0, 10, "its end")
+    assert set(heard) == {"first", "second"} and each.error is None
+    probe.node.destroy_publisher(publisher)
+
+
 def test_an_error_in_a_callback_ends_the_loop_with_that_error(probe, looped):
     each = looped(0.02)
     each.node.create_subscription(String, "fails", lambda _: 1 / 0, 10)
@@ -125,3 +167,24 @@ def test_ticks_are_aligned_with_periodic_messages(phase):
             ages.append(now - 1.0 - 0.02 * message)
             loop.align(ages[-1], 0.002)
     assert np.abs(np.array(ages[-50:]) - 0.002).max() < 5e-4
+
+
+def test_another_thread_hands_functions_to_the_one_that_ticks(probe, looped):
+    mine = looped(0.05)
+    assert mine.loop.submit(lambda: 1).cancelled(), "it does not run yet"
+    mine.start()
+    wait_until(lambda: mine.ticks, 10, "it ticks")
+    begin = time.monotonic()
+    threads = [mine.loop.submit(threading.get_ident).result(10) for _ in range(20)]
+    assert {*threads} == mine.threads, "all in the thread that ticks"
+    assert time.monotonic() - begin < 10 * 0.05, "none waits for a tick"
+
+
+def test_a_function_that_waits_at_the_end_is_cancelled_and_one_that_fails_ends_the_loop(probe, looped):
+    mine = looped(0.01).start()
+    wait_until(lambda: mine.ticks, 10, "it ticks")
+    failing = mine.loop.submit(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        failing.result(10)
+    wait_until(lambda: isinstance(mine.error, ZeroDivisionError), 10, "the loop has ended")
+    assert mine.loop.submit(lambda: 1).cancelled()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from support.gait_of_checkout import GaitOfCheckout
 from support.gyroscope_error import GyroscopeError
 from vqf import VQF
 
@@ -232,7 +233,7 @@ class BlindWalk:
         rotation = rotation_from_quaternion((x, y, z, w)) @ self._mounting
         self.detector.measure_attitude(now, rotation)
         # Tilt reflex and heading, as in the node, once the filter has settled from the fall onto the feet at the start.
-        if isinstance(self.gait, AdaptiveGait) and self.time > SETTLED:
+        if isinstance(self.gait, AdaptiveGait | GaitOfCheckout) and self.time > SETTLED:
             yaw, pitch, roll = euler_zyx(rotation)
             self.gait.sense(roll, pitch, yaw)
             self.gait.sense_force(*(self._mounting.T @ force))

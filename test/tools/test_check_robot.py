@@ -1,5 +1,6 @@
 """check_robot rehearsed on the simulated robot: all is well, each fault is found and named, nothing is left moving."""
 
+import io
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import yaml
 from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
-from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
@@ -21,7 +22,9 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.tools.commissioning.findings import Outcome, all_passed
+from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, TerminalOwner
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
@@ -89,15 +92,27 @@ def wrong(findings):
     return {(each.check, each.what): each for each in findings if each.outcome is not Outcome.PASSED}
 
 
-def test_a_good_robot_passes_all_and_is_left_as_it_was(rehearse):
-    one = rehearse(loaded=False)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_good_robot_passes_all_and_is_left_as_it_was(rehearse, loaded):
+    one = rehearse(loaded=loaded)
     before = one.robot.angles
     findings = one.run()
     assert all_passed(findings), "\n".join(each.line for each in findings)
     assert {each.check for each in findings} == set(CHECKS)
-    assert not one.robot.servos.loaded.any() and one.robot.servos.flash_writes.sum() == 0
+    assert (one.robot.servos.loaded == loaded).all() and one.robot.servos.flash_writes.sum() == 0
     assert np.abs(one.robot.angles - before).max() < 0.04
     assert 0.1 < one.fastest < 1.5
+
+
+def test_every_joint_is_moved_and_alone(rehearse):
+    findings = rehearse().run("directions", joints=())
+    assert [each.what for each in findings] == list(ROBOT.joint_names) and all_passed(findings)
+
+
+def test_without_another_wish_a_joint_moves_slowly(rehearse):
+    one = rehearse()
+    assert all_passed(one.run("directions", joints=LEFT_FRONT[:1], speed=SPEED))
+    assert 0.2 < one.fastest < 0.45  # 0.3 rad/s, over 0.1 s of a machine that is not alone
 
 
 def test_a_silent_servo_is_named(rehearse):
@@ -118,8 +133,8 @@ def test_two_servos_with_one_id_are_named(rehearse):
     assert "corrupted answers" in bad["servos", "femur_joint_LF"].seen
 
 
-def test_a_servo_that_is_mounted_the_other_way_round_is_named_with_the_change(rehearse):
-    joint = "femur_joint_LF"
+@pytest.mark.parametrize("joint", ["femur_joint_LF", "coxa_joint_LF"])
+def test_a_servo_that_is_mounted_the_other_way_round_is_named_with_the_change(rehearse, joint):
     bad = wrong(rehearse(turned_round=[joint]).run("directions"))
     assert list(bad) == [("directions", joint)]
     assert "from -1 to 1 in the robot file" in bad["directions", joint].remedy
@@ -152,8 +167,8 @@ def test_an_absent_imu_is_told_and_does_not_keep_the_servos_from_being_checked(r
     assert "i2cdetect" in wrong(findings)["imu", "MPU6050"].remedy
 
 
-def test_an_imu_that_is_mounted_in_another_way_gives_the_line_for_the_robot_file(rehearse):
-    rpy_deg = 90, 0, 0
+@pytest.mark.parametrize("rpy_deg", [(0, 0, -90), (90, 0, 0)])
+def test_an_imu_that_is_mounted_in_another_way_gives_the_line_for_the_robot_file(rehearse, rpy_deg):
     bad = wrong(rehearse(imu_rotation=rotation_rpy(*np.radians(rpy_deg))).run("imu", "axes"))
     text = bad["axes", "mounting"].remedy
     assert len(bad) == 1
@@ -219,6 +234,18 @@ def test_ctrl_c_stops_the_joint_and_leaves_its_torque_as_it_was(rehearse, loaded
     np.testing.assert_array_equal(one.robot.angles, here)
 
 
+def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
+    one = rehearse()
+    findings = one.run("directions", "trim", "imu", owner=Interrupting(one.robot, one.robot.servo_bus.unplug))
+    bad = wrong(findings)
+    assert {each.check for each in bad.values()} == {"directions", "trim"}
+    assert [each.outcome for each in bad.values()] == [Outcome.FAILED, Outcome.NOT_RUN]
+    assert "cable" in next(iter(bad.values())).remedy
+    here = one.robot.angles
+    time.sleep(0.3)
+    np.testing.assert_array_equal(one.robot.angles, here)
+
+
 def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
@@ -259,6 +286,16 @@ def run(*arguments, answers=""):
     return subprocess.run(command, input=answers, capture_output=True, text=True, timeout=120)
 
 
+def test_the_program_rehearses_writes_a_report_and_tells_by_its_exit_code(tmp_path):
+    report = tmp_path / "report.md"
+    done = run("--simulated", "--only", "port,servos,supply,stop", "--report", str(report))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Your hand is at the battery switch" in done.stdout and "0 failed" not in done.stdout
+    assert "| stop | coxa_joint_LF | passed |" in report.read_text() and "jethexa (simulated)" in report.read_text()
+    done = run("--simulated", "--only", "servos", "--faults", "servo.silent=femur_joint_RM")
+    assert done.returncode == 1 and "femur_joint_RM: servo 10 does not answer" in done.stdout
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -275,6 +312,22 @@ def test_wrong_arguments_are_named(capsys, arguments, words):
     assert left.value.code == 2 and words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "nodes, words",
+    [
+        ({"servos": {"direction": "adapter"}, "imu": {"bus": "1"}}, "gives no port to servos"),
+        ({"servos": {"port": "/dev/null"}, "imu": {"address": 104}}, "gives no bus to imu"),
+        ({"servos": {"port": "/dev/null"}}, "has no parameters of servos and imu"),
+    ],
+)
+def test_what_a_parameter_file_leaves_out_is_named(capsys, tmp_path, nodes, words):
+    file = tmp_path / "hardware.yaml"
+    file.write_text(yaml.safe_dump({f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}))
+    with pytest.raises(SystemExit) as left:
+        check_robot.main(["--hardware", str(file)])
+    assert left.value.code == 2 and words in capsys.readouterr().err
+
+
 def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     """The program as on a real robot: device files from a file, questions on the terminal, whose end is a no."""
     one, options = devices
@@ -288,7 +341,7 @@ def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     assert done.returncode == 1 and "change its servo direction" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     one, options = devices
     report = tmp_path / "r.md"
@@ -306,3 +359,15 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     assert np.abs(here).max() > 0.01 and one.robot.servos.loaded.all(), "stopped on its way, torque as before"
     if number != signal.SIGKILL:
         assert process.returncode == 130 and b"interrupted" in said and "interrupted" in report.read_text()
+
+
+def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
+    said = []
+    owner = TerminalOwner(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
+    seen = Expected(("coxa_joint_LF",), (0.2,))
+    assert owner.permits("a motion") and owner.sees("so?", seen) is Answer.YES
+    assert owner.sees("so?", seen) is Answer.AGAIN and owner.sees("so?", seen) is Answer.NO
+    assert not owner.holds(Attitude.LEVEL) and not owner.permits("more")  # the end of the answers
+    assert "Move it?" in said[0]
+    with pytest.raises(BusError):
+        ServoBus(PortSettings("nowhere")).open()

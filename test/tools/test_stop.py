@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import hexapod_dynamics
 from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.runtime_directory import VARIABLE
@@ -15,12 +16,39 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "stop"
 # Besides its own modules the tool imports `os` and what is in C: each further module delays the stop.
 STANDARD = {"_socket", "select", "time", "__future__", "_collections_abc", "_stat", "errno", "genericpath", "os"}
 STANDARD |= {"os.path", "posixpath", "stat"}
+PACKAGE = {
+    "hexapod_dynamics",
+    "hexapod_dynamics.drivers",
+    "hexapod_dynamics.drivers.device_paths",
+    "hexapod_dynamics.drivers.stop_request",
+    "hexapod_dynamics.errors",
+    "hexapod_dynamics.runtime_directory",
+    "hexapod_dynamics.tools",
+    "hexapod_dynamics.tools.stop",
+}
 
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path / "r"))
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+
+
+def test_it_imports_a_client_and_nothing_else():
+    code = (
+        "import sys; before = set(sys.modules); import hexapod_dynamics.tools.stop; print(*set(sys.modules) - before)"
+    )
+    package = str(Path(hexapod_dynamics.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=os.environ | {"PYTHONPATH": package},
+    )
+    loaded = set(done.stdout.split())
+    assert loaded - PACKAGE <= STANDARD and loaded >= PACKAGE
 
 
 @pytest.fixture
@@ -48,6 +76,19 @@ def test_the_socket_is_enough(without_ros, answer, code):
         door.close()
     assert (done.returncode, stops) == (code, [1]), done
     assert answer[1] in (done.stderr if code else done.stdout)
+
+
+def test_python_starts_without_the_site_packages():
+    """Only where the service has to be called they are added."""
+    assert SCRIPT.read_text().startswith("#!/usr/bin/env -S python3 -S\n")
+    done = subprocess.run(
+        [sys.executable, "-S", SCRIPT, "--resume", "--timeout", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "nobody offers" in done.stderr, done
 
 
 def test_without_a_node_at_the_socket_and_for_the_end_of_a_stop_it_calls_the_service(without_ros):

@@ -17,6 +17,11 @@ def opens(access, address, local=None):
     return ask(access, address, f"http://{address}", local=local) == ""
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "LocalHost:8080"])
+def test_a_loopback_server_is_opened_by_its_three_names(address):
+    assert opens(Access("127.0.0.1", 8080, token=TOKEN), address)
+
+
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "127.0.0.1:80", "localhost:8081", "localhost.evil.example:8080", "192.168.1.5:8080", "", ":8080"],
@@ -25,6 +30,13 @@ def test_every_other_address_is_refused(address):
     access = Access("127.0.0.1", 8080, token=TOKEN)
     assert ask(access, address, f"http://{address}", local="192.168.1.5") == "host"
     assert ask(access, address, websocket=False) == "host"
+
+
+def test_a_request_has_one_host_and_at_most_one_origin():
+    access, own = Access("127.0.0.1", 8080, token=TOKEN), "127.0.0.1:8080"
+    assert access.refusal("/secret", [], [], websocket=False) == "host"
+    assert access.refusal("/secret", [own, own], [], websocket=False) == "host"
+    assert access.refusal("/secret", [own], [f"http://{own}"] * 2, websocket=True) == "origin"
 
 
 @pytest.mark.parametrize(
@@ -79,10 +91,22 @@ def test_a_server_on_every_address_is_opened_by_the_address_that_the_connection_
     assert not opens(access, "rebound.example:8080", local="192.168.1.5")
 
 
+def test_names_are_further_addresses():
+    access = Access("127.0.0.1", 8080, ["robot.local", "localhost:9000", "fe80::2"], token=TOKEN)
+    for address in ("robot.local:8080", "localhost:9000", "[fe80::2]:8080", "127.0.0.1:8080"):
+        assert opens(access, address)
+    assert not opens(access, "robot.local:9000")
+
+
 def test_a_server_on_one_address_of_the_network_is_opened_by_that_address():
     access = Access("192.168.1.5", 8080, token=TOKEN)
     assert opens(access, "192.168.1.5:8080")
     assert not opens(access, "localhost:8080")
+
+
+def test_port_80_is_not_written_by_a_browser():
+    assert opens(Access("127.0.0.1", 80, token=TOKEN), "localhost")
+    assert opens(Access("127.0.0.1", 80, token=TOKEN), "[::1]")
 
 
 @pytest.mark.parametrize("name", ["http://robot.local", "robot local", "robot.local:port", ":9000", "a,b"])

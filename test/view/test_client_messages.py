@@ -87,6 +87,10 @@ def test_everything_else_is_dropped(checks, message, problem):
     assert checks.problem(0, message) == problem
 
 
+def test_the_controls_of_another_page_do_not_exist_for_this_one(checks):
+    assert checks.problem(1, update("button", True)) == "control"
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -104,6 +108,11 @@ def test_no_message_raises_and_no_slider_leaves_its_range(checks, kind, uuid, va
     checks.problem(0, {"type": kind, "uuid": value})
     checks.problem(0, {"type": kind, "uuid": uuid, "updates": more})
     checks.problem(0, {"type": kind, "position": value, "fov": more})
+
+
+@pytest.mark.parametrize("axes", [[0, 0, 0], [1, -1, 0.5], [-1.0, 0.0, 1.0]])
+def test_axes_of_held_keys_are_read(axes):
+    assert read_axes({"type": DRIVE, "axes": axes}) == tuple(axes)
 
 
 @pytest.mark.parametrize(

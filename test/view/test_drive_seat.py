@@ -32,6 +32,13 @@ def test_a_late_sign_of_life_does_not_drive_again():
     assert published(seat, [11.0, 11.1]) == [STAND, None]
 
 
+def test_only_signs_of_life_of_the_page_that_drives_count():
+    seat = DriveSeat()
+    seat.command(0, AHEAD, 10.0)
+    seat.receive_sign_of_life(1, 10.4)
+    assert published(seat, [10.45, 10.6]) == [AHEAD, STAND]
+
+
 def test_a_closed_page_ends_driving_and_another_page_that_is_closed_does_not():
     seat = DriveSeat()
     seat.command(0, AHEAD, 10.0)
@@ -52,6 +59,29 @@ def test_the_second_page_asks_and_takes_over():
     assert "page 2 drives" in seat.command(0, AHEAD, 10.3)
     assert seat.command(1, BACK, 10.3) == ""
     assert seat.next_command(10.4) == BACK
+
+
+def test_taking_over_from_oneself_does_not_stop():
+    seat = DriveSeat()
+    seat.command(0, AHEAD, 10.0)
+    seat.take_over(0, 10.1)
+    assert seat.next_command(10.2) == AHEAD
+
+
+def test_every_page_may_make_the_robot_stand():
+    seat = DriveSeat()
+    seat.command(0, AHEAD, 10.0)
+    assert seat.next_command(10.0) == AHEAD
+    assert seat.command(1, STAND, 10.1) == ""
+    assert published(seat, [10.2, 10.3]) == [STAND, None]
+
+
+def test_nobody_drives_nothing_is_published():
+    seat = DriveSeat()
+    seat.receive_sign_of_life(0, 1.0)
+    seat.take_over(0, 1.0)
+    seat.leave(0)
+    assert published(seat, [1.1, 2.0]) == [None, None]
 
 
 def test_a_robot_that_walks_by_itself_is_made_to_stand():

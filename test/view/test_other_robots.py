@@ -11,6 +11,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.view.playback import Playback
+from hexapod_dynamics.view.plot import main
 from hexapod_dynamics.view.scene import reach_of, read_description
 
 ROBOTS = Path(__file__).resolve().parents[1] / "robots"
@@ -80,3 +81,11 @@ def test_a_robot_with_screws_is_refused_before_the_page_is_opened():
         Playback(log, octopod, Morphology.whole(octopod), Ground(), port=port, host="127.0.0.1")
     with socket.socket() as again:
         again.bind(("127.0.0.1", port))  # nobody serves there
+
+
+def test_a_log_is_drawn_with_its_robot_and_refused_with_another(robot, log, file, tmp_path, capsys):
+    log.save(tmp_path / "stand.npz")
+    assert main([str(tmp_path / "stand.npz"), "--robot", str(file)]) == 0
+    assert (tmp_path / "stand.png").read_bytes().startswith(b"\x89PNG")
+    assert main([str(tmp_path / "stand.npz")]) == 1
+    assert f"{robot.joint_count} joints" in capsys.readouterr().err

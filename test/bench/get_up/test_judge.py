@@ -5,7 +5,7 @@ import pytest
 
 from hexapod_dynamics.bench.get_up import judge as judge_module
 from hexapod_dynamics.bench.get_up import search
-from hexapod_dynamics.bench.get_up.judge import Turned, Verdict, judge
+from hexapod_dynamics.bench.get_up.judge import FIRST, Turned, Verdict, judge, turned_over
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Robot
 
@@ -15,6 +15,11 @@ ANGLES = len(GOOD.numbers()) - 4
 # One that stays in STAR, and one that differs from the good one by what a file rounds to.
 NOTHING = GOOD.with_numbers([*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])
 LIKE = GOOD.with_numbers(GOOD.numbers() + np.where(np.arange(ANGLES + 4) == 1, 0.001, 0.0))
+
+
+def test_a_manoeuvre_that_does_nothing_turns_no_robot_over_that_lies_on_its_back():
+    assert turned_over(ROBOT, GOOD, ["LM"], [1], 2.0).upright == 1
+    assert turned_over(ROBOT, NOTHING, ["LM"], [1], 2.0).upright == 0
 
 
 @pytest.fixture
@@ -43,6 +48,13 @@ def test_what_turns_fewer_over_is_not_taken_and_the_numbers_are_said(falls):
     assert "of 4 fresh falls it turned 0 over, the old one 4" in str(worse)
     better = judge(ROBOT, GOOD, NOTHING, speed=2.0, falls=4)
     assert better.takes and str(better).startswith("taken")
+
+
+def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has(falls):
+    one, again, other = (judge(ROBOT, new, GOOD, speed=2.0, falls=1) for new in (LIKE, LIKE, NOTHING))
+    assert one == again and one.seed != other.seed
+    assert min(one.seed, other.seed) >= FIRST
+    assert falls[0][2] == [one.seed]
 
 
 @pytest.mark.parametrize(

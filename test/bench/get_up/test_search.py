@@ -3,20 +3,25 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from hexapod_dynamics.bench.get_up.conditions import Condition
-from hexapod_dynamics.bench.get_up.roll_trial import RollTrial
+from hexapod_dynamics.bench.get_up.roll_trial import FALLS_BACK, RollTrial
 from hexapod_dynamics.bench.get_up.search import (
+    GENTLE,
     find_manoeuvre,
     first_manoeuvre,
     make_get_up_library,
+    search_manoeuvre,
+    starts_of,
 )
-from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
 FIRST = first_manoeuvre(ROBOT)
 EASY = Condition("friction=0.7")
+FEW = FIRST.without(("LM", "LR", "RR", "RM"))  # with as few numbers as a search needs to be one
 
 
 def test_the_first_manoeuvre_turns_the_whole_robot_over_and_one_that_does_nothing_does_not():
@@ -26,12 +31,67 @@ def test_the_first_manoeuvre_turns_the_whole_robot_over_and_one_that_does_nothin
     assert trial.cost(FIRST.with_numbers([*nothing, *FIRST.times])) > 2.5  # one condition is left, it lies on its back
 
 
+def test_a_condition_may_have_a_speed_of_its_own():
+    slow, fast = (RollTrial(ROBOT, (), 2.0, [Condition("friction=0.7", speed=speed)]) for speed in (None, 5.0))
+    assert slow.passes(FIRST) and fast.passes(FIRST)
+    took = [trial._starts[0][0].time for trial in (slow, fast)]
+    assert took[1] < 0.85 * took[0]  # in the roll the joints have 3 rad/s instead of 2, when it tucks its legs 5
+
+
+def test_under_a_condition_that_is_only_for_its_margins_a_manoeuvre_need_not_serve_but_falling_back_costs():
+    weak = Condition("friction=0.7,stiffness=0.05", must=False)  # no servo lifts the body
+    alone, easy, hard = (RollTrial(ROBOT, (), 2.0, [EASY, *more]) for more in ([], [replace(EASY, must=False)], [weak]))
+    assert hard.passes(FIRST) and hard.cost(FIRST) == pytest.approx(alone.cost(FIRST) + FALLS_BACK)
+    assert easy.cost(FIRST) == pytest.approx(alone.cost(FIRST), abs=0.05)
+
+
 def test_a_search_goes_on_from_the_start_that_costs_least_of_those_that_serve():
     nothing = FIRST.with_numbers([*np.tile([0.0, 0.0, 1.0], 24), *FIRST.times])
     slow = replace(FIRST, times=tuple(2.0 * time for time in FIRST.times))
     for starts in ([nothing, slow, FIRST], [slow, FIRST, nothing]):
         found, _ = find_manoeuvre(ROBOT, (), starts, speed=2.0, refine=0, conditions=[EASY])
         assert found == FIRST
+
+
+class Bowl:
+    """A trial whose cost is the distance of the angles from those of one manoeuvre."""
+
+    def __init__(self, goal):
+        self.goal, self.asked = goal, 0
+
+    def cost(self, manoeuvre, least=np.inf):
+        self.asked += 1
+        return float(np.linalg.norm((manoeuvre.numbers() - self.goal)[:-4]))
+
+
+def test_the_search_ends_after_as_many_manoeuvres_from_the_first_that_serves_on_as_are_wanted():
+    bowl = Bowl(FEW.numbers() + 0.15)
+    found, cost, tried = search_manoeuvre(bowl, FEW, most=5000)
+    assert found is not None and np.linalg.norm((found.numbers() - bowl.goal)[:-4]) == cost < 0.9
+    assert tried == bowl.asked
+    _, better, more = search_manoeuvre(Bowl(bowl.goal), FEW, most=5000, refine=300)
+    assert better < cost and tried < more <= tried + 300
+
+
+def test_the_search_ends_where_a_manoeuvre_is_gentle():
+    bowl = Bowl(FEW.numbers() + 0.15)
+    _, cost, tried = search_manoeuvre(bowl, FEW, most=5000, refine=50000)
+    assert cost < GENTLE and tried < 20000
+
+
+def test_a_search_without_success_returns_none():
+    found, _, tried = search_manoeuvre(Bowl(FEW.numbers() + 5.0), FEW, most=30)
+    assert found is None and tried == 30
+
+
+def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_turn_away():
+    whole, own = FIRST, FIRST.without(("LF", "LM"))
+    library = GetUpLibrary(ROBOT, [whole, own])
+    assert [one.lost for one in starts_of(ROBOT, library, ["LF", "LM"])] == [("LF", "LM"), (), ()]
+    lost = [one.lost for one in starts_of(ROBOT, library, ["LM", "LR"])]
+    assert lost == [("LM", "LR"), (), ()]  # RR with RM is half a turn away, its mirror image LM with LR
+    assert [one.lost for one in starts_of(ROBOT, library, ["RM"])] == [(), ()]
+    assert starts_of(ROBOT, GetUpLibrary(ROBOT), []) == [FIRST]
 
 
 def test_a_library_keeps_what_serves_and_improves_it_where_asked():

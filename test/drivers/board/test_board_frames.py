@@ -12,7 +12,9 @@ from hexapod_dynamics.drivers.board.protocol import (
     Answer,
     FrameParser,
     Function,
+    Pad,
     ServoCommand,
+    joy_values,
     remote_values,
 )
 
@@ -28,6 +30,13 @@ def test_the_checksum_is_that_of_the_vendors_table():
 @given(st.binary(max_size=64))
 def test_the_simulated_board_computes_the_same_checksum_by_itself(data):
     assert frames.crc8(data) == board_device.checksum(data)
+
+
+def test_all_set_points_are_one_frame():
+    frame = frames.set_positions(0.02, [(servo_id, 500 + servo_id) for servo_id in range(1, 19)])
+    assert frame[:9] == bytes((0xAA, 0x55, 5, 4 + 18 * 3, 1, 20, 0, 18, 1))
+    assert len(frame) == 5 + 4 + 18 * 3
+    assert frames.stop([3, 4])[2:8] == bytes((5, 4, 3, 2, 3, 4))
 
 
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=4), st.binary(max_size=12), st.data())
@@ -75,3 +84,15 @@ def test_a_remote_control_walks_like_a_gamepad_and_releases_everything_when_its_
     beyond = frames.parse_remote(struct.pack("<16h4B", *[2047] * 16, 0, 0, 0, 0))
     assert beyond.channels == (1.0,) * 16
     assert frames.parse_remote(b"\x00" * 35) is None
+
+
+def test_battery_imu_button_and_gamepad():
+    assert frames.parse_battery(b"\x04" + struct.pack("<H", 11740)) == pytest.approx(11.74)
+    assert frames.parse_battery(b"\x05\x00\x00") is None
+    assert frames.parse_imu(struct.pack("<6f", 0, 0, 1, 0, 0, 2)) == (0, 0, 1, 0, 0, 2)
+    assert frames.parse_button(b"\x01\x20") == (1, 0x20)
+    pad = frames.parse_pad(struct.pack("<HB4b", 0x4200, 9, -128, 127, 0, 64))
+    assert pad == Pad(0x4200, 9, -128, 127, 0, 64)
+    axes, buttons = joy_values(pad)
+    assert axes == pytest.approx([1.0, 1.0, 1.0, 0.0, 64 / 127, 1.0, 1.0, 0.0])
+    assert [index for index, down in enumerate(buttons) if down] == [1, 4]  # circle and L1

@@ -33,6 +33,14 @@ def test_stamps_are_ten_times_better_than_arrivals(delay, spread):
     assert (stamps <= came).all() and (np.diff(stamps) >= 0.0).all()
 
 
+def test_lost_samples_leave_the_others_at_their_times():
+    delay = lambda t, rng: rng.exponential(0.001, len(t))  # noqa: E731
+    times, came, noisy = arrivals(np.random.default_rng(4), 99.0, 4000, delay, lost=0.02)
+    clock = SampleClock()
+    error = np.array([clock.stamp(t, bad) for t, bad in zip(came, noisy, strict=True)])[300:] - times[300:]
+    assert np.percentile(np.abs(error), 95) < 2e-3
+
+
 def test_a_pause_begins_anew():
     clock = SampleClock()
     for k in range(200):

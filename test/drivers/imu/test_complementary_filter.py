@@ -2,16 +2,20 @@
 
 import importlib.util
 import math
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.allocations import least_growth
 
 from hexapod_dynamics.drivers.imu.attitude import (
+    CalibratedImu,
     ComplementaryFilter,
     OrientationFilter,
     VqfFilter,
+    best_filter,
 )
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -102,6 +106,13 @@ def test_at_rest_the_bias_of_all_axes_is_found(make):
     assert not estimate.at_rest
 
 
+def test_a_bias_beyond_its_limit_is_not_believed():
+    one = ComplementaryFilter(0.01, 3.0, math.radians(2.0))
+    for _ in range(6000):
+        one.update(np.array([0.0, 0.0, 0.3]), np.array([0.0, 0.0, G]))
+    assert not one.at_rest and abs(one.bias[2]) < 1e-12, "turning at 17 deg/s is no offset"
+
+
 def test_a_large_offset_of_the_accelerometer_does_not_switch_the_correction_off():
     """Offsets of -2.3 m/s^2 on z are usual: the norm is compared with its own mean, not with gravity."""
     one = ComplementaryFilter(0.01, 3.0, 0.03)
@@ -114,3 +125,27 @@ def test_a_large_offset_of_the_accelerometer_does_not_switch_the_correction_off(
         one.update(np.zeros(3), force)
     _, x, y, _ = one.quaternion
     assert math.hypot(x, y) < 0.005
+
+
+def test_free_fall_is_survived():
+    one = ComplementaryFilter(0.01, 3.0, 0.03)
+    for force in (np.zeros(3), np.array([0.0, 0.0, G]), np.zeros(3)):
+        one.update(np.zeros(3), force)
+    assert one.quaternion == pytest.approx((1.0, 0.0, 0.0, 0.0))
+
+
+def test_an_update_keeps_no_memory():
+    one, gyro, accel = ComplementaryFilter(0.01, 3.0, 0.03), np.array([0.01, 0.0, 0.1]), np.array([0.1, 0.2, G])
+    assert least_growth(lambda: one.update(gyro, accel)) <= 100
+
+
+def test_vqf_is_taken_where_it_is_and_the_other_names_itself(monkeypatch, tmp_path):
+    if importlib.util.find_spec("vqf") is not None:
+        assert best_filter(0.01, 3.0, 0.03).name == "VQF"
+    monkeypatch.setitem(sys.modules, "vqf", None)  # importing it raises ImportError
+    imu = CalibratedImu(100.0, np.eye(3), 3.0, True, tmp_path / "offsets.json", print)
+    assert "vqf is not installed" in imu.filter_name and imu.figures()["attitude filter"] == imu.filter_name
+    for k in range(150):
+        _, _, quaternion = imu.take((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
+    assert imu.calibrated
+    np.testing.assert_allclose(np.abs(quaternion), [0.0, 0.0, 0.0, 1.0], atol=0.01)

@@ -1,7 +1,10 @@
 """MPU6050 driver against the simulated chip: set-up, units, errors, brown-out; attitude and calibration."""
 
+import json
 import math
 import threading
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +14,10 @@ from hypothesis import strategies as st
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.drivers.device_paths import calibration_file
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, OrientationFilter, RestCalibrator
-from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, UnexpectedAnswer, open_bus
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, SocketSMBus, UnexpectedAnswer, open_bus
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
@@ -60,6 +64,12 @@ def hold(sensor, bus, force, rate, seconds=2.0):
         sensor.set_motion(force, rate, bus.now)
 
 
+def test_a_chip_that_was_not_woken_gives_nothing():
+    bus = DirectBus(quiet())
+    hold(bus.sensor, bus, (0, 0, G), (0, 0, 0))
+    assert Mpu6050(bus).read().raw == bytes(14)
+
+
 def test_start_resets_waits_wakes_sets_and_reads_back():
     driver, bus = started(quiet())
     assert bus.log[:2] == [("write", 0x6B, 0x80), ("write", 0x68, 0x07)] and bus.now == pytest.approx(0.2)
@@ -103,6 +113,14 @@ def test_units_are_si_in_every_range(accel_range, gyro_range, dlpf, shares, temp
     assert not sample.saturated
 
 
+def test_saturation_is_told():
+    sensor = quiet()
+    driver, bus = started(sensor, accel_range=2)
+    hold(sensor, bus, (0, 0, 3 * G), (0, 0, 0))
+    sample = driver.read()
+    assert sample.saturated and sample.acceleration[2] == pytest.approx(2 * G, rel=1e-4)
+
+
 @pytest.mark.parametrize(("dlpf", "rate"), [(3, 100.0), (2, 200.0), (4, 50.0), (0, 100.0)])
 def test_noise_has_the_datasheets_variance(dlpf, rate):
     sensor = VirtualMpu6050(gyro_bias=(0.02, -0.03, 0.01), accel_bias=(0.1, -0.2, 0.3))
@@ -117,6 +135,29 @@ def test_noise_has_the_datasheets_variance(dlpf, rate):
     # 2000 samples: standard error of a variance 3 %; quantisation adds lsb^2/12.
     assert np.allclose(samples[:, :3].var(axis=0), driver.chip.accel_variance(driver.settings.dlpf), rtol=0.2)
     assert np.allclose(samples[:, 3:].var(axis=0), driver.chip.gyro_variance(driver.settings.dlpf), rtol=0.2)
+
+
+def test_the_chip_samples_at_least_twice_as_often_as_it_is_read():
+    for rate in (50.0, 100.0, 200.0, 250.0):
+        for dlpf in range(7):
+            settings_ = Mpu6050Settings(rate=rate, dlpf=dlpf)
+            base = 8000 if dlpf == 0 else 1000
+            assert base / (1 + settings_.divider) >= 2 * rate
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    raw = set()
+    for _ in range(200):
+        bus.now += 0.01
+        raw.add(driver.read().raw)
+    assert len(raw) == 200
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"address": 0x50}, {"accel_range": 3}, {"gyro_range": 100}, {"dlpf": 7}, {"rate": 0.0}, {"rate": 1000.0}]
+)
+def test_settings_the_chip_does_not_have_are_refused(wrong):
+    with pytest.raises(DeviceError, match="allowed is"):
+        Mpu6050Settings(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +192,28 @@ def test_each_relative_is_filtered_and_its_covariance_is_that_of_its_noise(ident
             driver.verify()
 
 
+def test_an_unknown_chip_is_filtered_if_it_can_be():
+    driver, bus = started(quiet(identity=0x33))
+    assert driver.chip.own_filter and bus.read_byte_data(0x68, 0x1D) == 4
+
+
 def test_a_dead_data_line_is_not_taken_for_a_clone():
     with pytest.raises(UnexpectedAnswer, match="WHO_AM_I"):
         started(quiet(identity=0xFF))
+
+
+def test_a_brown_out_is_seen_in_the_registers():
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    bus.now += 1.0
+    driver.read()
+    sensor.brown_out()
+    bus.now += 1.0
+    assert driver.read().raw == driver.read().raw, "frozen data, no error"
+    with pytest.raises(UnexpectedAnswer, match="asleep after a brown-out"):
+        driver.verify()
+    driver.start()
+    driver.verify()
 
 
 # Over the socket, with its thread ------------------------------------------------------------------------------------
@@ -178,11 +238,46 @@ def reading(device):
     assert not reader._thread.is_alive()
 
 
+def test_the_socket_has_smbus2s_calls(device):
+    from smbus2 import SMBus
+
+    bus = open_bus(str(device.path))
+    assert isinstance(bus, SocketSMBus)
+    for name in ("read_i2c_block_data", "read_byte_data", "write_byte_data", "close"):
+        assert callable(getattr(SMBus, name))
+    assert bus.read_byte_data(0x68, chip.WHO_AM_I) == 0x68
+    bus.write_byte_data(0x68, chip.CONFIG, 5)
+    assert bus.read_i2c_block_data(0x68, chip.CONFIG, 2) == [5, 0]
+    with pytest.raises(OSError) as error:
+        bus.read_byte_data(0x3C, 0)
+    assert error.value.errno == 121
+    bus.close()
+
+
 def test_a_missing_bus_is_named_with_the_remedy(tmp_path):
     with pytest.raises(DeviceError, match="i2cdetect"):
         open_bus("97")
     with pytest.raises(DeviceError, match="simulator running"):
         open_bus(str(tmp_path / "none.sock"))
+
+
+def test_a_bus_without_permission_names_the_group(monkeypatch):
+    import smbus2
+
+    def refuse(_number):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(smbus2, "SMBus", refuse)
+    with pytest.raises(DeviceError, match='group "i2c"'):
+        open_bus("1")
+
+
+def test_samples_come_at_the_rate(reading):
+    wait_until(lambda: len(reading.samples) > 150)
+    times = np.array([t for t, _ in reading.samples])
+    # The median, because a busy machine leaves periods out.
+    assert np.median(np.diff(times)) == pytest.approx(0.01, rel=0.1)
+    assert reading.health.starts == 1 and reading.health.connected
 
 
 def test_single_errors_leave_no_gap(reading):
@@ -193,6 +288,21 @@ def test_single_errors_leave_no_gap(reading):
     assert set(reading.health.errors) <= {"errno 5", "errno 110", "errno 121"}
     assert sum(reading.health.errors.values()) > 1
     assert reading.health.starts == 1
+
+
+def test_failed_questions_after_the_registers_do_not_restart_the_chip(reading, monkeypatch):
+    wait_until(lambda: reading.samples)
+    asked = []
+
+    def fail(_bus, _address, register):
+        asked.append(register)
+        raise OSError(121, "Remote I/O error")
+
+    monkeypatch.setattr(SocketSMBus, "read_byte_data", fail)
+    count = len(reading.samples)
+    wait_until(lambda: len(asked) > 30, what="the registers are asked for")
+    wait_until(lambda: len(reading.samples) > count + 20)
+    assert reading.health.starts == 1 and reading.health.connected
 
 
 def test_a_brown_out_is_healed(reading):
@@ -217,6 +327,21 @@ def test_a_dead_bus_is_reported_and_survived(reading, fault):
     wait_until(lambda: reading.health.connected, 4.0, "it comes back")
     count = len(reading.samples)
     wait_until(lambda: len(reading.samples) > count + 5, 3.0, "samples again")
+
+
+def test_the_simulator_may_come_later_and_go(tmp_path):
+    samples = []
+    reader = ImuReader(str(tmp_path / "imu.sock"), Mpu6050Settings(), lambda sample, t: samples.append(sample))
+    reader.start()
+    wait_until(lambda: "does not exist" in reader.health.last_error)
+    for _ in range(2):
+        device = I2cBusDevice(VirtualMpu6050(), tmp_path / "imu.sock")
+        device.start()
+        count = len(samples)
+        wait_until(lambda: len(samples) > count + 5)  # noqa: B023
+        device.stop()
+        wait_until(lambda: not reader.health.connected)
+    reader.stop()
 
 
 # Attitude and calibration --------------------------------------------------------------------------------------------
@@ -287,12 +412,39 @@ def test_attitude_of_a_rocking_body_within_a_degree(rate):
     assert rms[0] < 1.0
 
 
+def test_a_bias_that_drifts_is_found_at_standstill():
+    sensor = VirtualMpu6050()
+    driver, bus = started(sensor)
+    estimate = OrientationFilter(100.0)
+    base = sensor.gyro_bias.copy()
+    sensor.drift[:] = (5e-5, -3e-5, 3e-5)
+    for _ in range(6000):
+        bus.now += 0.01
+        sample = driver.read()
+        estimate.update(sample.acceleration, np.array(sample.angular_velocity) - base, bus.now)
+    assert estimate.at_rest
+    # The drift of 60 s (0.17 deg/s) is followed with the filter's own slowness.
+    assert np.allclose(estimate.bias, sensor.gyro_bias - base, atol=6e-4)
+
+
 def test_calibration_while_moving_is_refused_with_the_figures():
     calibrator = RestCalibrator(100.0)
     for k in range(100):
         calibrator.add((0.0, 0.0, G), (0.1 * math.sin(0.3 * k), 0.0, 0.0))
     with pytest.raises(DeviceError, match=r"not at rest: angular velocity varies by 0\.07"):
         calibrator.result()
+
+
+def test_a_short_gap_is_bridged_with_the_rates_at_its_ends():
+    estimate = OrientationFilter(100.0)
+    t = 0.0
+    for _ in range(100):
+        t += 0.01
+        estimate.update((0, 0, G), (0, 0, 0), t)
+    for _ in range(10):
+        t += 0.05
+        q = estimate.update((0, 0, G), (0, 0, 0.5), t)
+    assert euler_zyx(rotation_from_quaternion(q))[0] == pytest.approx(0.24, abs=0.003)  # half of the first gap at rest
 
 
 def test_pauses_of_a_busy_computer_tilt_a_walking_robot_by_a_few_degrees_and_keep_its_turn():
@@ -353,6 +505,13 @@ def test_a_memory_that_makes_no_sense_is_named_and_not_used(imu, kept):
     assert len(imu.said) == 1 and "offsets.json is not used" in imu.said[0]
 
 
+def test_old_offsets_are_not_used(imu):
+    imu.memory.parent.mkdir()
+    kept = {"time": time.time() - 601.0, "gyro": [0.1, 0.1, 0.1], "accel": [0.0, 0.0, 0.0]}
+    imu.memory.write_text(json.dumps(kept), encoding="utf-8")
+    assert not imu.make().calibrated and not imu.said
+
+
 def test_asked_to_calibrate_it_waits_for_samples_and_finds_both_offsets(imu):
     running = imu.make()
     assert "too few samples" in running.calibrate(0.05)
@@ -373,3 +532,10 @@ def test_asked_to_calibrate_it_waits_for_samples_and_finds_both_offsets(imu):
         thread.join()
     assert np.allclose(running.offsets.accel, (0.1, 0.0, 0.2))
     assert np.allclose(running.offsets.gyro, (0.02, -0.03, 0.01))
+
+
+def test_an_imus_offsets_lie_below_ros_home_one_file_for_each_chip(monkeypatch):
+    monkeypatch.setenv("ROS_HOME", "/home/robot/.ros")
+    directory = Path("/home/robot/.ros/hexapod_dynamics")
+    assert calibration_file("1", 0x68) == directory / "imu_offsets.1.0x68.json"
+    assert calibration_file("/tmp/a/imu.sock", 0x69) == directory / "imu_offsets.tmp.a.imu.sock.0x69.json"

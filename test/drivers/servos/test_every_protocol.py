@@ -87,8 +87,6 @@ def move(rig, pose, duration=0.05):
 def test_it_measures_moves_stops_and_lets_go(rig):
     assert rig.state.angle == pytest.approx(np.full(18, 0.1), abs=COUNT)
     assert rig.pose == pytest.approx(np.full(18, 0.1), abs=COUNT)  # nothing has moved by itself
-    with pytest.raises(BusError, match="in use by another process"):
-        make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, "board").open()
     pose = np.linspace(-0.3, 0.4, 18)
     move(rig, pose)
     rig.until(lambda: np.allclose(rig.pose, pose, atol=COUNT), "the pose is reached")
@@ -162,3 +160,9 @@ def test_two_servos_with_one_id_are_no_measurement(rig):
     lost, doubled = NAMES.index("coxa_joint_LF"), NAMES.index("coxa_joint_RF")
     rig.until(lambda: rig.state.silent[lost], "the id that is missing is silent")
     rig.until(lambda: rig.state.errors[doubled].sum() > 0, "the doubled id fails")
+
+
+def test_a_port_belongs_to_one_process(rig):
+    other = make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, "board")
+    with pytest.raises(BusError, match="in use by another process"):
+        other.open()

@@ -34,6 +34,13 @@ def test_a_servo_that_becomes_hot_is_named_before_and_others_are_not(seed):
     assert heat.time_to_hot(0) == heat.time_to_hot(1) == math.inf and heat.time_to_hot(2) == 0.0
 
 
+def test_the_time_until_it_is_hot_is_about_right():
+    temperatures, _, _ = warm([5.0], 1800)
+    hot_at = int(np.argmax(temperatures[:, 0] >= HOT))
+    _, _, heat = warm([5.0], hot_at - 240)
+    assert heat.time_to_hot(0) == pytest.approx(240.0, abs=120.0)
+
+
 def test_nothing_is_said_of_what_is_not_known_or_after_a_pause():
     heat = ServoHeat(["a", "b"])
     for second in range(190):

@@ -7,6 +7,7 @@ from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonito
 from hexapod_dynamics.drivers.servos.chain import ChainState
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import FAULTS
+from hexapod_dynamics.errors import DeviceError
 
 NAMES = [f"joint_{i}" for i in range(6)]
 
@@ -28,6 +29,19 @@ def test_the_supply_asks_for_more_the_lower_it_is():
 
 def test_a_short_sag_asks_for_nothing():
     assert levels([(11.8, 3), (8.0, 1.5), (11.8, 3), (8.0, 1.5)]) == ["ok"] * 4
+
+
+def test_a_level_is_left_only_above_its_hysteresis():
+    assert levels([(9.5, 3), (9.7, 5), (9.95, 1), (10.3, 5), (10.6, 1)]) == ["sit", "sit", "warn", "warn", "ok"]
+
+
+def test_an_unknown_supply_asks_for_nothing():
+    assert levels([(float("nan"), 5), (9.0, 5), (float("nan"), 5)]) == ["ok", "release", "release"]
+
+
+def test_limits_out_of_order_are_refused():
+    with pytest.raises(DeviceError, match="release <= sit <= warn"):
+        SupplyLimits(warn=9.0, sit=9.6)
 
 
 def test_sitting_down_is_slow_and_all_joints_arrive_together():
@@ -54,6 +68,30 @@ def assess(state, change=lambda state: None, *, simulated=False):
     change(state)
     state.reads += 60
     return health.assess(state, 1.0)
+
+
+def test_all_well_is_ok(state):
+    assert assess(state) == ("ok", [])
+
+
+def test_lost_answers_of_simulated_servos_have_no_cable_for_a_cause(state):
+    def lose(state):
+        state.errors[:, 0] += 20
+
+    (real,), (simulated,) = assess(state, lose)[1], assess(state, lose, simulated=True)[1]
+    assert real.endswith("cable, ground or bus drive")
+    assert simulated.endswith("this computer is too busy, or the simulator has faults")
+
+
+def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
+    def closed(error):
+        def change(state):
+            state.connected, state.last_port_error = False, error
+
+        return change
+
+    assert assess(state, closed("")) == ("warn", ["opening the port"])
+    assert assess(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
 
 
 @pytest.mark.parametrize("late, said", [(13, True), (11, False)])
@@ -102,6 +140,19 @@ def test_one_bad_joint_is_told_from_a_noisy_line(state):
     assert "noisy line (48 checksum" in assess(other, damaged(range(6)))[1][0]
 
 
+def test_late_answers_are_told_and_single_ones_are_no_news(state):
+    def lost(count):
+        def change(state):
+            state.errors[:count, FAULTS.index("timeout")] += 1
+
+        return change
+
+    other = ChainState.empty(6)
+    other.copy_from(state)
+    assert assess(state, lost(2)) == ("ok", [])
+    assert "answers lost or late" in assess(other, lost(6))[1][0]
+
+
 @pytest.mark.parametrize("late, machine", [(0, False), (1, False), (6, True), (40, True)])
 def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(state, late, machine):
     def change(state):
@@ -112,6 +163,27 @@ def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(stat
     assert level == "warn" and "6 answers lost or late beside 60 good ones" in words
     assert ("this machine is too slow or too busy" in words) == machine
     assert ("cable" in words) != machine
+
+
+def test_late_wakes_alone_are_told_only_where_measurements_are_old(state):
+    def change(state):
+        state.late_wakes += 40
+        state.stamp[:] = 0.9
+        state.stamp[2] = 0.5 if old else 0.8
+
+    old = False
+    assert assess(state, change) == ("ok", [])
+    old = True
+    level, (words,) = assess(state, change)
+    assert level == "warn" and "too slow or too busy" in words and "0.50 s" in words
+
+
+def test_damaged_answers_are_the_lines_whoever_woke_late(state):
+    def change(state):
+        state.errors[:, FAULTS.index("checksum")] += 8
+        state.late_wakes += 40
+
+    assert "noisy line (48 checksum" in assess(state, change)[1][0]
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):

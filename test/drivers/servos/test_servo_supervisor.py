@@ -54,11 +54,51 @@ def control(device, said):
     chain.stop()
 
 
+def follow(control, servos, joints, pose, until, what):
+    """Command 50 times a second until the condition on the servos' set-points holds; shafts go where they are told."""
+    end = time.monotonic() + 10.0
+    while not until(servos.setpoints(time.monotonic())):
+        assert time.monotonic() < end, what
+        control.follow(joints, pose, time.monotonic())
+        servos.set_angles(servos.setpoints(time.monotonic()))
+        time.sleep(0.02)
+
+
 def test_nothing_moves_before_the_whole_pose_is_known(control, servos):
     control.follow(EVERY, np.full(18, 0.5), time.monotonic())  # the bus thread has just started
     assert not control.state.settled
     time.sleep(0.1)
     assert np.allclose(servos.setpoints(time.monotonic()), 0.1, atol=COUNT)
+
+
+def test_what_is_no_number_is_counted_and_that_joint_holds(control, servos):
+    pose = np.full(18, 0.3)
+    pose[4] = np.nan
+    follow(control, servos, EVERY, pose, lambda setpoints: abs(setpoints[5] - 0.3) < COUNT, "the others follow")
+    assert servos.setpoints(time.monotonic())[4] == pytest.approx(0.1, abs=COUNT)
+    assert control.guard.clamped["not finite"] > 0
+
+
+def test_joints_that_are_not_named_hold(control, servos):
+    follow(
+        control,
+        servos,
+        EVERY[:3],
+        np.full(3, 0.3),
+        lambda setpoints: np.allclose(setpoints[:3], 0.3, atol=COUNT),
+        "three joints follow",
+    )
+    assert np.allclose(servos.setpoints(time.monotonic())[3:], 0.1, atol=COUNT)
+
+
+def test_the_end_of_commands_is_told_once(control, said):
+    control.follow(EVERY, np.full(18, 0.1), 100.0)
+    control.hold_when_commands_stop(100.29)
+    assert not said and control.doing() == ("ok", ["following commands"])
+    for t in (100.31, 100.4):
+        control.hold_when_commands_stop(t)
+    assert len(said) == 1 and "no joint_commands for 0.3 s" in said[0]
+    assert control.doing() == ("ok", ["holding the pose, no commands"])
 
 
 def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):

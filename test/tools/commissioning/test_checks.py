@@ -19,7 +19,7 @@ from hexapod_dynamics.tools.commissioning import findings as f
 from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, mounting, rpy_text
 from hexapod_dynamics.tools.commissioning.joint_checks import JointChecks, assess_stop
 from hexapod_dynamics.tools.commissioning.owner import Attitude
-from hexapod_dynamics.tools.commissioning.port import users_of
+from hexapod_dynamics.tools.commissioning.port import check_file, users_of
 from hexapod_dynamics.tools.commissioning.servo_checks import Supply, assess_answers, assess_supplies
 from hexapod_dynamics.tools.commissioning.slow_move import SlowMove
 
@@ -55,6 +55,12 @@ def test_each_of_the_24_mountings_is_found_and_written_so_that_it_reads_back(ent
     if not np.allclose(true, ROBOT.imu.rotation):
         (wrong,) = assess_axes(measured, ROBOT.imu.rotation)
         assert wrong.outcome is f.Outcome.FAILED and rpy_text(true) in wrong.remedy
+
+
+def test_a_mounting_between_right_angles_is_written_as_measured():
+    true = rotation_rpy(0.0, 0.0, np.radians(45.0))
+    found = mounting(*list(forces(true).values())[:2])
+    assert rpy_text(found) == "imu.rpy_deg: [0.0, 0.0, 45.0]"
 
 
 def test_attitudes_that_were_not_held_are_told():
@@ -98,6 +104,12 @@ def test_supply_limits_and_heat_are_assessed_for_each_servo(changes, what, words
     assert [each.what for each in bad] == [what] and words in bad[0].remedy and "femur_joint_LM" in bad[0].seen
 
 
+def test_an_empty_battery_is_told_even_where_all_servos_agree():
+    low = [Supply(name, 9.9, (9.0, 12.6), 32.0, 85.0, 0.0) for name in MAP.joint_names]
+    assert "charge the battery" in assess_supplies(low)[0].remedy
+    assert [each.what for each in assess_supplies([], ["coxa_joint_LF"])] == ["coxa_joint_LF"]
+
+
 @pytest.mark.parametrize(
     "joint, change, words",
     [
@@ -124,6 +136,20 @@ def test_a_stop_is_judged_by_where_the_joint_is_afterwards():
     assert assess_stop("j", 0.0, 0.15, 0.14, 0.15, 0.15, True) is None  # too late to be judged
 
 
+def test_a_file_that_is_no_device_or_not_there_is_told(tmp_path):
+    (missing,) = check_file("port", str(tmp_path / "ttyTHS1"), "dialout")
+    assert "does not exist" in missing.seen and "/dev/serial/by-id/" in missing.remedy
+    (tmp_path / "file").touch()
+    assert "not a device" in check_file("port", str(tmp_path / "file"), "dialout")[0].seen
+    assert check_file("port", "/dev/null", "dialout")[0].outcome is f.Outcome.PASSED
+
+
+def test_a_device_without_permission_names_the_group(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may open everything
+    (refused,) = check_file("port", "/dev/null", "dialout")
+    assert "permission denied" in refused.seen and "usermod -aG dialout" in refused.remedy
+
+
 def test_who_uses_a_device_is_named_and_its_simulator_is_not():
     master, slave = os.openpty()
     path = os.ttyname(slave)
@@ -136,3 +162,23 @@ def test_who_uses_a_device_is_named_and_its_simulator_is_not():
     assert users_of(path) == []
     os.close(master)
     os.close(slave)
+
+
+def test_a_login_console_of_another_user_is_named_by_its_command_line(tmp_path):
+    entry = tmp_path / "99999"
+    entry.mkdir()
+    (entry / "cmdline").write_bytes(b"\0".join([b"/sbin/agetty", b"--keep-baud", b"115200", b"null", b""]))
+    assert users_of("/dev/null", tmp_path) == ["process 99999 (agetty --keep-baud)"]
+    assert users_of("/dev/zero", tmp_path) == []
+
+
+def test_the_report_is_a_table_with_what_to_do():
+    rows = [
+        f.passed("port", "a", "x | y"),
+        f.failed("imu", "b", "lost", "plug it in"),
+        f.not_run("axes", "c", "left out"),
+    ]
+    text = f.markdown("Check", [("host", "here")], rows)
+    assert "| port | a | passed | x \\| y |" in text and "- imu, b: plug it in" in text and "- host: here" in text
+    assert "1 of 3 passed; look at: imu, axes." in text
+    assert not f.all_passed([]) and not f.all_passed(rows[2:])

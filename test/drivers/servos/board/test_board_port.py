@@ -1,9 +1,12 @@
 """The port of the STM32 board: other devices on it, resets, failures, and what the board reports by itself."""
 
+import os
+import threading
 import time
 
 import numpy as np
 import pytest
+import serial
 
 from hexapod_dynamics.devices.board import BoardDevice
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
@@ -69,6 +72,29 @@ def test_another_baud_rate_is_named(board):
         port.open()
 
 
+def test_rts_and_dtr_are_false_before_the_port_is_opened(board, monkeypatch):
+    seen = []
+
+    class Watched(serial.Serial):
+        def open(self):
+            seen.append((self.rts, self.dtr))
+            super().open()
+
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", Watched)
+    port = BoardPort(PortSettings(str(board.link), board.baudrate))
+    port.open()
+    port.close()
+    assert seen == [(False, False)]
+
+
+def test_a_pose_is_one_frame_and_reaches_every_servo(board, driver):
+    before = board.counters.frames
+    driver.write_pose([0.2] * 18, [0.05] * 18, [True] * 18)
+    time.sleep(0.2)
+    assert board.counters.frames == before + 1
+    assert board.servos.setpoints(time.monotonic()) == pytest.approx(np.full(18, 0.2), abs=0.003)
+
+
 def test_a_failure_of_the_board_is_no_answer_and_costs_no_time_out(board, driver):
     board.refuse_rate = 1.0
     begin = time.monotonic()
@@ -97,6 +123,14 @@ def test_a_mute_board_is_told_from_mute_servos(board, driver):
     assert driver.read(0, "position") is not None
 
 
+def test_a_set_point_is_known_only_if_it_was_sent_from_here(driver):
+    assert not driver.knows(0, "target")
+    driver.write(0, 0.3, 0.1)
+    assert driver.knows(0, "target") and driver.read(0, "target") == pytest.approx(0.3)
+    driver.stop()
+    assert not driver.knows(0, "target")
+
+
 def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
     heard = {"imu": [], "keys": [], "pads": []}
 
@@ -123,6 +157,15 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
     assert figures["battery, as the board reports it [V]"] == pytest.approx(11.8, abs=0.01)
     assert figures["IMU samples of the board [1/s]"] == pytest.approx(100.0, rel=0.1)
     assert figures["servo answers of the board [1/s]"] > 20
+
+
+def test_the_reading_thread_ends_with_the_port(board):
+    port = BoardPort(PortSettings(str(board.link), board.baudrate))
+    before = {thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        port.open()
+        port.close()
+    assert ({thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))) == before
 
 
 def test_samples_reach_the_other_process_in_si_units(tmp_path):

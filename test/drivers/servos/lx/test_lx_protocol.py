@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,10 @@ def test_frames_are_those_of_the_protocol_document():
 def test_what_is_saved_is_never_broadcast(command):
     with pytest.raises(DeviceError, match="254"):
         lx.build(lx.BROADCAST_ID, command, b"\x01")
+
+
+def test_commands_that_are_never_broadcast_are_these_six():
+    assert sorted(lx.NEVER_BROADCAST) == [13, 17, 18, 20, 22, 24]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +64,12 @@ def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, durati
     assert frame.servo_id == servo_id and frame.command == Command.MOVE_TIME_WAIT_WRITE
     assert abs(move.angle - angle) <= 0.5 * COUNT + 1e-12
     assert abs(move.duration - duration) <= 0.0005 + 1e-12
+
+
+@given(st.integers(-32768, 32767))
+def test_positions_are_signed(count):
+    payload = lx.find_reply(lx.encode_reply(7, Command.POS_READ, count), 7, Command.POS_READ)
+    assert lx.decode(Command.POS_READ, payload) == pytest.approx((count - 500) * COUNT, abs=1e-12)
 
 
 def written(command, *values):
@@ -98,6 +109,12 @@ def test_a_servo_reads_back_what_was_written(write, read, value):
     assert type(found) is type(value) and found == (pytest.approx(value) if type(value) is float else value)
     (other,) = servos.execute(request._replace(servo_id=2), 0.1)
     assert lx.find_reply(other, 1, read) is None
+
+
+def test_every_command_is_in_exactly_one_direction():
+    assert len(Command) == 30 - 2
+    for command in Command:
+        assert (command in lx.READS) == command.name.endswith("_READ")
 
 
 @given(
@@ -153,6 +170,14 @@ def test_garbage_raises_nothing_and_every_frame_found_is_really_there(data):
         servos.execute(frame, 0.0)
 
 
+@given(st.binary(min_size=1, max_size=20).filter(lambda b: 0x55 not in b))
+def test_a_frame_after_a_false_header_is_found(garbage):
+    frame = lx.move_start()
+    for lead in (b"\x55", b"\x55\x55", b"\x55\x55\x01", b"\x55\x55\x01\x07"):
+        found = lx.FrameParser().feed(lead + frame + garbage + frame + bytes(12))
+        assert len(found) >= 1 and found[-1].command == Command.MOVE_START
+
+
 def test_own_echo_and_other_servos_answers_are_passed_over():
     request, answer = lx.read_request(4, Command.POS_READ), lx.encode_reply(4, Command.POS_READ, 321)
     other, late = lx.encode_reply(5, Command.POS_READ, 111), lx.encode_reply(4, Command.VIN_READ, 11800)
@@ -173,6 +198,19 @@ def test_one_changed_byte_is_never_accepted(at, value):
     assert payload is None or bytes(damaged) == ANSWER
 
 
+@given(st.integers(0, len(ANSWER)), st.integers(0, 255))
+def test_one_inserted_byte_is_never_taken_for_a_value(at, value):
+    damaged = ANSWER[:at] + bytes((value,)) + ANSWER[at:]
+    payload = lx.find_reply(damaged, 9, Command.POS_READ)
+    assert payload is None or payload == ANSWER[5:7]
+
+
+@given(st.integers(0, len(ANSWER) - 1))
+def test_one_lost_byte_is_never_taken_for_a_value(at):
+    payload = lx.find_reply(ANSWER[:at] + ANSWER[at + 1 :], 9, Command.POS_READ)
+    assert payload is None or payload == ANSWER[5:7]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_no_value_that_is_far_off_gets_through_a_terrible_line(seed):
     taken, worst, damaged, _forged, _believed, found = fuzz(seed, 5000)
@@ -185,6 +223,18 @@ def test_a_reading_after_a_leap_is_taken_when_a_second_one_agrees():
     assert not check.accept(0.5, 0.0) and check.accept(0.51, 0.002)
     assert check.accept(0.52, 0.05)
     assert not check.accept(1.2, 0.10) and not check.accept(-1.0, 0.102) and check.accept(-1.0, 0.104)
+
+
+def test_a_reading_near_the_target_needs_no_second_one():
+    check = PositionGate()
+    assert check.accept(0.5, 0.0, target=0.45)
+    assert check.accept(-0.4, 0.16, target=-0.45)
+
+
+def test_a_reading_no_servo_can_give_is_never_taken():
+    check = PositionGate()
+    far = lx.angle_from_count(1800)
+    assert not any(check.accept(far, 0.001 * i) for i in range(10))
 
 
 @settings(deadline=None)
@@ -204,3 +254,38 @@ def test_a_servo_moves_uniformly_and_a_new_move_interrupts(moves):
         t += 0.6 * duration
         here = here + (target - here) * 0.6 if duration else target
         t += 1e-9
+
+
+def test_latched_moves_start_together_and_only_once():
+    servos = VirtualServos([1, 2, 3], [1, -1, 1], np.zeros(3), loaded=True)
+    parser = lx.FrameParser()
+    for frame in parser.feed(lx.move_time_wait(1, 0.3, 0.1) + lx.move_time_wait(2, 0.3, 0.1)):
+        servos.execute(frame, 0.0)
+    assert np.allclose(servos.setpoints(1.0), 0.0)
+    (start,) = parser.feed(lx.move_start())
+    servos.execute(start, 2.0)
+    assert np.allclose(servos.setpoints(2.05), [0.15, -0.15, 0.0], atol=COUNT)
+    assert np.allclose(servos.setpoints(2.1), [0.3, -0.3, 0.0], atol=COUNT)
+    servos.execute(parser.feed(lx.move_time(1, 0.0, 0.0))[0], 3.0)
+    servos.execute(start, 4.0)
+    assert np.allclose(servos.setpoints(5.0), [0.0, -0.3, 0.0], atol=COUNT)
+
+
+def test_a_limp_servo_starts_its_move_where_it_hangs():
+    servos = VirtualServos([1], [1], [0.0])
+    servos.set_angles(np.array([0.4]))
+    assert not servos.holding()[0]
+    (frame,) = lx.FrameParser().feed(lx.move_time(1, 0.0, 1.0))
+    servos.execute(frame, 0.0)
+    assert servos.holding()[0]
+    assert servos.setpoints(0.5)[0] == pytest.approx(0.2, abs=COUNT)
+
+
+@pytest.mark.parametrize(("field", "bad", "good"), [("temperature", 90.0, 70.0), ("voltage", 8.5, 11.0)])
+def test_heat_and_low_voltage_let_go_and_recover(field, bad, good):
+    servos = VirtualServos([1], [1], [0.0], loaded=True)
+    getattr(servos, field)[0] = bad
+    assert not servos.holding()[0]
+    servos.set_angles(np.array([0.7]))
+    getattr(servos, field)[0] = good
+    assert servos.holding()[0] and servos.setpoints(1.0)[0] == pytest.approx(0.7, abs=COUNT)

@@ -3,9 +3,12 @@
 import fcntl
 import math
 import os
+import select
 import struct
 import subprocess
 import sys
+import termios
+import threading
 import time
 
 import numpy as np
@@ -16,7 +19,7 @@ from support.waiting import wait_until
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain import ServoChain
-from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, PortSettings
+from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import GpioDirection, ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
@@ -101,12 +104,92 @@ def test_the_map_is_the_robots():
     assert np.allclose(COUNTS.angles(COUNTS.counts(stance)), stance, atol=0.5 * COUNT + 1e-12)
 
 
+def test_a_map_that_cannot_be_is_refused():
+    for ids, directions in (((1, 1), (1, 1)), ((1, 254), (1, 1)), ((1, 2), (1, 0)), ((1,), (1, 1))):
+        with pytest.raises(DeviceError):
+            ServoMap(("a", "b"), ids, directions)
+
+
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
     frames = lx.FrameParser().feed(PoseFrames(MAP.ids).build(COUNTS.counts(angles), [0.02] * 18, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
     assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
+
+
+def test_every_register_is_read_over_the_wire(bus, rig):
+    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    assert bus.read(18, Command.VIN_READ) == pytest.approx(11.8)
+    assert bus.read(18, Command.TEMP_READ) == 32
+    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is True
+    assert bus.read(7, Command.VIN_LIMIT_READ) == (9.0, 12.6)
+    bus.send(lx.load_write(7, False))
+    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is False
+
+
+def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
+    begin = time.monotonic()
+    for _ in range(20):
+        bus.read(3, Command.POS_READ)
+    took = time.monotonic() - begin
+    assert took >= 20 * (14 * BITS_PER_BYTE / 115200 + 0.0003)
+    assert rig.counters.collisions == 0
+
+
+def test_a_missing_servo_is_said_to_be_silent(bus):
+    with pytest.raises(NoReply, match="servo 99 .*no answer"):
+        bus.read(99, Command.POS_READ, retries=0)
+
+
+def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monkeypatch):
+    """On a slow machine a wait of 3 ms can take 50: then the answer is there, and the servo is not at fault."""
+    bus = ServoBus(PortSettings(str(rig.link)))  # reply_timeout 6 ms
+    bus.open()
+    wait, slept, me = select.select, [], threading.get_ident()
+
+    def oversleep(readable, writable, exceptional, timeout):
+        # The threads of the simulated servos wait by the same function.
+        if writable or timeout == 0 or slept or threading.get_ident() != me:
+            return wait(readable, writable, exceptional, timeout)
+        slept.append(timeout)
+        time.sleep(0.05)
+        return [], [], []
+
+    monkeypatch.setattr(select, "select", oversleep)
+    payload = bus.exchange(5, Command.POS_READ)
+    assert slept and payload is not None and bus.fault is None and bus.late_wakes >= 1
+    # Without an answer, the second look is the last: bytes of somebody else do not prolong it.
+    slept.clear()
+    monkeypatch.setattr(bus, "_discard_input", lambda: None)
+    monkeypatch.setattr(os, "read", lambda _fd, _size: b"\0")
+    monkeypatch.setattr(select, "select", lambda readable, writable, *_rest: (readable, writable, []))
+    begin = time.monotonic()
+    assert bus.exchange(99, Command.POS_READ) is None and time.monotonic() - begin < 1.0
+    monkeypatch.undo()
+    bus.release()
+
+
+def test_two_servos_with_one_id_are_seen_as_damaged_answers(bus, rig):
+    rig.servos.ids[0] = 3  # coxa and femur of LF
+    rig.servos.set_angles(np.linspace(-0.5, 0.5, 18))
+    with pytest.raises(NoReply, match="two servos with this id"):
+        bus.read(3, Command.POS_READ)
+    assert bus.fault is Fault.CHECKSUM
+    assert bus.read(11, Command.POS_READ) == pytest.approx(-rig.servos.setpoints(0)[3], abs=1.0)
+
+
+def test_an_echo_is_passed_over(bus, rig):
+    rig.faults.echo = True
+    bus.send(lx.move_time_wait(5, 0.2, 0.1))
+    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    with pytest.raises(NoReply, match="no answer"):
+        bus.read(99, Command.POS_READ, retries=0)
+
+
+def test_a_port_belongs_to_one_process(bus, rig):
+    with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
+        ServoBus(PortSettings(str(rig.link))).open()
 
 
 def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
@@ -187,6 +270,25 @@ def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
     assert gpio.log[-1] == ("cleanup", (27, 17))
 
 
+def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
+    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=GpioDirection(27, 17, RecordingGpio()))
+    bus.open()
+
+    def gone():
+        raise termios.error(5, "Input/output error")
+
+    monkeypatch.setattr(bus._serial, "flush", gone)
+    with pytest.raises(BusError, match="is gone"):
+        bus.read(5, Command.POS_READ)
+    assert not bus.is_open
+    bus.release()
+
+
+def test_gpio_without_its_package_says_what_to_install():
+    with pytest.raises(DeviceError, match="pip install Jetson.GPIO"):
+        GpioDirection(27, 17)
+
+
 def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_path, monkeypatch):
     (tmp_path / "Jetson").mkdir()
     (tmp_path / "Jetson" / "GPIO.py").write_text("raise Exception('Could not determine Jetson model')\n")
@@ -204,6 +306,13 @@ def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_p
 def settled(chain):
     wait_until(lambda: chain.snapshot().settled, what="every joint is known")
     return chain.snapshot()
+
+
+def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
+    state = settled(chain)
+    assert np.allclose(state.angle, 0.1, atol=0.5 * COUNT + 1e-9)
+    assert np.allclose(state.start_angle, 0.1, atol=0.5 * COUNT + 1e-9)
+    assert (state.generation == 1).all() and state.known.all()
 
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
@@ -265,6 +374,44 @@ def test_all_servos_start_together_and_every_joint_is_read_while_they_move(rig, 
     assert {f.servo_id for f in frames if f.command != Command.MOVE_START} <= set(MAP.ids)
 
 
+def test_unchanged_targets_are_not_sent_but_refreshed(rig, chain):
+    settled(chain)
+    drive(rig, chain, 0.3, lambda t: np.full(18, 0.1))
+    rig.last_received.clear()
+    drive(rig, chain, 1.1, lambda t: np.full(18, 0.1))
+    writes = np.zeros(18)
+    for _t, frame in rig.last_received:
+        if frame.command == Command.MOVE_TIME_WAIT_WRITE:
+            writes[MAP.ids.index(frame.servo_id)] += 1
+    assert 1 <= writes.min() and writes.max() <= 4
+
+
+def test_only_the_latest_of_several_poses_is_sent(rig, chain):
+    epoch = settled(chain).epoch
+    rig.last_received.clear()
+    for value in np.linspace(0.1, 0.5, 200):
+        chain.set_targets(np.full(18, value), 0.02, epoch)
+    wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), 0.5, atol=COUNT), what="the last is held")
+    assert sum(frame.command == Command.MOVE_START for _t, frame in rig.last_received) < 20
+
+
+def test_voltage_temperature_and_velocity_come_in(rig, chain):
+    settled(chain)
+    rig.servos.voltage[:] = 11.1
+    rig.servos.temperature[:] = 44.0
+    wait_until(lambda: np.isfinite(chain.snapshot().temperature).sum() > 3, 20.0, "temperatures are read")
+    state = chain.snapshot()
+    assert np.nanmin(state.voltage) >= 11.1 and np.nanmax(state.temperature) == 44.0
+    rates = []
+
+    def ramp(t):
+        rates.append(np.median(chain.snapshot().rate))
+        return np.full(18, 0.1 + 0.3 * t)
+
+    drive(rig, chain, 1.5, ramp)
+    assert np.median(rates[len(rates) // 3 :]) == pytest.approx(0.3, abs=0.15)
+
+
 def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chain):
     generation = settled(chain).generation.copy()
     rig.faults.silent.add(MAP.ids[4])
@@ -316,6 +463,17 @@ def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times
     finally:
         chain.stop()
         device.stop()
+
+
+def test_reading_goes_on_when_the_system_clock_is_set_back_while_the_thread_waits(rig, chain):
+    """Below Python 3.11 a wait in progress then lasts until it is notified: ROS 2 Humble's Python is 3.10."""
+    settled(chain)
+    condition = chain._pending_commands.condition
+    wait = condition.wait
+    condition.wait = lambda timeout=None: wait()
+    time.sleep(0.1)
+    before = chain.snapshot().reads
+    wait_until(lambda: chain.snapshot().reads > before + 5, 3.0, "servos are read without a command")
 
 
 def test_a_servo_known_to_be_gone_is_neither_asked_nor_moved(rig, chain):
@@ -399,6 +557,10 @@ def test_while_the_bus_is_interrupted_nothing_else_is_sent(bus, rig):
     bus.interrupted = False
     assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
     assert [frame.command for _, frame in rig.last_received] == [Command.MOVE_STOP, Command.POS_READ]
+
+
+def test_an_interrupt_of_a_closed_port_says_so(tmp_path):
+    assert not ServoBus(PortSettings(str(tmp_path / "nothing"))).interrupt(lx.move_stop(254))
 
 
 def test_unplugging_is_survived_and_a_pose_planned_before_is_not_sent(rig, chain):
@@ -495,6 +657,17 @@ def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig
     )
 
 
+def test_closing_leaves_no_thread_or_descriptor(rig):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
+        chain.start()
+        settled(chain)
+        chain.stop()
+        assert not chain._thread.is_alive()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_letting_go_and_stopping_at_once_lets_go(rig):
     chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
     chain.start()
@@ -502,6 +675,15 @@ def test_letting_go_and_stopping_at_once_lets_go(rig):
     chain.set_torque(False)
     chain.stop()
     wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+
+
+def test_nan_leaves_a_joint_alone(rig, chain):
+    epoch = settled(chain).epoch
+    pose = np.full(18, 0.2)
+    pose[3] = math.nan
+    chain.set_targets(pose, 0.02, epoch)
+    expected = np.where(np.isnan(pose), 0.1, pose)
+    wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), expected, atol=COUNT))
 
 
 def walk_for(rig, chain, seconds):
@@ -526,3 +708,21 @@ def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain
     state = brisk_chain.snapshot()
     assert state.known.all() and (time.monotonic() - state.stamp).max() < oldest
     assert state.unanswered <= 1
+
+
+def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
+    """While nothing answers the host asks less often: a request at each timeout would pile up before the line."""
+    settled(brisk_chain)
+    sent = brisk_chain.servos.bus.busy_time
+    with rig._lock:  # the device neither hears nor answers
+        time.sleep(1.0)
+        busy = brisk_chain.servos.bus.busy_time - sent
+        requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.bus.byte_time)
+    held = time.monotonic()
+    wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read")
+    assert requests < 80  # 18 at the pace of the timeouts, the others with pauses
+
+
+def chain_is_fresh(chain, since):
+    state = chain.snapshot()
+    return state.known.all() and state.stamp.min() > since

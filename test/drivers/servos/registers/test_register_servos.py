@@ -62,6 +62,13 @@ def test_a_servo_that_is_missing_does_not_hide_those_behind_it(rig):
     assert None not in read
 
 
+def test_an_echo_of_the_adapter_is_passed_over(rig):
+    _, device, driver = rig
+    device.faults.echo = True
+    assert driver.read(1, "position") == pytest.approx(0.1, abs=0.003)
+    assert driver.read(1, "loaded") is True and driver.read(1, "target") == pytest.approx(0.1, abs=0.003)
+
+
 def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     servos, _, driver = rig
     driver.read(0, "position")
@@ -88,6 +95,15 @@ def test_torque_comes_where_the_servo_stands_not_where_it_was_sent(rig):
     time.sleep(0.1)
     assert servos.loaded.all()
     assert servos.setpoints(time.monotonic()) == pytest.approx(np.full(4, -0.6), abs=0.01)
+
+
+def test_a_hot_servo_is_named_with_its_error(rig):
+    servos, _, driver = rig
+    servos.temperature[1] = 95.0
+    for _ in range(2):
+        driver.read(1, "position")
+    assert driver.read(1, "loaded") is False
+    assert "servo 2 hardware error" in driver.figures()
 
 
 def test_another_baud_rate_is_silence_and_moves_nothing(rig):

@@ -37,6 +37,10 @@ def test_single_joints_that_stand_still_are_left_to_the_detector(stuck):
     assert walk(stuck) == ([], np.inf)
 
 
+def test_joints_that_are_not_commanded_to_move_may_stand_still():
+    assert walk([3, 4, 5], quick=0.0) == ([], np.inf)
+
+
 def test_joints_that_are_measured_seldom_and_reported_often_are_not_lost():
     """Each joint is measured every 0.48 s, and its value repeated 100 times a second."""
     chains, shown, found = FrozenChains(6, LEGS), np.zeros(6), []
@@ -65,3 +69,9 @@ def test_after_a_restart_a_joint_that_is_declared_missing_is_measured_once_it_mo
         assert chains.update(now, np.zeros(6), none).tolist() == [False] * 3 + [True] * 3
     moved = np.array([0.0, 0.0, 0.0, 0.0, 0.01, 0.0])
     assert chains.update(1.0, moved, none).tolist() == [False] * 3 + [True, False, True]
+
+
+def test_joints_without_commands_are_never_found():
+    chains = FrozenChains(6, LEGS)
+    for now in np.arange(0.0, 1.0, 0.01):
+        assert not chains.update(now, np.zeros(6), np.full(6, np.nan)).any()

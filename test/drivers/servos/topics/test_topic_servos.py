@@ -108,6 +108,12 @@ def test_silence_closes_it_until_messages_return(driver):
     assert len(driver.sent) == sent  # a pose of before is not sent
 
 
+def test_stamps_of_another_clock_are_named(driver):
+    driver.age = 100.0
+    driver.until(lambda: any("clocks" in words for words in driver.servos.warnings()), "it is named")
+    driver.until(lambda: not driver.state.connected, "they are no measurements")
+
+
 def test_joints_of_a_leg_that_are_still_reported_where_they_were_are_lost(driver):
     """As ros2_control's broadcaster reports joints that no message of the robot has any more."""
     driver.servos.set_legs([[0], [1, 2]])
@@ -132,3 +138,9 @@ def test_echoed_commands_are_found(driver, echo):
         time.sleep(0.02)
     assert driver.servos.echoes.tolist() == [echo] * 3
     assert any("commands, not measurements" in words for words in driver.servos.warnings()) is echo
+
+
+def test_torque_is_not_ours_and_stays_unconfirmed(driver):
+    driver.chain.set_torque(False)
+    driver.until(lambda: not driver.state.torque, "it was asked")
+    assert not driver.chain.wait_confirmed(0.2)

@@ -1,0 +1,110 @@
+"""Whole nodes whose temporary directory is full: what cannot be kept is said, and the nodes go on."""
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+
+import pytest
+from support.ros_session import Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.drivers.device_paths import device_directory
+
+# A mount namespace of its own: the small file system is there for the node alone, and goes with it.
+UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
+MOUNT = 'mount -t tmpfs -o size=64k,nr_inodes=NUMBER,mode=0700 tmpfs "$0" && '
+FILL = 'cat /dev/zero >"$0/ballast" 2>/dev/null; '
+SMALL = {"no room": "1000", "no room and no name": "2"}  # the second: nor can a directory be made
+
+
+def script(inodes, more=""):
+    """What a shell does before it becomes the node: mount, fill up."""
+    return MOUNT.replace("NUMBER", inodes) + more + FILL + 'exec "$@"'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def permitted(tmp_path_factory):
+    separate()
+    place = tmp_path_factory.mktemp("place")
+    done = subprocess.run(
+        [*UNSHARE, "sh", "-c", script("1000"), place, "true"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no small file system can be mounted here ({done.stderr.strip()}): see test_crash_recovery.py")
+
+
+@pytest.fixture
+def probe():
+    probe = Probe()
+    yield probe
+    probe.close()
+
+
+def start(name, place, inodes, more="", *arguments):
+    return Process(
+        *UNSHARE,
+        "sh",
+        "-c",
+        script(inodes, more),
+        str(place),
+        sys.executable,
+        "-m",
+        f"hexapod_dynamics.nodes.{name}",
+        "--ros-args",
+        "-p",
+        "session:=full",
+        *arguments,
+        TMPDIR=str(place),
+        XDG_RUNTIME_DIR=str(place),
+        HEXAPOD_DYNAMICS_RUNTIME=str(place / "run"),
+    )
+
+
+@pytest.mark.parametrize("inodes", SMALL.values(), ids=SMALL)
+def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, tmp_path, inodes):
+    process = start("damage_manager", tmp_path, inodes)
+    try:
+        morphology = probe.morphology()
+        wait_until(morphology, 60, lambda: process.output)
+        assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+        wait_until(lambda: morphology()["legs.RM"] is False, 10, lambda: process.output)
+        wait_until(lambda: "no state can be stored" in process.output, 10, lambda: process.output)
+        assert probe.set("set_morphology", {"legs.RM": True}) == (True, "")
+        assert process.running() and process.output.count("no state can be stored") == 1, process.output
+        assert "Traceback" not in process.output
+    finally:
+        process.end()
+
+
+def test_a_kept_file_that_holds_a_list_does_not_end_the_node(probe, tmp_path):
+    more = 'mkdir -m 0700 -p "$0/run/sessions" && printf "[1,2]" >"$0/run/sessions/full.damage_manager.json"; '
+    process = start("damage_manager", tmp_path, "1000", more)
+    try:
+        wait_until(probe.morphology(), 60, lambda: process.output)
+        wait_until(lambda: "is not readable" in process.output, 10, lambda: process.output)
+        assert process.running() and "Traceback" not in process.output
+    finally:
+        process.end()
+
+
+def test_gait_servos_and_dynamics_go_on(probe, tmp_path):
+    said = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
+    port = device_directory() / f"nothing-{uuid.uuid4().hex}"
+    arguments = {"gait": (), "dynamics": (), "servos": ("-p", f"port:={port}")}
+    nodes = {name: start(name, tmp_path, "1000", "", *given) for name, given in arguments.items()}
+    try:
+        for name, process in nodes.items():
+            wait_until(
+                lambda name=name: any(s.name == name for _, array in list(said) for s in array.status),
+                120,
+                lambda process=process: process.output,
+            )
+        time.sleep(3.0)  # dynamics and gait keep their state once a second
+        for name, process in nodes.items():
+            assert process.running() and "Traceback" not in process.output, f"{name}: {process.output}"
+        assert "no state can be stored" in nodes["servos"].output
+    finally:
+        for process in nodes.values():
+            process.end()

@@ -1,0 +1,191 @@
+"""Every command of the JetHexa page is run here on simulated devices, or is a step of jetson_setup on the host."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from support.ros_session import NEWEST, Probe, Process, separate, wait_until
+
+from diagnostic_msgs.msg import DiagnosticArray
+from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "jetson.md"
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are in the source tree only")
+ON_A_JETHEXA = " --port /dev/ttyTHS1 --direction gpio"
+TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
+CHECK = "ros2 run hexapod_dynamics check_robot"
+LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa"
+REPORT = "/var/lib/hexapod_dynamics/check.md"
+STOP = "ros2 run hexapod_dynamics stop"
+CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
+ECHO = "ros2 topic echo --once /diagnostics"
+WALK = "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist '{linear: {x: 0.03}}'"
+HERE = {
+    f"{CHECK} --simulated",
+    f"{CHECK} --report {REPORT}",
+    *(TOOL + verb for verb in ("scan", "center", "set-id 1 7")),
+    TOOL + "calibrate tibia_joint_LF 1.4",
+    *(LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
+}
+# Steps of the script, whose own test is test/repository/test_jetson_setup.py, and files that test_deploy.py looks at.
+ON_THE_HOST = {
+    "git clone <this repository> && cd hexapod_dynamics",
+    "scripts/jetson_setup --dry-run",
+    "scripts/jetson_setup",
+    "cd /opt/hexapod_dynamics",
+    "sudo docker compose -f deploy/compose.yaml build",
+    "sudo docker compose -f deploy/compose.yaml run --rm --name hexapod robot bash",
+    "sudo docker exec -it hexapod /entrypoint.sh bash",
+    "sudo docker exec hexapod /entrypoint.sh ros2 run hexapod_dynamics stop",
+    "sudo nvpmodel -m 0 && sudo jetson_clocks",  # as deploy/hexapod.service does
+    "sudo cp deploy/hexapod.service /etc/systemd/system/",
+    "sudo systemctl daemon-reload && sudo systemctl enable --now hexapod",
+    "sudo systemctl disable --now hexapod && sudo systemctl enable --now jethexa_bringup",  # steps taken back
+}
+
+
+def commands():
+    """The indented commands of the page, without their comments, and those of `ros2` in its sentences."""
+    text = PAGE.read_text(encoding="utf-8")
+    lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
+    shown = {re.sub(r"\s+#.*", "", line).strip() for line in lines}
+    return shown | {each for each in re.findall(r"`([^`\n]+)`", text) if each.startswith("ros2 ")}
+
+
+def test_every_command_is_run_by_a_test_or_is_a_step_on_the_host():
+    assert commands() == HERE | ON_THE_HOST
+
+
+def test_the_page_names_the_checks_and_files_that_exist():
+    text = PAGE.read_text(encoding="utf-8")
+    known = subprocess.run(["ros2", "run", "hexapod_dynamics", "check_robot", "--help"], capture_output=True, text=True)
+    checks = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert checks and ", ".join(checks) in " ".join(known.stdout.split())
+    for path in set(re.findall(r"\b(?:deploy|scripts|docs|config|drivers)/[\w./]+\b", text)):
+        places = (ROOT / path, ROOT / "hexapod_dynamics" / path, ROOT / "test" / path)
+        assert any(place.exists() for place in places), path
+
+
+@pytest.fixture
+def suspended():
+    """A simulated robot that hangs, with its device files where the tools look for them."""
+    separate()
+    robot = SuspendedRobot(Robot.jethexa(), device_directory())
+    robot.start()
+    yield robot
+    robot.stop()
+
+
+def hardware_file(directory):
+    """A parameter file in place of config/hardware_jethexa.yaml, with the simulated devices of this ROS domain."""
+    servos = {"port": str(device_directory() / SERVO_BUS), "direction": "adapter", "reply_timeout": 0.25}
+    nodes = {"servos": servos, "imu": {"bus": str(device_directory() / IMU_BUS)}}
+    file = directory / "hardware.yaml"
+    file.write_text(yaml.safe_dump({f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items()}))
+    return file
+
+
+def run(command, answers="", timeout=120):
+    return subprocess.run(shlex.split(command), input=answers, capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    "verb, words",
+    [
+        ("scan", "tibia_joint_RF"),
+        ("read femur_joint_LM", "servo 9: femur_joint_LM"),
+        ("move femur_joint_LF 0.2", "femur_joint_LF is at 0.2"),
+        ("calibrate tibia_joint_LF 1.4", "saved"),
+    ],
+)
+def test_the_commands_of_servo_tool(suspended, verb, words):
+    command = (TOOL + verb).replace(ON_A_JETHEXA, " --reply-timeout 0.25 --yes")
+    done = run(command.replace("scan", "scan --last 18"))
+    assert done.returncode == 0 and words in done.stdout, done.stdout + done.stderr
+
+
+def test_center_brings_all_joints_to_the_reference_pose(suspended):
+    done = run((TOOL + "center").replace(ON_A_JETHEXA, " --reply-timeout 0.25 --yes"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    np.testing.assert_allclose(suspended.angles, 0.0, atol=0.005)
+
+
+def test_set_id_gives_a_new_servo_the_id_of_the_old_one(suspended):
+    index = int(np.flatnonzero(suspended.servos.ids == 1)[0])
+    suspended.servos.present[:] = np.arange(18) == index
+    done = run((TOOL + "set-id 1 7").replace(ON_A_JETHEXA, " --reply-timeout 0.02 --yes"))
+    assert done.returncode == 0 and suspended.servos.ids[index] == 7, done.stdout + done.stderr
+
+
+def test_check_robot_on_the_devices_of_a_robot(suspended, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    devices = f" --hardware {hardware_file(tmp_path)}"
+    done = run(f"{CHECK} --report check.md{devices}")
+    assert done.returncode == 1 and "keep it still" in done.stdout, "nobody answered: nothing moved"
+    assert not suspended.servos.loaded.any() and "not run" in (tmp_path / "check.md").read_text()
+    done = run(f"{CHECK} --only directions --joints femur_joint_LF{devices}", answers="y\ny\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(f"{CHECK} --simulated --only port,servos,imu,axes,stop")  # all of it: test/tools/test_check_robot.py
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def launched():
+    """The launch of the page, on simulated devices."""
+    separate()
+    probe = Probe()
+    states = probe.hear(JointState, "joint_states", NEWEST, keep=5)
+    truth = probe.hear(Odometry, "simulator/odom", NEWEST, keep=5)
+    probe.hear(DiagnosticArray, "/diagnostics", 50, keep=100)
+    launch = Process(*shlex.split(LAUNCH.replace("hardware:=jethexa", "hardware:=sim velocity:=0.0")))
+    try:
+        wait_until(lambda: states and truth, 180, lambda: launch.output[-3000:])
+        yield probe, truth, launch
+    finally:
+        launch.end()
+        probe.close()
+
+
+def place(truth):
+    position = truth[-1][1].pose.pose.position
+    return np.array([position.x, position.y])
+
+
+def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched, tmp_path):
+    probe, truth, launch = launched
+
+    def stopped():
+        statuses = [s for _, m in list(probe.messages["/diagnostics"]) for s in m.status if s.name == "servos"]
+        return statuses and {v.key: v.value for v in statuses[-1].values}.get("emergency stop") == "True"
+
+    done = run(STOP)
+    assert done.returncode == 0 and "frozen" in done.stdout, done.stderr
+    wait_until(stopped, 20, "diagnostics tell of the stop")
+    done = run(f"{STOP} --resume")
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: not stopped(), 20, "diagnostics tell of its end")
+    done = run(CALIBRATE)
+    assert done.returncode == 0 and "success=True" in done.stdout and "gyro offset" in done.stdout, done.stdout
+    done = run(ECHO)
+    assert done.returncode == 0 and "status:" in done.stdout, done.stderr
+    refused = run(f"{CHECK} --only port,directions --hardware {hardware_file(tmp_path)}")
+    assert refused.returncode == 1 and "servos)" in refused.stdout, refused.stdout + refused.stderr
+    assert "Ctrl-C in the terminal of the launch" in refused.stdout and "needs the servo port" in refused.stdout
+    before = place(truth)
+    walking = Process(*shlex.split(WALK))
+    try:
+        wait_until(lambda: np.linalg.norm(place(truth) - before) > 0.05, 60, lambda: launch.output[-3000:])
+    finally:
+        walking.end()
+    done = run(f"{STOP} --sit")
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: truth[-1][1].pose.pose.position.z < 0.06, 60, "it sits")

@@ -1,0 +1,102 @@
+"""What is refused in one line: environment variables that lead elsewhere, and simulated time while a node runs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.ros_session import Probe, Process, separate, wait_until
+
+from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.drivers.device_paths import device_directory
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+
+LAUNCH = ["ros2", "launch", "hexapod_dynamics", "walk.launch.py"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone():
+    separate()
+
+
+def refused(command, **environment):
+    """Run a command that is to refuse; return what it has printed."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=os.environ | environment, check=False
+    )
+    output = done.stdout + done.stderr
+    assert done.returncode != 0 and "process started" not in output, output
+    return output
+
+
+def only_line(output, words):
+    lines = [line for line in output.splitlines() if words in line]
+    assert len(lines) == 1 and "Traceback" not in output, output
+    return lines[0]
+
+
+@pytest.mark.parametrize("domain", ["../../etc", "233", "-1", "1e3"])
+def test_a_launch_refuses_a_domain_that_is_no_number_and_touches_nothing(tmp_path, domain):
+    run = tmp_path / "a" / "run"
+    (tmp_path / "etc").mkdir(mode=0o755)
+    mode = (tmp_path / "etc").stat().st_mode
+    output = refused(LAUNCH, ROS_DOMAIN_ID=domain, HEXAPOD_DYNAMICS_RUNTIME=str(run))
+    assert "ROS_DOMAIN_ID" in output and "Traceback" not in output, output
+    assert (tmp_path / "etc").stat().st_mode == mode
+
+
+@pytest.mark.parametrize("session", ["..", "a b", "x" * 300, "$(id)", "a\nb"])
+def test_a_launch_refuses_a_session_that_is_no_name(tmp_path, session):
+    output = refused(LAUNCH, HEXAPOD_DYNAMICS_SESSION=session, HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
+    assert "letters, digits" in only_line(output, "HEXAPOD_DYNAMICS_SESSION")
+
+
+def test_a_node_refuses_a_session_that_is_no_name():
+    process = Process.node("damage_manager", "-p", "session:=../../x")
+    try:
+        wait_until(lambda: not process.running(), 30, lambda: process.output)
+        assert "letters, digits" in only_line(process.output, "parameter session")
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
+def test_a_node_refuses_what_is_no_launch(name, value):
+    environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}
+    code = "from hexapod_dynamics.ros import start; start.damage_manager()"
+    process = Process(sys.executable, "-c", code, "--ros-args", "-p", "session:=s", **environment)
+    try:
+        wait_until(lambda: name in process.output, 30, lambda: process.output)
+        only_line(process.output, name)
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize("name", ["simulator", "imu", "damage_manager"])
+def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_request_is_done(name):
+    chip = VirtualMpu6050()
+    device = I2cBusDevice(chip, Path(device_directory()) / "imu.sock") if name == "imu" else None
+    if device is not None:
+        device.start()
+    process, probe = Process.node(name), Probe()
+    try:
+        values = {"use_sim_time": True} | ({"legs.RM": False} if name == "damage_manager" else {})
+        request = SetParametersAtomically.Request()
+        request.parameters = [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]
+        result = probe.call(SetParametersAtomically, f"{name}/set_parameters_atomically", request, 60).result
+        assert not result.successful and "use_sim_time" in result.reason and "\n" not in result.reason
+        request.parameters = [Parameter("use_sim_time", value=False).to_parameter_msg()]
+        probe.call(SetParametersAtomically, f"{name}/set_parameters_atomically", request)
+        assert process.running() and "Traceback" not in process.output, process.output
+        if name == "damage_manager":
+            assert probe.set("set_morphology", {"legs.LM": False})[0]
+            heard = probe.morphology()
+            wait_until(lambda: heard() and heard()["legs.LM"] is False, 10, lambda: process.output)
+            assert heard()["legs.RM"] is True
+    finally:
+        process.end()
+        probe.close()
+        if device is not None:
+            device.stop()

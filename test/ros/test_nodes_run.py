@@ -1,0 +1,64 @@
+"""What `ros.running.run` does for every node."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
+
+NODE = """
+import gc
+from hexapod_dynamics.ros import start
+from hexapod_dynamics.ros.running import run
+from rclpy.node import Node
+
+class Probe(Node):
+    def __init__(self):
+        super().__init__('probe')
+        self.made_here = [[] for _ in range(1000)]
+        self.create_timer(0.01, self.tell)
+
+    def tell(self):
+        print(gc.get_freeze_count(), len(gc.get_objects()), flush=True)
+        start._stopping = True
+
+run(Probe)
+"""
+
+
+def test_the_collector_need_not_look_at_what_the_node_began_with():
+    ended = subprocess.run([sys.executable, "-c", NODE], capture_output=True, text=True, timeout=60, check=True)
+    frozen, others = map(int, ended.stdout.split())
+    assert frozen > 20000 and others < 0.1 * frozen, ended.stdout
+
+
+INVERSE = """
+import sys, types
+from hexapod_dynamics.ros import start
+
+def main(args=None):
+    import os
+    import numpy as np
+    np.linalg.inv(np.eye(300) + 0.01)
+    print(len(os.listdir('/proc/self/task')))
+
+sys.modules['hexapod_dynamics.nodes.probe'] = types.SimpleNamespace(main=main)
+start._entry('nodes.probe')()
+"""
+
+
+def threads_of_an_inverse(**environment):
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    clean = {name: value for name, value in os.environ.items() if name not in names}
+    ended = subprocess.run(
+        [sys.executable, "-c", INVERSE], capture_output=True, text=True, timeout=60, check=True, env=clean | environment
+    )
+    return int(ended.stdout)
+
+
+def test_the_matrix_library_of_a_node_has_no_threads_of_its_own():
+    if threads_of_an_inverse(OPENBLAS_NUM_THREADS="2", MKL_NUM_THREADS="2", OMP_NUM_THREADS="2") == 1:
+        pytest.skip("this numpy's matrix library has no threads")
+    assert threads_of_an_inverse() == 1

@@ -1,0 +1,178 @@
+"""The panel's check boxes and menus: what a person changes is sent and not taken back before the robot has answered."""
+
+from types import SimpleNamespace
+
+import pytest
+from support.bent_joint import BENT
+
+from hexapod_dynamics.damage import KINDS
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.view import parts_folder
+from hexapod_dynamics.view.parts_folder import PartsFolder
+
+ROBOT = Robot.jethexa()
+WHOLE = Morphology.whole(ROBOT)
+
+
+class Control:
+    """A control of the page: `press` is what a person does to it on any page."""
+
+    def __init__(self, label, value):
+        self.label, self.value = label, value
+
+    def on_update(self, call):
+        self._call = call
+
+    on_click = on_update
+
+    def press(self, value=None):
+        self.value = value
+        self._call(SimpleNamespace(client="a page", target=self))
+
+    def remove(self):
+        pass
+
+
+class Gui:
+    """The controls that were added, by kind and label."""
+
+    def __init__(self):
+        self.controls, self.menus = {}, []
+
+    def _add(self, kind, label, value=None):
+        return self.controls.setdefault((kind, label), Control(label, value))
+
+    def add_checkbox(self, label, value):
+        return self._add("box", label, value)
+
+    def add_dropdown(self, label, states):
+        self.menus.append(Control(label, states[0]))
+        return self.menus[-1]
+
+    def add_button(self, label, hint=""):
+        return self._add("button", label)
+
+    def add_folder(self, label, **options):
+        return Folder()
+
+
+class Folder:
+    """A folder is entered more than once."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def remove(self):
+        pass
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(parts_folder.time, "monotonic", lambda: clock.now)
+    return clock
+
+
+@pytest.fixture
+def folder(clock):
+    gui, sent = Gui(), []
+    folder = PartsFolder(gui, "parts", sent.append, expand=True)
+    folder.follow(WHOLE.parameters())
+    folder.menus = dict(
+        zip((f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links), gui.menus, strict=True)
+    )
+    return folder, gui.controls, sent
+
+
+def test_a_change_is_not_taken_back_before_the_robot_has_answered(folder, clock):
+    parts, controls, sent = folder
+    controls["box", "RM"].press(False)
+    assert sent == [{"legs.RM": False}]
+    clock.now += 0.5
+    parts.follow(WHOLE.parameters())  # the answer is under way
+    assert controls["box", "RM"].value is False
+    parts.follow(WHOLE.without("RM").parameters())
+    assert controls["box", "RM"].value is False and controls["box", "LF"].value is True
+
+
+def test_a_change_of_mind_is_sent_before_the_robot_has_answered(folder):
+    parts, controls, sent = folder
+    controls["box", "LF"].press(False)
+    parts.follow(WHOLE.parameters())
+    controls["box", "LF"].press(True)  # here or on another page
+    assert sent == [{"legs.LF": False}, {"legs.LF": True}]
+
+
+def test_what_the_robot_refused_is_put_back(folder, clock):
+    parts, controls, sent = folder
+    controls["box", "LF tibia"].press(False)
+    parts.follow(WHOLE.parameters())
+    clock.now += parts_folder.UNANSWERED + 0.1
+    parts.follow(WHOLE.parameters())
+    assert controls["box", "LF tibia"].value is True
+    assert len(sent) == 1
+
+
+def test_what_happens_to_the_robot_is_shown_at_once(folder):
+    parts, controls, sent = folder
+    parts.follow(WHOLE.without("LM").parameters())
+    assert not controls["box", "LM"].value and not controls["box", "LM tibia"].value
+    parts.follow(WHOLE.parameters())
+    assert controls["box", "LM"].value and controls["box", "LM tibia"].value
+    assert not sent
+
+
+def test_restore_all_makes_any_robot_whole(folder):
+    parts, controls, sent = folder
+    hurt = WHOLE.without("RM").without("LM.tibia").locked("RF.tibia", 0.4).limp("LR.femur").broken("RR.tibia", 0.5)
+    parts.follow(hurt.parameters())
+    controls["button", "restore all"].press()
+    assert hurt.updated(sent[-1]) == WHOLE
+
+
+def test_a_menu_locks_and_makes_limp_and_repairs(folder):
+    parts, controls, sent = folder
+    menu, morphology = parts.menus["RF.tibia"], WHOLE
+    for choice, wanted in (
+        ("locked", WHOLE.locked("RF.tibia", 0.3)),
+        ("limp", WHOLE.limp("RF.tibia")),
+        ("works", WHOLE),
+    ):
+        menu.press(choice)
+        morphology = morphology.updated(sent[-1], {"RF.tibia": 0.3})
+        assert morphology == wanted
+        parts.follow(morphology.parameters())
+        assert menu.value == choice
+    assert len(sent) == 3
+
+
+def test_a_menu_lists_another_kind_of_damage_and_sends_its_value(clock):
+    with KINDS.including(BENT):
+        gui, sent = Gui(), []
+        parts = PartsFolder(gui, "parts", sent.append, expand=True)
+        parts.follow(WHOLE.updated({"bent.LF.coxa": -0.2}).parameters())
+        menu = gui.menus[0]
+        assert menu.value == "bent"
+        menu.press("works")
+        assert sent.pop() == {"locked.LF.coxa": False, "limp.LF.coxa": False, "bent.LF.coxa": 0.0}
+        menu.press("bent")
+        assert WHOLE.updated(sent.pop()) == WHOLE.updated({"bent.LF.coxa": BENT.menu_value})
+
+
+def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(folder):
+    parts, controls, sent = folder
+    undo = controls["button", "undo"]
+    assert undo.visible is False
+    controls["box", "RM"].press(False)
+    lost = WHOLE.without("RM")
+    parts.follow(lost.parameters())
+    controls["box", "LF"].press(False)  # refused: nothing comes of it
+    assert undo.visible is True
+    undo.press()
+    assert lost.updated(sent[-1]).is_whole and sent[-1]["legs.RM"] is True
+    assert undo.visible is False
+    undo.press()
+    assert len(sent) == 3
