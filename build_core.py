@@ -20,8 +20,8 @@ from setuptools.command.build_ext import build_ext
 DIRECTORY = "hexapod_dynamics/core"
 SOURCE = f"{DIRECTORY}/_core.pyx"
 NEEDED = "cython>=3,<4"
-# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What more
-# the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
+# Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
+# more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 CORE = Extension(
     "hexapod_dynamics.core._core",

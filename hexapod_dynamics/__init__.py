@@ -5,12 +5,13 @@ What a user needs first can be imported from here, and is loaded on its first us
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+# Not from `typing`, and nothing else is loaded here: the command `stop` comes through this file and must be fast.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from hexapod_dynamics.dynamics import WholeBodyModel
     from hexapod_dynamics.onboard import Onboard
     from hexapod_dynamics.robot import Morphology, Robot
@@ -27,6 +28,8 @@ def load_on_first_use(package: str, modules: Mapping[str, str]) -> Callable[[str
     def load(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import importlib
+
         value = getattr(importlib.import_module(modules[name]), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -127,7 +127,8 @@ def test_rates_are_the_derivatives_of_the_angles(free):
 def test_rates_stay_bounded_when_the_leg_stretches():
     lengths = (0.045, 0.077, 0.123)
     for reach in (0.2, 0.2 + 1e-12, 0.25):
-        rates = place_foot(0.045 + reach, 0.0, 0.0, 0.1, 0.0, 0.1, *lengths, 1, 1, 1, 0.0, 0.0, 0.0, 1.0, -1.0)[3:]
+        target, rate = (0.045 + reach, 0.0, 0.0), (0.1, 0.0, 0.1)
+        rates = place_foot(target, rate, lengths, (1, 1, 1), (0.0, 0.0, 0.0), (1.0, -1.0))[1]
         assert np.isfinite(rates).all() and np.abs(rates).max() < 0.1 / (1e-3 * 0.077) * 2
 
 

@@ -64,7 +64,7 @@ def test_the_second_page_asks_and_takes_over():
 def test_taking_over_from_oneself_does_not_stop():
     seat = DriveSeat()
     seat.command(0, AHEAD, 10.0)
-    seat.take_over(0, 10.1)
+    seat.give_controls(0, 10.1)
     assert seat.next_command(10.2) == AHEAD
 
 
@@ -79,7 +79,7 @@ def test_every_page_may_make_the_robot_stand():
 def test_nobody_drives_nothing_is_published():
     seat = DriveSeat()
     seat.receive_sign_of_life(0, 1.0)
-    seat.take_over(0, 1.0)
+    seat.give_controls(0, 1.0)
     seat.leave(0)
     assert published(seat, [1.1, 2.0]) == [None, None]
 

@@ -2,14 +2,14 @@
 
 import re
 
-from hexapod_dynamics.view.event_list import NOTHING, SHOWN, EventList
+from hexapod_dynamics.view.panel_lists import EVENTS_SHOWN, NO_EVENTS, EventList
 
 
 def test_changes_are_listed_with_their_times_the_newest_first():
     events = EventList()
     events.note_parts(0.0, "declared", [])
     events.note(0.0, "gait", "walking")
-    assert events.draw() == NOTHING
+    assert events.draw() == NO_EVENTS
     events.note_parts(3.2, "declared", ["RM", "LM"])
     events.note(3.2, "gait", "walking")
     events.note(5.4, "gait", "sitting: <RM>")
@@ -22,6 +22,6 @@ def test_changes_are_listed_with_their_times_the_newest_first():
 
 def test_only_the_newest_are_kept():
     events = EventList()
-    for k in range(2 * SHOWN + 1):
+    for k in range(2 * EVENTS_SHOWN + 1):
         events.note(float(k), "gait", str(k))
-    assert events.draw().count("gait: ") == SHOWN
+    assert events.draw().count("gait: ") == EVENTS_SHOWN

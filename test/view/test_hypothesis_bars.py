@@ -2,7 +2,7 @@
 
 import re
 
-from hexapod_dynamics.view.hypothesis_bars import GONE, NONE, SHOWN, Entry, HypothesisBars
+from hexapod_dynamics.view.panel_lists import HYPOTHESES_SHOWN, NO_HYPOTHESES, RULED_OUT_FOR, Entry, HypothesisBars
 
 
 def words(drawn):
@@ -10,21 +10,21 @@ def words(drawn):
 
 
 def test_the_most_probable_entries_are_shown_with_their_states():
-    entries = [Entry(f"part {k}", k / 10, "why", "possible") for k in range(SHOWN + 2)]
+    entries = [Entry(f"part {k}", k / 10, "why", "possible") for k in range(HYPOTHESES_SHOWN + 2)]
     entries.append(Entry("RM missing", 0.95, "sag", "declared"))
     drawn = words(HypothesisBars().draw(entries, 0.0))
     assert drawn[0] == ("RM missing", "declared", "95") and drawn[1] == ("part 6", "possible", "60")
-    assert len(drawn) == SHOWN
+    assert len(drawn) == HYPOTHESES_SHOWN
 
 
 def test_a_suspicion_that_is_dropped_is_ruled_out_for_a_while_and_a_declaration_is_not():
     bars = HypothesisBars()
     bars.draw([Entry("LF limp", 0.5, "sag", "suspected"), Entry("LM locked", 0.1, "", "possible")], 0.0)
     assert words(bars.draw([], 1.0)) == [("LF limp", "ruled out", "0")]
-    assert bars.draw([], 1.0 + GONE) == NONE
+    assert bars.draw([], 1.0 + RULED_OUT_FOR) == NO_HYPOTHESES
     bars.draw([Entry("LF limp", 0.5, "sag", "suspected")], 20.0)
     assert words(bars.draw([Entry("LF limp", 0.99, "sag", "declared")], 21.0)) == [("LF limp", "declared", "99")]
-    assert bars.draw([], 22.0) == NONE  # restored by a person
+    assert bars.draw([], 22.0) == NO_HYPOTHESES  # restored by a person
 
 
 def test_text_of_the_robot_is_no_markup():

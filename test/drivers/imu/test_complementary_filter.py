@@ -146,6 +146,6 @@ def test_vqf_is_taken_where_it_is_and_the_other_names_itself(monkeypatch, tmp_pa
     imu = CalibratedImu(100.0, np.eye(3), 3.0, True, tmp_path / "offsets.json", print)
     assert "vqf is not installed" in imu.filter_name and imu.figures()["attitude filter"] == imu.filter_name
     for k in range(150):
-        _, _, quaternion = imu.take((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
+        _, _, quaternion = imu.accept((0.0, 0.0, G), (0.02, 0.0, 0.0), 0.01 * k)
     assert imu.calibrated
     np.testing.assert_allclose(np.abs(quaternion), [0.0, 0.0, 0.0, 1.0], atol=0.01)
