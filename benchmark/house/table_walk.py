@@ -31,7 +31,7 @@ class TableWalk:
         """Go over to a plan at a speed [m/s], from its phase (0 to 1) on; joints (n,) [rad]: set-points until now."""
         self._plan, self._from, self._since, self.phase = plan, joints.copy(), 0.0, phase
         evaluator = PlanEvaluator(self.robot, morphology)
-        evaluator.take(plan)
+        evaluator.accept(plan)
         numbers, box, body = evaluator.numbers, evaluator.box, self.robot.body
         cycle, share = _core.PlanCycle(len(self.robot.legs), SAMPLES), guard(plan.period, plan.duty)
         tables = []

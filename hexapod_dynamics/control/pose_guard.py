@@ -63,7 +63,7 @@ class PoseGuard:
         self._command = np.full(n, np.nan)  # the last accepted command
         self._generation = np.full(n, -1, np.int64)
 
-    def meet(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
+    def synchronise_setpoint(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
         """Start joints from `start_angle` (n,) [rad] when they are measured again; see ChainState for the arguments."""
         fresh = known & (generation != self._generation)
         if fresh.any():
@@ -73,7 +73,7 @@ class PoseGuard:
             self._generation[fresh] = generation[fresh]
 
     def awaits(self, generation: np.ndarray) -> bool:
-        """Whether a joint was measured again since `meet` started it."""
+        """Whether a joint was measured again since `synchronise_setpoint` started it."""
         return bool(generation.tolist() != self._generation.tolist())
 
     def pause(self) -> None:

@@ -61,7 +61,7 @@ class CommandedModel:
         begin, positions = self._commands[-1]
         start = np.where(np.isfinite(angles), angles, np.nan_to_num(positions))
         self._generation += 1
-        self._guard.meet(self._generation, start, np.ones(len(start), bool))
+        self._guard.synchronise_setpoint(self._generation, start, np.ones(len(start), bool))
         self.model.start(self._executed(begin), start, morphology)
         self._commands.clear()
         self._tick_time = self._last = begin

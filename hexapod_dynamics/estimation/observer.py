@@ -287,7 +287,7 @@ class Observer:
 
     def _adopt(self, morphology: Morphology) -> None:
         """Store a morphology and those of its values that are used often."""
-        self.morphology, self._intact = morphology, morphology.is_whole
+        self.morphology, self._intact = morphology, morphology.is_intact
         self._existing = np.flatnonzero(morphology.existing_mask).tolist()
         self._driven = morphology.driven_mask.tolist()
 

@@ -246,12 +246,12 @@ class ServoCommands:
         count = len(angles)
         if joint is None:
             self._generation += 1
-            self.guard.meet(self._generation, angles, np.ones(count, bool))
+            self.guard.synchronise_setpoint(self._generation, angles, np.ones(count, bool))
             return
         for _, setpoints, _ in self._pending:
             setpoints[joint] = angles[joint]
         self._generation[joint] += 1
-        self.guard.meet(self._generation, angles, np.arange(count) == joint)
+        self.guard.synchronise_setpoint(self._generation, angles, np.arange(count) == joint)
 
     def forecast(self, time: float, ahead: np.ndarray, out: np.ndarray) -> bool:
         """Write the set-points `ahead` (K,) [s] after `time` to out (K, n); return False if nothing was commanded."""

@@ -319,7 +319,7 @@ class Limiter:
         if self._now.used.period is not None:
             return [self._now.used.period]
         rough = self._terrain.ground is not None and self._terrain.ground.rough
-        if self._terrain.obstacle.does in (CLIMB, BACK) and self._now.walks_whole:
+        if self._terrain.obstacle.does in (CLIMB, BACK) and self._now.walks_intact:
             return [plan.period * share for share in CLIMB_PERIODS]
         if rough and plan.kind == "row":
             return [plan.period * share for share in ROWING_PERIODS]

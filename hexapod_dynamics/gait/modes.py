@@ -150,7 +150,7 @@ class Present:
         return twin
 
     @property
-    def walks_whole(self) -> bool:
+    def walks_intact(self) -> bool:
         """Whether all legs walk, by a plan made for them."""
         return self.plan is not None and len(self.plan.legs) == len(self.walk.legs) and self.settings.pattern == "auto"
 

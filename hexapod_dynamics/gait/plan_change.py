@@ -226,7 +226,7 @@ class PlanChanger:
             except BaseException:
                 self.target = self._now.morphology
                 raise
-            self._take_over(change)
+            self._adopt_plan(change)
             return
         self.changing = True
         self.worker.ask(lambda: planned(twin))
@@ -249,13 +249,13 @@ class PlanChanger:
             return
         if change is not None:
             self.failure = ""
-            self._take_over_or_ask(change)
+            self._adopt_plan_or_ask(change)
 
-    def _take_over_or_ask(self, change: PlanChange) -> None:
+    def _adopt_plan_or_ask(self, change: PlanChange) -> None:
         """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
         self.changing = False
         if change.mode == self._now.walk.state.mode and change.settings == self._now.settings:
-            self._take_over(change)
+            self._adopt_plan(change)
         elif change.transition is not Transition.RESTART:
             self.change(change.morphology)
 
@@ -334,7 +334,7 @@ class PlanChanger:
         goes_on = on_its_feet and up == 0.0 and self._holds(self._now.plan, used) and self._goes_on(used)
         return Transition.GO_ON if goes_on else Transition.LOWER
 
-    def _take_over(self, change: PlanChange) -> None:
+    def _adopt_plan(self, change: PlanChange) -> None:
         """Adopt a plan that was computed on a copy; only numbers are written."""
         if change.transition is Transition.RESTART:
             self._start_plan(change.phase, change.easy)

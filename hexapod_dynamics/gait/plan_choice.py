@@ -175,7 +175,7 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
         return
     evaluator = PlanEvaluator(robot)
     evaluator.table[:] = table
-    evaluator.take(plan)
+    evaluator.accept(plan)
     angles = []
     for twist in TWISTS:
         evaluator.findings(np.array(twist))

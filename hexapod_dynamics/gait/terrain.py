@@ -223,7 +223,7 @@ class Terrain:
             now.phase,
             walks=now.mode == Mode.WALK,
             raised=ground.rough,
-            whole=self._now.walks_whole,
+            whole=self._now.walks_intact,
             slow=slow,
         )
         if obstacle.does != AS_FELT and obstacle.does != STOP:
@@ -245,7 +245,7 @@ class Terrain:
         """Lift [m] of the feet while they are lifted higher than planned."""
         lift = HIGH_LIFT
         if self.obstacle.does in (CLIMB, BACK) and self._now.plan is not None:
-            lift = CLIMB_LIFT if self._now.walks_whole else LOST_CLIMB_LIFT
+            lift = CLIMB_LIFT if self._now.walks_intact else LOST_CLIMB_LIFT
         return max(lift, self._now.used.step_height)
 
     @property

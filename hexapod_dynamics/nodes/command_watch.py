@@ -9,7 +9,7 @@ from collections import Counter
 from hexapod_dynamics.control.command_check import SourceLock
 from rclpy.node import Node
 
-_TOLD = 3.0  # [s] for which a rejection is reported
+_REPORTED = 3.0  # [s] for which a rejection is reported
 _CLAMPS = 20  # clamped joints per second above which it is reported
 # number of consecutive observations after which a second publisher counts, because discovery may be wrong for a moment
 _LOOKS = 2
@@ -58,7 +58,7 @@ class CommandWatch:
         )
         return False
 
-    def look(self, t: float) -> bool:
+    def update(self, t: float) -> bool:
         """Count the publishers; return True if two of them cannot be distinguished, so that the robot must hold
         its pose.
         """
@@ -85,7 +85,7 @@ class CommandWatch:
         for kind, (since, how, text) in list(self._complaints.items()):
             if since is None:
                 self._complaints[kind] = since, how, text = t, how, text
-            if t - since > _TOLD:
+            if t - since > _REPORTED:
                 del self._complaints[kind]
             else:
                 level = "error" if "error" in (level, how) else "warn"

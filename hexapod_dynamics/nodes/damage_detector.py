@@ -138,7 +138,7 @@ class DamageDetectorNode(GuardedNode):
 
     def _update(self) -> None:
         now = time.monotonic()
-        self._declarations.look(now)
+        self._declarations.update(now)
         outcome = self.detection.update(now)
         for decision in outcome.report:
             self.get_logger().warning(f"{decision.text}; {decision.action}, not declared")

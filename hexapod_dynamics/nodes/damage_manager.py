@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.nodes.morphology_messages import values_of, whole_set
+from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.joint_input import JointInput
@@ -151,15 +151,15 @@ class DamageManager(GuardedNode):
         return response
 
     def _publish(self) -> None:
-        self._publisher.publish(whole_set(self, self._morphology))
+        self._publisher.publish(full_set(self, self._morphology))
         self._diagnostics.publish()
 
     def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
-        now, trouble = time.monotonic(), self._session_state.trouble
+        now, failure = time.monotonic(), self._session_state.failure
         words = [self._unknown] if self._unknown else []
-        words += [f"a restart of this node would lose the declared damage: {trouble}"] if trouble else []
+        words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []
         words += [*self._session_state.assess(now)[1], *self._faults.recent(now)]
-        if self._morphology.is_whole:
+        if self._morphology.is_intact:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}
 

@@ -46,7 +46,7 @@ class Declarations:
         self._open.append(_Call(decision))
         self._ask(self._open[-1], now)
 
-    def look(self, now: float) -> None:
+    def update(self, now: float) -> None:
         """Call again for each decision that has not been answered in time."""
         for call in [call for call in self._open if now >= call.again]:
             name = call.decision.name

@@ -61,7 +61,7 @@ class GaitNode(GuardedNode):
         commands, get_up = declare_all(self, COMMANDS), declare_all(self, GET_UP)
         self._waits_for = [topic for topic in commands["wait_for"] if topic]
         self._ready = False  # all topics of `wait_for` have had a publisher
-        self._told, self._source = "", source_name(self)  # `servos` follows one source at a time
+        self._reported, self._source = "", source_name(self)  # `servos` follows one source at a time
         self._buzzer = self.create_publisher(Bool, "buzzer", 1)
         self._session_state, timeout, faults = SessionState(self), commands["cmd_vel_timeout"], Faults()
         settings = GaitControlSettings(
@@ -77,7 +77,7 @@ class GaitNode(GuardedNode):
             self.robot,
             settings,
             permit=self._restored_permit(timeout),
-            tell=self._tell,
+            report=self._report,
             announce=lambda on: self._buzzer.publish(Bool(data=on)),
             keep=self._session_state.post,
             faults=faults,
@@ -184,10 +184,10 @@ class GaitNode(GuardedNode):
                 names = [self.robot.joint_names[joint] for joint in command.joints]
                 template = self._templates[key] = joint_template(names, self._source)
             self._send(template.bytes(time.time_ns(), [*command.positions, *command.velocities]))
-            if self._told != self.control.doing:
+            if self._reported != self.control.doing:
                 self._diagnostics.publish()
 
-    def _tell(self, level: str, text: str) -> None:
+    def _report(self, level: str, text: str) -> None:
         log = self.get_logger()
         if level == "error":  # a line each: rclpy wants one severity for each place of a call
             log.error(text)
@@ -200,11 +200,11 @@ class GaitNode(GuardedNode):
 
     def _diagnose(self) -> State:
         now = time.monotonic()
-        self._told = self.control.doing
+        self._reported = self.control.doing
         level, message, values = self.control.state(now)
         lost, words = self._session_state.assess(now)
-        if trouble := self._session_state.trouble:
-            lost, words = "warn", [f"a restart of this node would lose whether it may walk: {trouble}"]
+        if failure := self._session_state.failure:
+            lost, words = "warn", [f"a restart of this node would lose whether it may walk: {failure}"]
         if lost != "ok" and level != "error":
             level, message = lost, "; ".join([*words, message])
         status = DiagnosticStatus(name="gait", hardware_id=self.robot.name, level=LEVELS[level], message=message)

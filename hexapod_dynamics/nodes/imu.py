@@ -123,11 +123,11 @@ class ImuNode(GuardedNode):
             self._faults = Faults()
             self._foreign = ImuInput(robot.imu.rotation, self._faults, "imu/data_raw")
             self.loop = TickLoop(self, 1.0 / self.rate)
-            self.loop.every(0.1, self._tell_changes)
+            self.loop.every(0.1, self._report_changes)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
         else:
-            self.loop = TickLoop(self, 0.1, self._tell_changes)
-        self.diagnostics = Diagnostics(self, what, self._look, every=self.loop.every)
+            self.loop = TickLoop(self, 0.1, self._report_changes)
+        self.diagnostics = Diagnostics(self, what, self._diagnose, every=self.loop.every)
         self.reader.start()
 
     def _declare_parameters(self) -> Mpu6050Settings:
@@ -185,12 +185,12 @@ class ImuNode(GuardedNode):
 
     def _on_sample(self, sample: Sample, now: float) -> None:
         try:
-            self._take(sample, now)
+            self._add_sample(sample, now)
         except Exception:
             if self.context.ok():  # else the node is ending, and its publishers no longer exist
                 raise
 
-    def _take(self, sample: Sample, now: float) -> None:
+    def _add_sample(self, sample: Sample, now: float) -> None:
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
         stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
@@ -244,7 +244,7 @@ class ImuNode(GuardedNode):
             wrong.append(f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}")
         return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
 
-    def _tell_changes(self) -> None:
+    def _report_changes(self) -> None:
         if self.source == "topic":
             self.reader.watch(time.monotonic())
         if self._assess()[0] != self._level:
@@ -260,7 +260,7 @@ class ImuNode(GuardedNode):
             left_out = f"{late} of {late + samples} samples were left out"
             self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
 
-    def _look(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
         health = self.reader.health
         self._count_late()
         self._level, message = self._assess()

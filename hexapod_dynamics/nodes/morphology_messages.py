@@ -50,7 +50,7 @@ def _list_types() -> str:
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 
-def whole_set(node: Node, morphology: Morphology) -> ParameterEvent:
+def full_set(node: Node, morphology: Morphology) -> ParameterEvent:
     """Return the ParameterEvent for `morphology`: stamp, node, and the whole set of named values."""
     event = ParameterEvent(node=node.get_fully_qualified_name())
     event.stamp = node.get_clock().now().to_msg()

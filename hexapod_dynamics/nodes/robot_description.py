@@ -111,13 +111,13 @@ class RobotDescription(GuardedNode):
             self.create_publisher(String, f"{PREDICTED}robot_description", LATCHED) if self._ghost else None
         )
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        self._take(Morphology.whole(self.robot))
+        self._accept(Morphology.whole(self.robot))
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
-        self._watched, self._next_look = False, 0.0
-        self._diagnostics = Diagnostics(self, self.robot.name, self._look, every=self.loop.every)
+        self._watched, self._next_attention = False, 0.0
+        self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)
 
-    def _take(self, morphology: Morphology) -> None:
+    def _accept(self, morphology: Morphology) -> None:
         self.morphology = morphology
         tree = LinkTree(self.robot, morphology)
         self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
@@ -141,7 +141,7 @@ class RobotDescription(GuardedNode):
             self.get_logger().error(f"morphology ignored: {error}", throttle_duration_sec=5.0)
             return
         if morphology != self.morphology:
-            self._take(morphology)
+            self._accept(morphology)
 
     def _on_joints(self, which: str, message: JointState) -> None:
         q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
@@ -158,9 +158,9 @@ class RobotDescription(GuardedNode):
     def _attend(self) -> None:
         """Subscribe to joints and attitude while /tf has subscribers: else this node does not need them."""
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_attention:
             return
-        self._next_look = now + ATTEND
+        self._next_attention = now + ATTEND
         watched = self._tf.get_subscription_count() > 0
         if watched and not self._watched:
             newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -198,7 +198,7 @@ class RobotDescription(GuardedNode):
             height = min(height, float(down @ chain[:3, 3]))
         return height
 
-    def _look(self) -> tuple[str, str, dict[str, object]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
         if self._no_urdf:
             return "warn", self._no_urdf, values

@@ -77,7 +77,7 @@ class ServosNode(GuardedNode):
         self._session_state = SessionState(self)
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
-        self._gone = np.zeros(len(self._names), bool)  # declared missing
+        self._missing = np.zeros(len(self._names), bool)  # declared missing
         joints = [joint for leg in self.robot.legs for joint in leg.joints]
         self.guard = PoseGuard(
             [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
@@ -92,12 +92,12 @@ class ServosNode(GuardedNode):
             lambda stop: self._session_state.post(stop.to_values()),
         )
         self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
-        self._begun, self._port_told = time.monotonic(), False
+        self._begun, self._port_reported = time.monotonic(), False
         self._faults = Faults()
         self._joints = JointInput(self.robot, self._faults)
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
         self._heat = ServoHeat(self._names)
-        self._level, self._next_news = None, 0.0
+        self._level, self._next_report = None, 0.0
         foreign = isinstance(parameters.servos, TopicServos)  # its driver publishes joint_states
         self._messages = ServoMessages(self, self._names, parameters.stale, joint_states=not foreign)
         longest = min(parameters.control.period, 1.0 / parameters.rate)
@@ -106,21 +106,21 @@ class ServosNode(GuardedNode):
         self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that were received before it. Commands of two sources are
         # distinguished.
-        self._take_torques = self.loop.taker(JointState, "feedforward_torques", self._on_torques)
+        self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
         self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
         self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface, self._joints)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.diagnostics = Diagnostics(
-            self, f"{self.robot.name} servo bus {parameters.servos.port}", self._look, every=self.loop.every
+            self, f"{self.robot.name} servo bus {parameters.servos.port}", self._diagnose, every=self.loop.every
         )
         self.loop.every(1.0, self._publish_battery)
         self.loop.every(0.2, self._watch_sources)
         self.stop_inputs = StopInputs(
             self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
-        self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._tell_news)
+        self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._report_soon)
         self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware is started last, after all checks
@@ -156,7 +156,7 @@ class ServosNode(GuardedNode):
                 "holds; leave it out of the message instead",
                 throttle_duration_sec=5.0,
             )
-        self._take_torques()
+        self._poll_torques()
         self.control.follow(joints.joints_array, message.position, now)
 
     def _pace(self, age: float, now: float) -> None:
@@ -198,24 +198,24 @@ class ServosNode(GuardedNode):
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             return
         gone = ~morphology.existing_mask
-        back = [name for name, was, is_ in zip(self._names, self._gone, gone, strict=True) if was and not is_]
+        back = [name for name, was, is_ in zip(self._names, self._missing, gone, strict=True) if was and not is_]
         if back and not self.control.state.torque:
             self.get_logger().warning(
                 f"declared to be there again: {', '.join(back)}; the torque of all servos is off, theirs, too: "
                 "~/torque with true switches it on"
             )
-        self._gone = gone
+        self._missing = gone
         self.chain.set_missing(gone)
         if self.foreign is not None:
             self.foreign.set_missing(gone)
 
-    def _tell_news(self) -> None:
+    def _report_soon(self) -> None:
         """Let the next tick look for a change of the diagnostics."""
-        self._next_news = 0.0
+        self._next_report = 0.0
 
     def _watch_sources(self) -> None:
         self._session_state.expire()
-        if self.watch.look(time.monotonic()):
+        if self.watch.update(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
     def _tick(self) -> None:
@@ -230,7 +230,7 @@ class ServosNode(GuardedNode):
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self.parameters.control.period, now)
             if self.control.pending:
-                self._take_torques()
+                self._poll_torques()
             self.control.step(now)
             state = self.control.state
         if soon >= self._next_state:
@@ -243,20 +243,20 @@ class ServosNode(GuardedNode):
         self.control.hold_when_commands_stop(now)
         self._messages.publish_following(self.control.executes)
         self._messages.publish_readings(now, state)
-        if now > self._next_news:  # a change is reported soon
-            self._next_news = now + 0.1
+        if now > self._next_report:  # a change is reported soon
+            self._next_report = now + 0.1
             if self._assess(now) != self._level:
                 self.diagnostics.publish()
-        self._say_port_trouble(now, state)
+        self._report_closed_port(now, state)
 
-    def _say_port_trouble(self, now: float, state: ChainState) -> None:
+    def _report_closed_port(self, now: float, state: ChainState) -> None:
         """Log once that the port does not open: without a launch, /diagnostics is often not displayed."""
         if state.connected:
-            self._port_told = True
+            self._port_reported = True
             return
         kind = "device" if self.get_parameter("port").value else "launched" if start.launched() else "alone"
-        if not self._port_told and now - self._begun > PORT_PATIENCE[kind]:
-            self._port_told = True
+        if not self._port_reported and now - self._begun > PORT_PATIENCE[kind]:
+            self._port_reported = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 
     def _publish_battery(self) -> None:
@@ -264,7 +264,7 @@ class ServosNode(GuardedNode):
 
     def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
-        self.control.not_kept = self._session_state.trouble
+        self.control.not_kept = self._session_state.failure
         parts = (
             self._health.assess(self.control.state, now),
             self._heat.assess(),
@@ -281,7 +281,7 @@ class ServosNode(GuardedNode):
         faults = self._faults.recent(now)
         return ("warn" if faults else "ok"), faults
 
-    def _look(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
         self._heat.update(now, state.temperature)
         self._level = self._assess(now)

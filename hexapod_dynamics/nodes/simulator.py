@@ -15,7 +15,7 @@ from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.morphology_messages import values_of, whole_set
+from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import changed
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
@@ -95,7 +95,7 @@ class SimulatorNode(GuardedNode):
         # On a single processor a physics that is too slow would leave nothing to the robot's nodes.
         self._priority = prefer_this_process(PRIORITY) if len(os.sched_getaffinity(0)) > 1 else "normal"
         steady_timer(self, 1.0 / values["rate"], self._publish)
-        self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._look)
+        self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._diagnose)
 
     def close(self) -> None:
         """Remove the devices."""
@@ -159,7 +159,7 @@ class SimulatorNode(GuardedNode):
         morphology = self.simulated.physics.morphology
         if morphology is not self._shown:
             self._shown = morphology
-            self._damage_publisher.publish(whole_set(self, morphology))
+            self._damage_publisher.publish(full_set(self, morphology))
             try:
                 self._description_publisher.publish(String(data=self.simulated.robot.to_urdf(morphology)))
             except RobotError as error:  # the robot has helical joints: it is simulated nevertheless
@@ -191,7 +191,7 @@ class SimulatorNode(GuardedNode):
         joints.effort = truth.torques[existing].tolist()
         self._joints_publisher.publish(joints)
 
-    def _look(self) -> tuple[str, str, dict[str, object]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         simulated = self.simulated
         try:
             late = simulated.lateness()

@@ -43,7 +43,7 @@ class VelocityInput:
 
     def _subscribe(self) -> object:
         return self._loop.subscribe(
-            self._kind, TOPIC, self._take, QoSProfile(depth=DEPTH, reliability=self._reliability)
+            self._kind, TOPIC, self._accept, QoSProfile(depth=DEPTH, reliability=self._reliability)
         )
 
     def _attend(self) -> None:
@@ -61,7 +61,7 @@ class VelocityInput:
             self._subscription = self._subscribe()
             self._node.get_logger().info(f"{TOPIC} is published as {type_name(kind)}, {reliability.name.lower()}")
 
-    def _take(self, message: Twist | TwistStamped) -> None:
+    def _accept(self, message: Twist | TwistStamped) -> None:
         twist = message
         if self._kind is TwistStamped:
             refusal = stamp_refusal(age_of(message.header.stamp), self._oldest)

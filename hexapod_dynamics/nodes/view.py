@@ -169,7 +169,7 @@ class View(GuardedNode):
         while not self._closing.is_set():
             due = max(due + self._period, time.monotonic())
             try:
-                self._picture.look()
+                self._picture.update()
                 if ticks % SAMPLE_EVERY == 0:
                     self._sample()
                 if ticks % TELL_EVERY == 0:
@@ -223,7 +223,7 @@ class View(GuardedNode):
         self._page.title = self._robot_title(picture.robot.robot_name)
         panel.title(self._page.title)
         if ticks % TELL_EVERY == 0:
-            self._tell_panel(picture.shown)
+            self._update_panel(picture.shown)
 
     def _describe_gait(self) -> str:
         """Return the action of the gait and its reason in one line; empty while it publishes nothing."""
@@ -257,7 +257,7 @@ class View(GuardedNode):
         tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
         self._panel.sample(now, tilt, 100 * speed, error)
 
-    def _tell_panel(self, shown: Odometry | None) -> None:
+    def _update_panel(self, shown: Odometry | None) -> None:
         told = self._values("morphology")
         if told:
             self._panel.declared.follow(told)

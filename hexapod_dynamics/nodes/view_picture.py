@@ -60,7 +60,7 @@ class Picture:
         """Whether the robot is a simulated one."""
         return self._newest.get("simulator/odom", SILENT_AFTER) is not None
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Adopt the newest messages, whether a page is open or not."""
         self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
         self.true = self._newest.get("simulator/odom", SILENT_AFTER)

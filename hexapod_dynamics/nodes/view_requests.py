@@ -61,7 +61,7 @@ class RosCommands(Commands):
         self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
-        self._tell = node.create_client(SetParametersAtomically, "set_morphology")
+        self._declare = node.create_client(SetParametersAtomically, "set_morphology")
         self._gait = {name: node.create_client(Trigger, name) for name in ("stand", "sit", "get_up")}
         self._break = node.create_client(SetParametersAtomically, "simulator/set_damage")
         self._push = node.create_publisher(Wrench, "simulator/push", 1)
@@ -105,7 +105,7 @@ class RosCommands(Commands):
 
     def declare(self, values: Mapping[str, bool | float]) -> None:
         """Call set_morphology."""
-        self._set(self._tell, values)
+        self._set(self._declare, values)
 
     def push(self, sideways: float) -> None:
         """Publish simulator/push."""
@@ -128,7 +128,7 @@ class RosCommands(Commands):
             return
         # This text stays if the node was killed: ROS lists a killed server for 10 s, and requests to it are lost.
         self.answer = f"{client.srv_name}: no answer yet; if this stays, ask again"
-        client.call_async(request).add_done_callback(lambda future: self._take(client, *read(future.result())))
+        client.call_async(request).add_done_callback(lambda future: self._accept(client, *read(future.result())))
 
-    def _take(self, client: Client, done: bool, text: str) -> None:
+    def _accept(self, client: Client, done: bool, text: str) -> None:
         self.answer = f"{client.srv_name}: {'done' if done else 'refused'}{f' ({text})' if text else ''}"

@@ -149,7 +149,7 @@ class WalkStatus(GuardedNode):
         self._before = self._speed = None
         self._lost = []
         self._stopped = False  # by the emergency stop: `servos` complains, and nothing is wrong
-        self._complaints, self._told, self._reported = {}, {}, set()
+        self._complaints, self._warned, self._reported = {}, {}, set()
         values = declare_all(self, PARAMETERS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
@@ -249,11 +249,11 @@ class WalkStatus(GuardedNode):
             )
         }
         for name, (message, level) in complaints.items():
-            at = self._told.get(name, -math.inf)
+            at = self._warned.get(name, -math.inf)
             if elapsed - at > REPEAT:  # the message is printed once, then only the name of the node appears in the line
                 print(self._in_colour(f"        {name}: {message}", level))
-                self._told[name] = elapsed
-        self._told = {name: told for name, told in self._told.items() if name in complaints}
+                self._warned[name] = elapsed
+        self._warned = {name: at for name, at in self._warned.items() if name in complaints}
         expected = ("damage_manager", "servos") if self._stopped else ("damage_manager",)
         known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}

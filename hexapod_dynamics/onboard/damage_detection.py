@@ -22,7 +22,7 @@ STALLED = 0.4
 # Diagnostics tell a new declaration for this long [s].
 NEW = 10.0
 # A decision that is only reported is told again if it comes back after this time [s].
-TOLD = 10.0
+REPORTED = 10.0
 
 
 class Outcome(NamedTuple):
@@ -66,7 +66,7 @@ class DamageDetection:
         n = robot.joint_count
         self._angles, self._torques = np.full(n, np.nan), np.zeros(n)
         self._updated: float | None = None  # time of the last update
-        self._told: dict[tuple[Any, ...], float] = {}  # decisions that were reported, and the times
+        self._reported: dict[tuple[Any, ...], float] = {}  # decisions that were reported, and the times
         self._pressed: str | None = None  # the leg whose foot the gait presses down
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
         self._off_its_feet = self._thrown_back = self._braces = False
@@ -136,8 +136,10 @@ class DamageDetection:
             detector.restart()
             return Outcome([], [], None, None)
         only = [one for one in decisions if one.action == "suspect" or self.mode == REPORT]
-        new = [one for one in only if one.key not in self._told]  # it is repeated while its evidence lasts
-        self._told = {key: at for key, at in self._told.items() if t - at < TOLD} | {one.key: t for one in only}
+        new = [one for one in only if one.key not in self._reported]  # it is repeated while its evidence lasts
+        self._reported = {key: at for key, at in self._reported.items() if t - at < REPORTED} | {
+            one.key: t for one in only
+        }
         if self.mode == REPORT:
             return Outcome([], new, None, None)
         declare = [one for one in decisions if one.action != "suspect"]

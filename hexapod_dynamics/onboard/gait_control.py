@@ -78,7 +78,7 @@ class GaitControl:
         settings: GaitControlSettings.
         gait: the Gait, not bound; by default of `settings`.
         permit: WalkPermit from before a restart.
-        tell: tell(level, text) for the log; level: info, warn, error.
+        report: report(level, text) for the log; level: info, warn, error.
         announce: announce(on): the robot is about to get up (buzzer).
         keep: keep(state) stores the walk permit for a restart.
         faults: where faults of the inputs are counted.
@@ -92,7 +92,7 @@ class GaitControl:
         *,
         gait: Gait | None = None,
         permit: WalkPermit | None = None,
-        tell: Callable[[str, str], None] = lambda level, text: None,
+        report: Callable[[str, str], None] = lambda level, text: None,
         announce: Callable[[bool], None] = lambda on: None,
         keep: Callable[[dict[str, Any]], None] = lambda state: None,
         faults: Faults | None = None,
@@ -104,9 +104,9 @@ class GaitControl:
         self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
         self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
         self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
-        self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, tell, announce)
+        self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
-        self._tell, self._keep, self._kept = tell, keep, self.permit.state
+        self._report, self._keep, self._kept = report, keep, self.permit.state
         self._imu_time: float | None = None  # of the last usable sample
         self._commanded: float | None = None  # time of the last command
         self._begun: float | None = None  # time of the first step
@@ -146,7 +146,7 @@ class GaitControl:
         if self.permit.fallen != before:
             if self.permit.fallen:
                 self.gait.command(0.0, 0.0, 0.0)
-                self._tell("error", FALLEN)
+                self._report("error", FALLEN)
                 self.get_up.fell(t, self.gait)
             self._store()
 
@@ -186,7 +186,7 @@ class GaitControl:
 
         def press() -> None:
             if self.permit.may_walk and self.gait.walking and self.gait.press(leg):
-                self._tell("info", f"stops and presses the foot of {leg} down, then walks on")
+                self._report("info", f"stops and presses the foot of {leg} down, then walks on")
 
         self._checked("press_foot", press)
 

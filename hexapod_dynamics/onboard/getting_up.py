@@ -35,7 +35,7 @@ class GettingUp:
         period: time between two steps [s].
         mode: asked, or automatic: once after each fall.
         speed: largest speed of a joint [rad/s].
-        tell: tell(level, text) for each change of what it does; level: warn or error.
+        report: report(level, text) for each change of what it does; level: warn or error.
         announce: announce(on) when the motion is announced (buzzer), and when that ends.
 
     """
@@ -46,17 +46,17 @@ class GettingUp:
         period: float,
         mode: str,
         speed: float,
-        tell: Callable[[str, str], None],
+        report: Callable[[str, str], None],
         announce: Callable[[bool], None],
     ) -> None:
-        self._automatic, self._tell, self._announce = mode == AUTOMATIC, tell, announce
+        self._automatic, self._log, self._announce = mode == AUTOMATIC, report, announce
         self._get_up = GetUp(robot, find_get_up_library(robot), GetUpSettings(speed=speed), period)
         self._morphology = Morphology.whole(robot)
         n = robot.joint_count
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self._imu_time = self._joints_time = -math.inf
         self.executes = False  # whether the servos execute commands
-        self._told, self._announces = self._get_up.doing, False  # so that the idle state is not told
+        self._reported, self._announces = self._get_up.doing, False  # so that the idle state is not reported
         self._last = np.full(n, np.nan)
 
     @property
@@ -97,7 +97,7 @@ class GettingUp:
         try:
             self.begin(t, gait, fallen)
         except HexapodError as error:
-            self._tell("error", f"does not get up: {error}")
+            self._log("error", f"does not get up: {error}")
 
     def set_morphology(self, t: float, morphology: Morphology, gait: Gait, fallen: bool) -> None:
         """Adopt a Morphology; a robot that is getting up starts again, with the 2 s of rest."""
@@ -160,7 +160,7 @@ class GettingUp:
         if announces != self._announces:
             self._announces = announces
             self._announce(announces)
-        if doing != self._told:
-            self._told = doing
+        if doing != self._reported:
+            self._reported = doing
             ended = self._get_up.phase in (Phase.STOPPED, Phase.FAILED)
-            self._tell("error" if ended else "warn", f"get up: {doing}")
+            self._log("error" if ended else "warn", f"get up: {doing}")

@@ -88,7 +88,7 @@ class Onboard:
         self.robot, n = robot, robot.joint_count
         kind = gait if isinstance(gait, str) else "auto"
         settings = GaitControlSettings(kind=kind, values=DEFAULTS, period=PERIOD, get_up=get_up)
-        self._gait = GaitControl(robot, settings, gait=_make_gait(gait), tell=self._tell)
+        self._gait = GaitControl(robot, settings, gait=_make_gait(gait), report=self._report)
         self._imu, self._servos = Imu(robot), Servos(robot)
         self._prediction = Prediction(robot, PredictionSettings(command_period=PERIOD))
         self._detection: DamageDetection | None = None
@@ -263,13 +263,13 @@ class Onboard:
             try:
                 self._sent_morphology = self._declarations.change(t, decision.values)
             except HexapodError as error:
-                self._tell("error", f"{decision.name} is refused: {error}")
+                self._report("error", f"{decision.name} is refused: {error}")
         if outcome.probe is not None:
             self._gait.probe_foot(outcome.probe)
         if outcome.trial is not None:
             self._gait.try_joint(t, outcome.trial)
 
-    def _tell(self, level: str, text: str) -> None:
+    def _report(self, level: str, text: str) -> None:
         self.log.append((self._time, level, text))
 
     # ---- state -------------------------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ def partial_forces(link: Link, position: ca.SX, gravity: Any, q: list, qd: list,
     return rate - ca.gradient(L, q) + ca.gradient(R, qd)  # (4)
 
 
-def whole_forces(chain: PartialLagrangian) -> ca.SX:
+def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:
     """The usual Lagrangian method, D_k L of the sum (3), for comparison: the same forces, but nothing can be
     reused.
     """

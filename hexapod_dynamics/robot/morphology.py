@@ -237,7 +237,7 @@ class Morphology:
         return self.table[2]
 
     @property
-    def is_whole(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether no part is missing or shortened and no joint damaged."""
         parts = zip(self._remaining, self._joints, strict=True)
         return all(set(fractions) == {1.0} and set(joints) <= {None} for fractions, joints in parts)

@@ -144,7 +144,7 @@ class SessionState:
             if writer is not None and writer.written < writer.posted:
                 self._waiting.append((writer.posted, time.monotonic(), future))
                 return future
-        future.set_result(self.trouble)
+        future.set_result(self.failure)
         return future
 
     def expire(self) -> None:
@@ -180,7 +180,7 @@ class SessionState:
         return True
 
     def _on_written(self, number: int) -> None:
-        self._answer(lambda wanted, _: wanted <= number, self.trouble)
+        self._answer(lambda wanted, _: wanted <= number, self.failure)
 
     def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
         with self._lock:
@@ -194,7 +194,7 @@ class SessionState:
     # Report ----------------------------------------------------------------------------------------------------------
 
     @property
-    def trouble(self) -> str:
+    def failure(self) -> str:
         """Why the state cannot be stored; empty if it can."""
         return f"it cannot be written, see the log ({self.problem})" if self._failed else ""
 

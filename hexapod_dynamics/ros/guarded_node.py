@@ -63,7 +63,7 @@ class GuardedNode(Node):
     ) -> Subscription:
         """Create a subscription as Node does; a message for which the callback raises is ignored and counted."""
 
-        def take(message: object) -> None:
+        def accept(message: object) -> None:
             try:
                 callback(message)
             except (DeviceError, OSError):
@@ -74,7 +74,7 @@ class GuardedNode(Node):
                 MalformedMessages.of(self).count(subscription, described(error))
                 log_defect(self, error, f"a message on {topic}")
 
-        subscription = super().create_subscription(msg_type, topic, take, qos_profile, **more)
+        subscription = super().create_subscription(msg_type, topic, accept, qos_profile, **more)
         return subscription
 
 

@@ -19,7 +19,7 @@ try:
 except ImportError:
     RCLError = RuntimeError  # its base class
 
-__all__ = ["RCLError", "can_wait", "sender", "take_function"]
+__all__ = ["RCLError", "can_wait", "sender", "message_source"]
 
 
 def can_wait(executor: Executor) -> bool:
@@ -27,7 +27,7 @@ def can_wait(executor: Executor) -> bool:
     return hasattr(executor, "wait_for_ready_callbacks")
 
 
-def take_function(subscription: Subscription) -> Callable[[type, bool], tuple[bytes, object] | None] | None:
+def message_source(subscription: Subscription) -> Callable[[type, bool], tuple[bytes, object] | None] | None:
     """Return a function (type, raw) that takes the next message of a subscription; None if only an executor can do
     that.
     """

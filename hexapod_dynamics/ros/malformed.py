@@ -39,7 +39,7 @@ def subscribe(
     """Create a subscription for the executor; its callback gets only valid messages, see MalformedMessages."""
     read, malformed = message_reader(kind), MalformedMessages.of(node)
 
-    def take(data: bytes) -> None:
+    def accept(data: bytes) -> None:
         try:
             message = read(data)
         except MALFORMED as error:
@@ -47,7 +47,7 @@ def subscribe(
             return
         callback(message)
 
-    subscription = node.create_subscription(kind, topic, take, qos, raw=True)
+    subscription = node.create_subscription(kind, topic, accept, qos, raw=True)
     return subscription
 
 

@@ -130,7 +130,7 @@ class Wanted:
 class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
-    `look` is called in each period and returns (level, message, {key: value}); level is one of ok, warn, error,
+    `diagnose` is called in each period and returns (level, message, {key: value}); level is one of ok, warn, error,
     stale. Malformed messages of the node's topics are added. every(period [s], callback): arranges the periodic
     calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
     """
@@ -139,11 +139,11 @@ class Diagnostics:
         self,
         node: Node,
         hardware_id: str,
-        look: Callable[[], tuple[str, str, Mapping[str, object]]],
+        diagnose: Callable[[], tuple[str, str, Mapping[str, object]]],
         period: float = 1.0,
         every: Callable[[float, Callable[[], object]], object] | None = None,
     ) -> None:
-        self._node, self._look, self._malformed = node, look, MalformedMessages.of(node)
+        self._node, self._diagnose, self._malformed = node, diagnose, MalformedMessages.of(node)
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._publishers = PublisherCheck(node)
         self._array, self._keys = DiagnosticArray(status=[self._status]), None  # keys of the values in the last status
@@ -154,8 +154,8 @@ class Diagnostics:
             every(period, self.publish)
 
     def publish(self) -> None:
-        """Call `look` and publish its status now."""
-        level, message, values = self._malformed.report(*self._look())
+        """Call `diagnose` and publish its status now."""
+        level, message, values = self._malformed.report(*self._diagnose())
         unreceived = self._publishers.reasons()
         if unreceived:
             level, message = ("warn" if level == "ok" else level), "; ".join([message, *unreceived])

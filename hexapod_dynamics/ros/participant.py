@@ -15,7 +15,7 @@ URI = (
 )
 
 
-def take_place() -> None:
+def allow_participants() -> None:
     """Allow 60 participants by CYCLONEDDS_URI, unless the user has set it. To be called before rclpy is
     initialised.
     """

@@ -16,7 +16,7 @@ import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.internals import RCLError
-from hexapod_dynamics.ros.participant import take_place
+from hexapod_dynamics.ros.participant import allow_participants
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -42,7 +42,7 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
     """
     start.hear_signals()
     share_heap()
-    take_place()
+    allow_participants()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     status, nodes, again, failed = 0, [], False, None
     for node_class in node_classes:

@@ -79,11 +79,11 @@ class StateWriter:
                 return
             elif self._failed:
                 self._attempt(False)
-            elif self.posted and self._look():
+            elif self.posted and self._is_file_lost():
                 self.losses += 1
                 self._attempt(True)
 
-    def _look(self) -> bool:
+    def _is_file_lost(self) -> bool:
         # wait for another thread that is writing the file, until it has stored the identity of the file
         with self._file:
             return self._is_lost()

@@ -70,19 +70,19 @@ class _Polled:
         self._node, self._kind, self._callback, self._read = node, kind, callback, message_reader(kind)
         self._kept = deque(maxlen=MOST)
         self._subscription = node.create_subscription(kind, topic, self._keep, qos, callback_group=group, raw=True)
-        self._take = internals.take_function(self._subscription)
-        if self._take is None:
+        self._read_next = internals.message_source(self._subscription)
+        if self._read_next is None:
             node.destroy_subscription(self._subscription)
             self._subscription = node.create_subscription(kind, topic, self._keep, qos, raw=True)
 
     def _keep(self, data: bytes) -> None:
         self._kept.append(data)
 
-    def take(self) -> bytes | None:
+    def next_message(self) -> bytes | None:
         """Return the bytes of the next message, None if there is none."""
-        if self._take is None:
+        if self._read_next is None:
             return self._kept.popleft() if self._kept else None
-        taken = self._take(self._kind, True)
+        taken = self._read_next(self._kind, True)
         return None if taken is None else taken[0]
 
     def deliver(self, data: bytes) -> None:
@@ -149,19 +149,19 @@ class TickLoop:
         self._polled.append((_Polled(self._node, kind, topic, callback, qos, self._group), newest))
         return self._polled[-1]
 
-    def taker(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
+    def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
         """Create a subscription to the newest message and return a function that takes it, if there is one.
 
         This is for messages that are used less often than they arrive.
         """
         polled = _Polled(self._node, kind, topic, callback, 1, self._group)
 
-        def take() -> None:
-            data = polled.take()
+        def poll_once() -> None:
+            data = polled.next_message()
             if data is not None:
                 polled.deliver(data)
 
-        return take
+        return poll_once
 
     def unsubscribe(self, polled: tuple[_Polled, bool] | None = None) -> None:
         """Destroy one subscription, which `subscribe` has returned, or all."""
@@ -211,7 +211,7 @@ class TickLoop:
         for polled, newest in tuple(self._polled):
             kept = None
             for _ in range(MOST):
-                data = polled.take()
+                data = polled.next_message()
                 if data is None:
                     break
                 if newest:

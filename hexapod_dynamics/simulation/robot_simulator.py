@@ -266,7 +266,7 @@ class RobotSimulator(ABC):
         """
         # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._execute(servos.take_over, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
+        self._execute(servos.set_targets, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
     def _command_from(self, gait: Gait) -> None:
         """Command the servos with the gait's next set-points."""

@@ -45,7 +45,7 @@ def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> Non
     servos["driven"] = driven
 
 
-def take_over(
+def set_targets(
     servos: np.ndarray, drive: Any, setpoints: np.ndarray, targets: np.ndarray, speeds: np.ndarray, loaded: np.ndarray
 ) -> None:
     """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s] and which servos are loaded (n,) bool."""

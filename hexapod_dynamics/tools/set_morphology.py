@@ -14,7 +14,7 @@ from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.ros.node_functions import LATCHED
-from hexapod_dynamics.ros.participant import take_place
+from hexapod_dynamics.ros.participant import allow_participants
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidNamespaceException
@@ -98,7 +98,7 @@ def main(args: list[str] | None = None) -> None:
     """Call the service once; exit code 0: accepted, 1: rejected, 2: no answer."""
     words = remove_ros_args(sys.argv if args is None else args)[1:]
     given = _arguments(words)
-    take_place()
+    allow_participants()
     rclpy.init(args=args)
     try:
         node = rclpy.create_node(

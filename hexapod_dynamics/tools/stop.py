@@ -85,7 +85,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, request: StopReques
         site.main()
     try:
         import rclpy
-        from hexapod_dynamics.ros.participant import take_place
+        from hexapod_dynamics.ros.participant import allow_participants
     except ModuleNotFoundError as error:
         print(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
@@ -94,7 +94,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, request: StopReques
             file=sys.stderr,
         )
         return 2
-    take_place()
+    allow_participants()
     try:
         rclpy.init(args=args)
     except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set

@@ -28,7 +28,7 @@ def draw(
 
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
-    evaluator.take(plan)
+    evaluator.accept(plan)
     rows = np.flatnonzero(evaluator.table["used"])
     phases = np.arange(SAMPLES) / SAMPLES
     course = evaluator.course(velocity)

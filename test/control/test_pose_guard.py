@@ -14,7 +14,7 @@ SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, of
 
 def guard_at(angle=0.0):
     guard = PoseGuard([-1.0] * N, [1.0] * N, 30.0, SETTINGS)
-    guard.meet(np.ones(N, int), np.full(N, angle), np.ones(N, bool))
+    guard.synchronise_setpoint(np.ones(N, int), np.full(N, angle), np.ones(N, bool))
     return guard
 
 
@@ -28,7 +28,7 @@ STILL = np.zeros(N)
 def test_a_joint_whose_pose_is_not_known_is_not_moved():
     guard = PoseGuard([-1.0] * N, [1.0] * N, 30.0, SETTINGS)
     assert np.isnan(guard.update(command(0.3), STILL, 0.02)).all()
-    guard.meet(np.ones(N, int), np.zeros(N), np.array([True, False, True, True]))
+    guard.synchronise_setpoint(np.ones(N, int), np.zeros(N), np.array([True, False, True, True]))
     assert np.isnan(guard.update(command(0.3), STILL, 0.02)).tolist() == [False, True, False, False]
 
 
@@ -79,7 +79,7 @@ def test_a_joint_met_again_starts_from_where_it_is():
     guard.update(command(0.0), STILL, 0.02)
     generation = np.ones(N, int)
     generation[2] = 2
-    guard.meet(generation, np.full(N, -0.6), np.ones(N, bool))
+    guard.synchronise_setpoint(generation, np.full(N, -0.6), np.ones(N, bool))
     sent = guard.update(command(0.0), STILL, 0.02)
     assert np.allclose(sent, [0.0, 0.0, -0.59, 0.0])
 

@@ -111,7 +111,7 @@ def test_the_gait_holds_the_leg_up_unless_the_kind_says_that_it_walks(bent, monk
 def test_texts_name_it(bent):
     assert bent.limp("LR.femur").describe() == "LR.femur limp, RF.tibia bent by 0.350"
     assert list_losses(bent.parameters()) == ["RF.tibia bent by 0.35"]
-    assert not bent.is_whole
+    assert not bent.is_intact
 
 
 def test_random_damage_draws_it():

@@ -30,7 +30,7 @@ class World:
         self.forward = Feedforward(ROBOT)
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
-        self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
+        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
         self.servos = ServoCounts.from_robot(ROBOT)
         self.sent, self.read, self.torques = [], self.gait.position.copy(), np.zeros(18)
         self.unheard = []  # (time, joint) of measurements under way
@@ -258,7 +258,7 @@ def test_a_refused_morphology_changes_nothing():
     world.run(0.5)
     with pytest.raises(MorphologyError, match="no such leg"):
         world.observer.set_morphology({"legs.RM": False, "legs.XX": False})
-    assert world.observer.morphology.is_whole and world.observer.model.morphology.is_whole
+    assert world.observer.morphology.is_intact and world.observer.model.morphology.is_intact
 
 
 def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():
@@ -301,6 +301,6 @@ def test_it_bounds_commands_as_the_servos_are_told_to():
     for speed in (0.2, 0.8):
         observer = Observer(ROBOT, guard=GuardSettings(approach_speed=speed), command_period=0.01)
         assert observer.commands.history.period == 0.01
-        observer.commands.guard.meet(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
+        observer.commands.guard.synchronise_setpoint(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
         reached.append(observer.commands.guard.update(np.full(18, 0.3), np.zeros(18), observer.commands.period)[0])
     assert np.allclose(reached, [0.002, 0.008])

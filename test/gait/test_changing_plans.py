@@ -68,7 +68,7 @@ def run(lost, phase, seconds, late):
     physics = Simulator(ROBOT, timestep=2e-3, ground=Ground(friction=0.6))
     physics.reset(joints=gait.position.copy())
     guard = PoseGuard([j.lower for j in JOINTS], [j.upper for j in JOINTS], ROBOT.servo.stiffness)
-    guard.meet(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
+    guard.synchronise_setpoint(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
     hurt, tilt, begin = WHOLE.without(*lost), [], None
     for tick in range(round((1.2 + late + seconds) / TICK)):
         if tick == round(1.2 / TICK):

@@ -33,7 +33,7 @@ def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
     for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
         gait = AdaptiveGait().bind(ROBOT, morphology)
         guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
-        guard.meet(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
+        guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
         gait.command(*command)
         for _ in range(500):
             guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)

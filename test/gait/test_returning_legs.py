@@ -30,7 +30,7 @@ class Walk:
         self.physics = Simulator(ROBOT, hurt, timestep=2e-3, ground=Ground(friction=0.6))
         self.physics.reset(joints=self.gait.position.copy())
         self.guard = PoseGuard([j.lower for j in JOINTS], [j.upper for j in JOINTS], ROBOT.servo.stiffness)
-        self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
+        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
         self.time, self.tilt, self.doing = 0.0, [], []
 
     def run(self, seconds):
@@ -56,7 +56,7 @@ class Walk:
         back = ~self.physics.morphology.existing_mask
         self.physics.set_morphology(WHOLE)
         self.physics.q[back] = np.tile(pose, back.sum() // 3)
-        self.guard.meet(np.where(back, 1, 0), self.physics.q.copy(), np.ones(18, bool))
+        self.guard.synchronise_setpoint(np.where(back, 1, 0), self.physics.q.copy(), np.ones(18, bool))
         self.gait.set_morphology(WHOLE)
         self.tilt, self.doing = [], []
 

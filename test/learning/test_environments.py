@@ -82,7 +82,7 @@ def test_damage_comes_at_random_times_and_is_what_the_physics_has():
     walker, when, kinds = environment.walker, [], set()
     for seed in range(30):
         environment.reset(seed=seed)
-        assert walker.morphology.is_whole
+        assert walker.morphology.is_intact
         for k in range(200):
             info = environment.step(np.zeros(18))[4]
             if "damage" in info:

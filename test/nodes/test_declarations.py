@@ -48,32 +48,32 @@ def declarations(node):
 
 
 def test_an_answer_ends_it(node, declarations):
-    declarations.look(0.9 * UNANSWERED)
+    declarations.update(0.9 * UNANSWERED)
     node.answer(node.futures[0], successful=True)
-    declarations.look(LATE)
+    declarations.update(LATE)
     assert len(node.futures) == 1 and not node.waited_for and not node.log.method_calls
 
 
 def test_a_lost_request_is_repeated_and_either_answer_ends_it(node, declarations):
-    declarations.look(LATE)
+    declarations.update(LATE)
     assert len(node.futures) == 2 and "RM missing is declared again" in node.log.warning.call_args.args[0]
     node.answer(node.futures[0], successful=True)
-    declarations.look(9 * LATE)
+    declarations.update(9 * LATE)
     assert len(node.futures) == 2 and not node.waited_for and not node.log.error.called
 
 
 def test_a_lost_answer_is_made_up_for_by_the_topic(node, declarations):
     declarations.follow({"legs.RM": True, "legs.LF": False})
-    declarations.look(LATE)
+    declarations.update(LATE)
     assert len(node.futures) == 2
     declarations.follow({"legs.RM": False})
-    declarations.look(9 * LATE)
+    declarations.update(9 * LATE)
     assert len(node.futures) == 2 and not node.waited_for and not node.log.error.called
 
 
 def test_a_service_that_never_answers_is_an_error(node, declarations):
     for k in range(1, 2 * MOST):
-        declarations.look(k * LATE)
+        declarations.update(k * LATE)
     assert len(node.futures) == MOST and not node.waited_for
     node.log.error.assert_called_once()
     assert "RM missing is not declared: set_morphology does not answer" in node.log.error.call_args.args[0]
@@ -81,7 +81,7 @@ def test_a_service_that_never_answers_is_an_error(node, declarations):
 
 def test_the_same_decision_made_anew_replaces_the_old_one(node, declarations):
     declarations.declare(RM, LATE)
-    declarations.look(1.5 * LATE)
+    declarations.update(1.5 * LATE)
     assert len(node.futures) == 2 and node.waited_for == node.futures[1:]
 
 
@@ -90,5 +90,5 @@ def test_a_refusal_and_a_missing_service_are_errors(node, declarations):
     assert "RM missing is refused: restore LM first" in node.log.error.call_args.args[0]
     node.ready = False
     declarations.declare(RM, 1.0)
-    declarations.look(9 * LATE)
+    declarations.update(9 * LATE)
     assert len(node.futures) == 1 and "no service set_morphology" in node.log.error.call_args.args[0]

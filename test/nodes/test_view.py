@@ -378,7 +378,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
 def test_a_request_without_an_answer_is_said():
     client = Mock(srv_name="set_morphology")
     commands = RosCommands(Mock(create_client=lambda *_: client), DriveSeat(), Mock())
-    commands.tell({"legs.RM": False})
+    commands.declare({"legs.RM": False})
     assert commands.answer == "set_morphology: no answer yet; if this stays, ask again"
     future = client.call_async.return_value
     future.result.return_value.result = SetParametersResult(successful=True)

@@ -42,7 +42,7 @@ def picture():
 
 def draw(picture, tick, **messages):
     picture.newest.update({name.replace("__", "/"): message for name, message in messages.items()})
-    picture.look()
+    picture.update()
     picture.draw(tick, ago=0.0, follows=True, support=True, names=True)
 
 

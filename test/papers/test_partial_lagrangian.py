@@ -13,7 +13,7 @@ from hexapod_dynamics.papers.partial_lagrangian import (
     Place,
     revolute_link,
     sliding_link,
-    whole_forces,
+    usual_lagrangian_forces,
 )
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -162,7 +162,7 @@ def test_the_table_is_a_triangle_whose_rows_sum_to_the_usual_lagrangian():
         table[: i + 1, i] = column
     assert np.allclose(table.sum(axis=1), chain.dynamics().torques(*state), rtol=1e-13)
     assert chain.cell(2, 1).is_zero() and not chain.cell(1, 2).is_zero()
-    whole = whole_forces(chain)
+    whole = usual_lagrangian_forces(chain)
     values = {
         f"{name}_{i}": value for name, row in zip(("q", "qd", "qdd"), state, strict=True) for i, value in enumerate(row)
     }

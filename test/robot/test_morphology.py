@@ -102,7 +102,7 @@ def test_everything_can_be_restored(morphology):
     for leg in ROBOT.leg_names:
         morphology = morphology.restored(leg)
     assert morphology == WHOLE
-    assert morphology.is_whole
+    assert morphology.is_intact
 
 
 @given(morphologies())
@@ -161,7 +161,7 @@ def test_a_limp_joint_moves_without_torque():
     joint = ROBOT.joint_names.index("femur_joint_LR")
     assert tired.is_limp("LR", "femur") and tired.moving_mask.all()
     assert np.flatnonzero(~tired.driven_mask).tolist() == [joint]
-    assert tired != WHOLE and not tired.is_whole
+    assert tired != WHOLE and not tired.is_intact
     assert tired.describe() == "LR.femur limp"
     assert tired.parameters()["limp.LR.femur"] is True
     assert tired.updated({"limp.LR.femur": False}) == tired.restored("LR.femur") == tired.restored("LR") == WHOLE

@@ -60,7 +60,7 @@ def looped(request, monkeypatch):
     """Makes Looped; `public`: rclpy has none of the parts in `internals`."""
     if request.param == "public":
         monkeypatch.setattr(internals, "can_wait", lambda executor: False)
-        monkeypatch.setattr(internals, "take_function", lambda subscription: None)
+        monkeypatch.setattr(internals, "message_source", lambda subscription: None)
     made = []
 
     def make(*arguments):

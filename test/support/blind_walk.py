@@ -104,7 +104,7 @@ class BlindWalk:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self._met = np.zeros(n, np.int64)
-        self._guard.meet(self._met, self.gait.position.copy(), np.ones(n, bool))
+        self._guard.synchronise_setpoint(self._met, self.gait.position.copy(), np.ones(n, bool))
 
     def damage(self, morphology: Morphology, unplugged: Any = ()) -> None:
         """Break (or mend) the physical robot; unplugged: joints (indices) whose servos have no power and no answer."""
@@ -208,7 +208,7 @@ class BlindWalk:
         back = morphology.existing_mask & ~self.declared.existing_mask
         self._silent[back], self._failures[back] = False, 0
         self._met[back] += 1
-        self._guard.meet(self._met, self.physics.q - self._zeros, np.ones(len(back), bool))
+        self._guard.synchronise_setpoint(self._met, self.physics.q - self._zeros, np.ones(len(back), bool))
         self.declared = morphology
         self.gait.set_morphology(morphology)
         self.trial.set_morphology(morphology)

@@ -35,7 +35,9 @@ class PushedWalk:
         self.physics.reset(joints=self.gait.position.copy())
         joints = [joint for leg in ROBOT.legs for joint in leg.joints]
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
-        self._guard.meet(np.zeros(len(joints), np.int64), self.gait.position.copy(), np.ones(len(joints), bool))
+        self._guard.synchronise_setpoint(
+            np.zeros(len(joints), np.int64), self.gait.position.copy(), np.ones(len(joints), bool)
+        )
         self._offsets, self._noise, self.braced = np.zeros(len(joints)), np.random.default_rng(seed), braced
         self.random, self.lowest, self.told, self.morphology = random, 1.0, False, morphology
 

@@ -114,7 +114,7 @@ class SensedWalk:
         )
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
-        self.guard.meet(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
+        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
         self.servos = ServoCounts.from_robot(robot)
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
         self.torques = np.zeros(18)
@@ -142,7 +142,7 @@ class SensedWalk:
         self.frozen = frozen
         self.sent.clear()
         if not frozen:
-            self.guard.meet(np.full(18, self.ms), self._read, np.ones(18, bool))
+            self.guard.synchronise_setpoint(np.full(18, self.ms), self._read, np.ones(18, bool))
         if told:
             self.observer.set_following(not frozen)
 

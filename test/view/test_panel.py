@@ -172,7 +172,7 @@ def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(
     controls["box", "LF"].press(False)  # refused: nothing comes of it
     assert undo.visible is True
     undo.press()
-    assert lost.updated(sent[-1]).is_whole and sent[-1]["legs.RM"] is True
+    assert lost.updated(sent[-1]).is_intact and sent[-1]["legs.RM"] is True
     assert undo.visible is False
     undo.press()
     assert len(sent) == 3

@@ -80,7 +80,7 @@ class FallenRobot:
     def settle(self) -> None:
         """Let the devices measure the present state of the robot, as if they had measured it for a long time."""
         self._joints[:] = self.readings.joints()
-        self._guard.meet(np.zeros(len(self._joints), np.int64), self._joints, np.isfinite(self._joints))
+        self._guard.synchronise_setpoint(np.zeros(len(self._joints), np.int64), self._joints, np.isfinite(self._joints))
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
         for _ in range(round(0.5 / IMU_PERIOD)):
             self._sense()

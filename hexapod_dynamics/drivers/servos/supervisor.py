@@ -370,7 +370,7 @@ class ServoSupervisor:
 
     def _synchronise_setpoint(self) -> None:
         if self.guard.awaits(self.state.generation):
-            self.guard.meet(self.state.generation, self.state.start_angle, self.state.known)
+            self.guard.synchronise_setpoint(self.state.generation, self.state.start_angle, self.state.known)
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period

@@ -35,7 +35,7 @@ class PlanEvaluator:
         self.numbers = _core.PlanNumbers()
         self.cycle, self.found = _core.PlanCycle(len(robot.legs)), _core.Findings()
 
-    def take(self, plan: Any) -> None:
+    def accept(self, plan: Any) -> None:
         """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
         self.numbers.load(plan.numbers())

@@ -88,7 +88,7 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
     """
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
-    evaluator.take(plan)
+    evaluator.accept(plan)
     return np.asarray(evaluator.course(np.zeros(3)))[:, :2].mean(axis=0)
 
 

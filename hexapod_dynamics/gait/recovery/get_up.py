@@ -175,7 +175,7 @@ class Phases:
     def is_ready(self, sensed: Sensed) -> bool:
         """Return whether the condition for which a phase waits at its end is met already."""
         if self._motion.phase is Phase.PROBE:
-            return self._probe.look(sensed.joints)
+            return self._probe.update(sensed.joints)
         return self._motion.phase is Phase.TUCK and sensed.up[2] > UPRIGHT and self._waiting.rest.calm >= CALM
 
     def next(self, sensed: Sensed) -> None:
@@ -216,7 +216,7 @@ class Phases:
 
     def _go_on_probing(self, sensed: Sensed) -> None:
         stands = sensed.up[2] > FLAT  # on its feet, maybe: the ground can hold a joint by friction
-        if self._probe.look(sensed.joints):
+        if self._probe.update(sensed.joints):
             self.spread()
         elif self._probe.tries < TRIES + stands:
             self._nudge(lifts=self._probe.tries >= TRIES)
@@ -298,7 +298,7 @@ class Phases:
 MOST_BLOCKED = 2  # number of new beginnings after a joint was blocked
 
 
-class Trouble:
+class Obstruction:
     """Watches a motion; `begin` with each request."""
 
     def __init__(self, motion: Motion, waiting: Waiting, phases: Phases) -> None:
@@ -389,7 +389,7 @@ class GetUp:
         self._waiting = Waiting(self._motion, dt)
         self._yielding = Yielding(robot, dt)
         self._phases = Phases(self._motion, self._waiting)
-        self._trouble = Trouble(self._motion, self._waiting, self._phases)
+        self._obstruction = Obstruction(self._motion, self._waiting, self._phases)
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -426,7 +426,7 @@ class GetUp:
         self._motion.adopt(morphology, lost)
         self._motion.reason = ""
         self._waiting.rest.at_rest = self._waiting.rest.falling = 0.0
-        self._trouble.begin()
+        self._obstruction.begin()
         self._yielding.begin()
         self._phases.begin(gait, plan, morphology)
 
@@ -473,7 +473,7 @@ class GetUp:
             holds = self.phase is Phase.ANNOUNCED and not waiting.eased  # as before it was asked
             return None if holds or not self.active else self._sent(dt, sensed)
         motion.follow.update(dt, motion.setpoints, sensed.joints, self._yielding.moved)
-        if not self._trouble.is_met(sensed):
+        if not self._obstruction.is_met(sensed):
             self._go_on(dt, sensed)
         return self._sent(dt, sensed) if self.active or self.phase is Phase.DONE else None
 

@@ -119,7 +119,7 @@ class GetUpPoses:
 
 def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
     """Return the names of the legs of which a joint or most of the tibia is missing, or a joint is locked or limp."""
-    return tuple(leg.name for leg in robot.legs if not _whole_joints(robot, morphology, leg).all())
+    return tuple(leg.name for leg in robot.legs if not _intact_joints(robot, morphology, leg).all())
 
 
 def legs_damaged_only_at(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
@@ -127,15 +127,15 @@ def legs_damaged_only_at(robot: Robot, morphology: Morphology, joint: int) -> tu
     joint: 0 the coxa, 1 the femur, 2 the tibia.
     """
     others = np.arange(3) != joint
-    wholes = {leg.name: _whole_joints(robot, morphology, leg) for leg in robot.legs}
+    intact_joints = {leg.name: _intact_joints(robot, morphology, leg) for leg in robot.legs}
     return tuple(
         name
-        for name, whole in wholes.items()
-        if not whole[joint] and whole[others].all() and morphology.existing_mask[robot.leg_joints(name)].all()
+        for name, intact in intact_joints.items()
+        if not intact[joint] and intact[others].all() and morphology.existing_mask[robot.leg_joints(name)].all()
     )
 
 
-def _whole_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray:
+def _intact_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray:
     """Return which joints (3,) of a leg exist and are moved by their servos, none where most of the tibia is lost."""
     if morphology.remaining(leg.name, leg.link_names[-1]) < LEAST_TIBIA:
         return np.zeros(len(leg.joints), bool)

@@ -113,7 +113,7 @@ class JointProbe:
         out[1::3][stands] = self.before[1::3][stands] + LIFT
         return out
 
-    def look(self, readings: np.ndarray) -> bool:
+    def update(self, readings: np.ndarray) -> bool:
         """Note which joints have moved, from the readings (n,) [rad]; return whether every joint has."""
         self.answered |= np.abs(readings - self.before) > ANSWER * NUDGE
         return bool(self.answered.all())

@@ -5,7 +5,7 @@ time.
 import numpy as np
 
 from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
-from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, whole_forces
+from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, usual_lagrangian_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
     controlled_pendulum,
@@ -100,7 +100,7 @@ def _cost(page):
         rows.append(
             [
                 n,
-                1e3 * least_time(whole_forces, chain),
+                1e3 * least_time(usual_lagrangian_forces, chain),
                 1e3 * least_time(lambda n=n: PartialLagrangian([link] * n)),
                 1e3 * least_time(shorter.extended, link),
                 chain.dynamics().torque_function.n_instructions(),
