@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
@@ -22,9 +23,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
-# Time [s] for which the middleware may destroy nodes at the end of a process. Fast DDS was seen to spin there for ever;
-# the process then ends with exit code 1 and the place in its log, whether Python's lock is held or not.
-MIDDLEWARE_ENDS = 1.5
+MIDDLEWARE_ENDS = 1.5  # time [s] for which the middleware may destroy nodes (`bounded_end`)
+ENDING = threading.Lock()  # faulthandler has one timer for all threads
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
@@ -44,7 +44,7 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
     share_heap()
     allow_participants()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    status, nodes, again, failed = 0, [], False, None
+    status, nodes, again, failed = 0, [], False, False
     for node_class in node_classes:
         try:
             nodes.append(made(node_class))
@@ -56,7 +56,8 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
         status = 1
         for node in nodes:
             end(node)
-        rclpy.try_shutdown()
+        with bounded_end():
+            rclpy.try_shutdown()
         if not again:
             start.wait_where_respawned()  # because the next start would be refused, too
         else:
@@ -73,18 +74,16 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
             spin(nodes)
             if start.left_behind():
                 nodes[0].get_logger().warning("the launch process has ended: this node ends too")
-        except Exception as error:  # raised again when the devices are closed
-            failed = error
+        except Exception:  # printed first, so that the log names the cause whatever the end brings
+            traceback.print_exc()
+            failed, status = True, 1
         for node in nodes:
-            close(node, comes_back=failed is not None or start.launched())
-        # Devices are closed and the state is stored: what the middleware does from now on is bounded.
-        faulthandler.dump_traceback_later(MIDDLEWARE_ENDS, exit=True)
-        for node in nodes:
-            node.destroy_node()
-    rclpy.try_shutdown()
-    faulthandler.cancel_dump_traceback_later()
-    if failed is not None:
-        raise failed
+            close(node, comes_back=failed or start.launched())
+        with bounded_end():
+            for node in nodes:
+                node.destroy_node()
+    with bounded_end():
+        rclpy.try_shutdown()
     # Everything is closed. End without destroying the objects of all libraries one by one, which takes 0.5 s of CPU per
     # node, 2 s for the launch file.
     sys.stdout.flush()
@@ -119,7 +118,8 @@ def made(node_class: type[Node]) -> Node:
                 # The incomplete node must not look like a working one. With a real ROS 2 it would otherwise stay in the
                 # graph as long as this process lasts. Node's own method is called, because the constructor was not
                 # finished.
-                Node.destroy_node(Refused.node)
+                with bounded_end():
+                    Node.destroy_node(Refused.node)
             raise
         except RCLError:
             if uri := os.environ.get("CYCLONEDDS_URI"):
@@ -199,7 +199,23 @@ def made_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None
 def end(node: Node) -> None:
     """Close a node's devices and destroy it; its stored state is kept."""
     close(node)
-    node.destroy_node()
+    with bounded_end():
+        node.destroy_node()
+
+
+@contextlib.contextmanager
+def bounded_end() -> Iterator[None]:
+    """Give the middleware MIDDLEWARE_ENDS seconds to destroy nodes whose devices are closed and whose state is stored.
+
+    Fast DDS was seen to spin there for ever. The process then ends with exit code 1 and the place in its log, whether
+    Python's lock is held or not; of several nodes in the process all end, and a launch file starts them again.
+    """
+    with ENDING:
+        faulthandler.dump_traceback_later(MIDDLEWARE_ENDS, exit=True)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 def close(node: Node, comes_back: bool = True) -> None:

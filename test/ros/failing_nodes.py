@@ -1,5 +1,5 @@
 """Nodes for test_node_endings.py: `steady` ticks, `storing` stores a state, `failing` stores one and then raises,
-`hanging` is as `storing` and its middleware never ends.
+`hanging` is as `storing` and its middleware never ends, `failing_hanging` fails as `failing` and ends as `hanging`.
 
 Arguments before --ros-args: the nodes to run.
 """
@@ -68,6 +68,13 @@ class Hanging(Storing):
         ctypes.PyDLL(None).sleep(60)
 
 
+class FailingHanging(Failing):
+    """Fails as Failing, and destroying it never returns."""
+
+    destroy_node = Hanging.destroy_node
+
+
 if __name__ == "__main__":
     nodes = {"steady": Steady, "storing": Storing, "failing": Failing, "hanging": Hanging}
+    nodes["failing_hanging"] = FailingHanging
     run_together([nodes[name] for name in sys.argv[1 : sys.argv.index("--ros-args")]])

@@ -67,6 +67,16 @@ def test_a_middleware_that_never_ends_does_not_keep_the_process(begin, tmp_path)
     assert "destroy_node" in process.output and stored(tmp_path) == ["endings.storing.json"]
 
 
+@pytest.mark.parametrize("others", [(), ("steady",)], ids=["alone", "one of several"])
+def test_a_failed_node_whose_middleware_never_ends_names_its_defect_and_ends_the_process(begin, others):
+    process = begin(*others, "failing_hanging")
+    wait_until(lambda: "a defect of this node" in process.output, 30, lambda: process.output)
+    began = time.monotonic()
+    assert process.popen.wait(10) == 1
+    assert time.monotonic() - began < 5.0
+    assert process.output.index("a defect of this node") < process.output.index("in destroy_node")
+
+
 def test_of_several_nodes_one_that_fails_is_made_anew_and_the_others_go_on(begin, probe):
     ticks, found = probe.hear(String, "ticks", NEWEST), probe.hear(String, "found", NEWEST)
     process = begin("steady", "failing")
