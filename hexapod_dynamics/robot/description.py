@@ -47,7 +47,7 @@ class Robot:
     contact: Contact
     imu: Imu
     joint_servos: tuple[JointServo, ...] = ()
-    # The file that `load` has read, beside which its plans lie (gait/packaged.py); a changed robot has none.
+    # The file that `load` has read, beside which its plans lie (gait/planning/library.py); a changed robot has none.
     file: ClassVar[Path | None] = None
 
     def __post_init__(self) -> None:

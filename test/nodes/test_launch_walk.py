@@ -410,8 +410,15 @@ def test_a_stopped_robot_stays_stopped_whatever_is_killed(session, ending):
     session.wait(lambda: all(session.pids()[n] not in (None, before[n]) for n in NODES), 60, "all nodes run again")
     session.truth.clear()
     session.wait(lambda: session.truth and session.commands[-1][0] > session.truth[0][0], 120, "the robot is back")
+    session.measured.clear()
+    session.wait(lambda: session.measured and len(session.measured[-1][1].name) == 18, 60, "the servos are alive")
+    since = time.monotonic()
     track, _ = session.watch(6.0)
     assert np.linalg.norm(track.position[-1, :2] - track.position[0, :2]) < 0.01
+    for heard, least, within in ((session.commands, 10, 1e-6), (session.measured, 10, 0.02)):
+        poses = np.array([m.position for at, m in list(heard) if at > since and len(m.name) == 18])
+        assert len(poses) >= least
+        assert np.ptp(poses, axis=0).max() < within, "no joint is commanded to move, and none moves"
     session.probe.node.destroy_publisher(publisher)
 
 

@@ -373,7 +373,7 @@ def test_letting_go_sits_down_first(probe, robot, ready, commands):
 def test_release_lets_go_at_once(probe, robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.3))
     assert probe.call(Trigger, "servos/release", Trigger.Request()).success
-    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
+    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go", patience=1)
     assert np.allclose(robot.pose, 0.3, atol=0.03)
     commands.pose = None
     torque_on(probe, robot)

@@ -5,15 +5,16 @@ import time
 PATIENCE = 3.0  # a computer that does something else as well takes as many times longer than one of its own
 
 
-def wait_until(condition, timeout=10.0, what="it happens"):
+def wait_until(condition, timeout=10.0, what="it happens", patience=PATIENCE):
     """Wait until condition() is true and return its value; an AssertionError says what did not happen in time.
 
-    timeout: [s] on a computer that does nothing else. A test of how soon something happens measures it by itself.
+    timeout: [s] on a computer that does nothing else.
+    patience: how many times longer it may take; 1 where the test is of how soon it happens.
     """
-    end = time.monotonic() + PATIENCE * timeout
+    end = time.monotonic() + patience * timeout
     while True:
         value = condition()
         if value:
             return value
-        assert time.monotonic() < end, f"not within {PATIENCE * timeout} s: {what() if callable(what) else what}"
+        assert time.monotonic() < end, f"not within {patience * timeout} s: {what() if callable(what) else what}"
         time.sleep(0.01)

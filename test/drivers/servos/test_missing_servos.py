@@ -95,7 +95,7 @@ def test_servos_that_are_really_missing_are_given_up_soon_and_not_named(rig, cha
     chain.set_torque(False)
     assert chain.wait_confirmed(5.0)
     print(f"confirmed after {time.monotonic() - begin:.2f} s")
-    wait_until(lambda: not chain.snapshot().unconfirmed.any(), 3.0, "nobody is asked for ever")
+    wait_until(lambda: not chain.snapshot().unconfirmed.any(), 3.0, "nobody is asked for ever", patience=1)
     assert figures(chain.snapshot(), MAP.joint_names, time.monotonic())["torque not confirmed"] == ""
     assert not rig.servos.holding()[:12].any()
     rig.faults.silent = set()  # plugged in again, with torque

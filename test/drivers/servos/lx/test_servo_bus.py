@@ -309,7 +309,8 @@ def settled(chain):
 
 
 def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
-    state = settled(chain)
+    wait_until(lambda: chain.snapshot().settled, 3.0, "every joint is known", patience=1)
+    state = chain.snapshot()
     assert np.allclose(state.angle, 0.1, atol=0.5 * COUNT + 1e-9)
     assert np.allclose(state.start_angle, 0.1, atol=0.5 * COUNT + 1e-9)
     assert (state.generation == 1).all() and state.known.all()
@@ -719,7 +720,7 @@ def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
         busy = brisk_chain.servos.bus.busy_time - sent
         requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.bus.byte_time)
     held = time.monotonic()
-    wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read")
+    wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read", patience=1)
     assert requests < 80  # 18 at the pace of the timeouts, the others with pauses
 
 
