@@ -1,10 +1,10 @@
 """Allows more than the ten participants to which ROS_LOCALHOST_ONLY=1 limits Cyclone DDS; Fast DDS needs nothing.
 
-The loopback interface has no multicast. Cyclone DDS, where it is chosen by RMW_IMPLEMENTATION, then finds its peers by sending to the ports of the
-participants 0 to 9 one by one, and itself takes the first free number: one launched robot and the daemon of `ros2`
-are ten, and the next program, even the emergency stop, ends with "Failed to find a free participant index".
-Processes of this package use numbers up to 60, and send to all of these. Programs with one of the first ten
-numbers discover them, too, because they answer when they are contacted.
+The loopback interface has no multicast. Cyclone DDS, where it is chosen by RMW_IMPLEMENTATION, then finds its peers
+by sending to the ports of the participants 0 to 9 one by one, and itself takes the first free number: one launched
+robot and the daemon of `ros2` are ten, and the next program, even the emergency stop, ends with "Failed to find a
+free participant index". Processes of this package use numbers up to 60, and send to all of these. Programs with one
+of the first ten numbers discover them, too, because they answer when they are contacted.
 """
 
 import os
