@@ -312,10 +312,17 @@ def test_another_machine_is_told_where_ros_2_is_to_be_had(checkout, machine, sys
     assert f"no ROS 2 for {system} on {machine}" in err and "docs/start.md" in err
 
 
-@pytest.mark.parametrize(("variables", "scope"), [({}, "LOCALHOST"), ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET")])
+@pytest.mark.parametrize(
+    ("variables", "scope"),
+    [
+        ({}, "SYSTEM_DEFAULT"),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "SYSTEM_DEFAULT"),
+        ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET"),
+    ],
+)
 def test_nodes_stay_on_this_computer_unless_told_otherwise(checkout, variables, scope):
     words = 'echo "$ROS_AUTOMATIC_DISCOVERY_RANGE ${FASTRTPS_DEFAULT_PROFILES_FILE-none}"'
-    profile = checkout.root / "ros2_tools/fastdds.xml" if scope == "LOCALHOST" else "none"
+    profile = checkout.root / "ros2_tools/fastdds.xml" if scope == "SYSTEM_DEFAULT" else "none"
     assert checkout.run("sh", "-c", words, **variables)[1] == f"{scope} {profile}\n"
 
 

@@ -67,8 +67,8 @@ def separate():
     os.environ["ROS_DOMAIN_ID"] = str(reserve_domain())
     if os.environ.get("ROS_DISTRO") == "humble":
         os.environ["ROS_LOCALHOST_ONLY"] = "1"
-    else:  # Jazzy and later
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    else:  # Jazzy and later; with PyPI's wheels a profile of Fast DDS has done it (with_ros2)
+        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     # Without multicast on the loopback interface a real ROS 2 sees ten processes only, unless it is told otherwise.
     # The user's own setting is not added to: with another interface in it no participant may come about at all.
     os.environ["CYCLONEDDS_URI"] = (
