@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from hexapod_dynamics.errors import HexapodError
 
 
-def require_positive(values: Mapping[str, Any], error: type[HexapodError] = HexapodError) -> None:
+def require_positive(values: Mapping[str, object], error: type[HexapodError] = HexapodError) -> None:
     """Raise `error` for the first of some named numbers, or tuples of numbers, that is not a finite number above
     0.
     """

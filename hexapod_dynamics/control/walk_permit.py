@@ -7,7 +7,7 @@ A state machine without a clock of its own; all times are seconds on the caller'
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class WalkPermit:
     until it is measured upright.
     """
 
-    def __init__(self, state: Any = None, *, pause: float = 1.0) -> None:
+    def __init__(self, state: Mapping[str, object] | None = None, *, pause: float = 1.0) -> None:
         state = state or {}
         self.by_itself = state.get("by_itself", True) is True
         self.waiting = state.get("waiting", False) is not False
@@ -35,7 +35,7 @@ class WalkPermit:
         self._last, self._released = -math.inf, False
 
     @classmethod
-    def restored(cls, state: Any, time: float, *, pause: float = 1.0) -> WalkPermit:
+    def restored(cls, state: object, time: float, *, pause: float = 1.0) -> WalkPermit:
         """Return the permit for a restart at `time` [s], from the stored `state`.
 
         If `state` is missing or has another shape, the robot may have fallen: then only a new command is executed.
@@ -49,7 +49,7 @@ class WalkPermit:
         return permit
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Values to restore after a restart: {name: bool}."""
         return {"by_itself": self.by_itself, "waiting": self.waiting}
 

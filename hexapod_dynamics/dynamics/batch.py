@@ -79,7 +79,7 @@ class BatchDynamics:
             self._refuse(forward, each, in_place, first, [array[first] for array in given])
         return out
 
-    def _check_sequence(self, morphologies: Any, count: int) -> None:
+    def _check_sequence(self, morphologies: Sequence[object], count: int) -> None:
         """Raise DynamicsError unless this is a sequence with a morphology for each state."""
         sequence = isinstance(morphologies, Sequence) and not isinstance(morphologies, str)
         if not sequence or len(morphologies) != count:

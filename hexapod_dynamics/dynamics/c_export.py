@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import textwrap
 from pathlib import Path
-from typing import Any
 
 from hexapod_dynamics.core._core import Numbers
 from hexapod_dynamics.errors import CompilerError
@@ -174,7 +173,7 @@ def _flattened(name: str, done: set[str]) -> str:
     return re.sub(r'#include "(\w+\.h)"\n', included, text)
 
 
-def _initialiser(value: Any) -> str:
+def _initialiser(value: object) -> str:
     """Return a struct (dict), an array (list) or a number as an initialiser, exact to the last digit."""
     if isinstance(value, dict):
         return "{" + ",\n".join(f".{name} = {_initialiser(each)}" for name, each in value.items()) + "}"

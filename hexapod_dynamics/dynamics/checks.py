@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
@@ -17,14 +18,14 @@ FARTHEST_POSITION = 1e6
 ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of core/checks.h
 
 
-def checked_robot(robot: Any) -> Robot:
+def checked_robot(robot: object) -> Robot:
     """Return a robot; DynamicsError for anything else."""
     if not isinstance(robot, Robot):
         raise DynamicsError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
     return robot
 
 
-def check_robot(robot: Robot, morphology: Any, name: str = "morphology") -> None:
+def check_robot(robot: Robot, morphology: object, name: str = "morphology") -> None:
     """Raise DynamicsError unless `morphology` is one of this robot; name: of the argument."""
     if not isinstance(morphology, Morphology):
         raise DynamicsError(
@@ -55,7 +56,13 @@ def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
     )
 
 
-def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", ignored: Any = None) -> np.ndarray:
+def as_array(
+    name: str,
+    value: npt.ArrayLike,
+    shape: tuple[int, ...],
+    what: str = "",
+    ignored: tuple[EllipsisType, np.ndarray] | None = None,
+) -> np.ndarray:
     """Return a float array of that shape, or a DynamicsError that names it; ignored: entries that are set to zero."""
     try:
         given = np.asarray(value)
@@ -73,7 +80,7 @@ def as_array(name: str, value: Any, shape: tuple[int, ...], what: str = "", igno
     return array
 
 
-def as_input(name: str, value: Any, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
+def as_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
     """Return an input of the model (R, q, nu, nudot, tau, p or point) as an array, or a DynamicsError that names it.
 
     lead: shape of leading axes. Entries of q of joints that do not move are set to zero.

@@ -18,18 +18,19 @@ from hexapod_dynamics.core._core import joint_numbers
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Leg, Link, Morphology
 
-Vector = list[Any]
-Inertia = tuple[Any, Vector, Vector]
+Scalar = Any  # a number, an array, a casadi.SX, a symbol of sympy or a polynomial
+Vector = list[Scalar]
+Inertia = tuple[Scalar, Vector, Vector]
 ROWS, COLUMNS = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
 PLACE = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # of an inertia's entries among its six
 
 
-def times(a: Any, b: Any) -> Any:
+def times(a: Scalar, b: Scalar) -> Scalar:
     """Return a b, exactly 0.0 if either is: CasADi and polynomials would carry it along."""
     return 0.0 if isinstance(a, float) and a == 0.0 or isinstance(b, float) and b == 0.0 else a * b
 
 
-def plus(a: Any, b: Any) -> Any:
+def plus(a: Scalar, b: Scalar) -> Scalar:
     """Return a + b."""
     return b if isinstance(a, float) and a == 0.0 else a if isinstance(b, float) and b == 0.0 else a + b
 
@@ -39,14 +40,14 @@ def add(a: Vector, b: Vector) -> Vector:
     return [plus(x, y) for x, y in zip(a, b, strict=True)]
 
 
-def scale(s: Any, a: Vector) -> Vector:
+def scale(s: Scalar, a: Vector) -> Vector:
     """Return s a."""
     return [times(s, x) for x in a]
 
 
-def dot(a: Vector, b: Vector) -> Any:
+def dot(a: Vector, b: Vector) -> Scalar:
     """Return a . b."""
-    total: Any = 0.0
+    total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         total = plus(total, times(x, y))
     return total
@@ -111,12 +112,12 @@ def inertia_matrix(inertia: Inertia) -> list[Vector]:
 class Chain:
     """A leg: numbers of its joints (struct hd_joint of core/robot.h), mount, positions, and which joints move."""
 
-    joints: Sequence[dict[str, Any]]
+    joints: Sequence[dict[str, Scalar]]
     mount: tuple[list[Vector], Vector]
     q: Vector
     moves: Sequence[bool]
-    sin: Callable[[Any], Any] = np.sin
-    cos: Callable[[Any], Any] = np.cos
+    sin: Callable[[Scalar], Scalar] = np.sin
+    cos: Callable[[Scalar], Scalar] = np.cos
 
     def links(self) -> list[tuple[Vector, Inertia, Vector]]:
         """Screw of each joint (14), inertia of its link (34), and the link's end, in base_link axes."""
@@ -135,7 +136,7 @@ class Chain:
         return found
 
     @staticmethod
-    def _turned(R: list[Vector], u: Vector, s: Any, c: Any) -> list[Vector]:
+    def _turned(R: list[Vector], u: Vector, s: Scalar, c: Scalar) -> list[Vector]:
         """R times the rotation about u: Rodrigues."""
         one_less = plus(1.0, times(-1.0, c))
         skew = [[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]]
@@ -161,7 +162,9 @@ def arrow(
     return _arrow(chain, V, A, [0.0] * len(chain.joints))
 
 
-def _arrow(chain: Chain, V: Vector, A: Vector, rates: Vector) -> Any:
+def _arrow(
+    chain: Chain, V: Vector, A: Vector, rates: Vector
+) -> tuple[Inertia, list[Vector], list[Vector], Vector, Vector, list[Vector]]:
     links, wrenches = chain.links(), []
     for (J, inertia, _), rate in zip(links, rates, strict=True):
         own = scale(rate, J)
@@ -201,7 +204,7 @@ def solve_symmetric(M: list[Vector], b: Vector) -> Vector:
     return x
 
 
-def leg_numbers(leg: Leg, links: Sequence[Link]) -> list[dict[str, Any]]:
+def leg_numbers(leg: Leg, links: Sequence[Link]) -> list[dict[str, Scalar]]:
     """Return the numbers of the joints of a leg with these links, as core/robot.h has them."""
     inner, found = np.zeros(3), []
     for joint, link in zip(leg.joints, links, strict=False):
@@ -213,7 +216,9 @@ def leg_numbers(leg: Leg, links: Sequence[Link]) -> list[dict[str, Any]]:
 class Body:
     """A robot in a morphology, with symbols for its state: R (rows), q (all joints), nu; up: R^T (0, 0, g)."""
 
-    def __init__(self, morphology: Morphology, R: list[Vector], q: Vector, nu: Vector, sin: Any, cos: Any) -> None:
+    def __init__(
+        self, morphology: Morphology, R: list[Vector], q: Vector, nu: Vector, sin: Scalar, cos: Scalar
+    ) -> None:
         robot = self.robot = morphology.robot
         body, about = robot.body, robot.body.spatial_inertia[3:, 3:]
         entries = [float(about[r, c]) for r, c in zip(ROWS, COLUMNS, strict=True)]
@@ -285,7 +290,7 @@ class Body:
         return [add(p, rotate(self.R, chain.links()[-1][2])) for chain in self.chains if chain.joints]
 
 
-def casadi_function(name: str, morphology: Morphology) -> Any:
+def casadi_function(name: str, morphology: Morphology) -> Scalar:
     """Return a casadi.Function of a quantity for one morphology; see WholeBodyModel.casadi_function."""
     import casadi as ca
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers
 from hexapod_dynamics.dynamics.polynomial import Polynomial
@@ -43,11 +44,11 @@ class LegExpressions:
     gravity: np.ndarray
     values: dict[str, float]
 
-    def evaluate(self, matrix: np.ndarray, q: Any) -> np.ndarray:
+    def evaluate(self, matrix: np.ndarray, q: npt.ArrayLike) -> np.ndarray:
         """Evaluate one of the arrays for joint positions q (n,) of this leg [rad or m] and the leg's parameters,
         as floats.
         """
-        numbers: dict[str, Any] = dict(self.values)
+        numbers: dict[str, float] = dict(self.values)
         for k, angle in enumerate(np.asarray(q, float)):
             numbers |= {f"q{k + 1}": angle, f"s{k + 1}": np.sin(angle), f"c{k + 1}": np.cos(angle)}
         return np.array([entry.evaluate(numbers) for entry in matrix.ravel()], float).reshape(matrix.shape)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+Atom = Any  # the value of an atom: a number, or a symbol of CasADi or sympy
 Monomial = tuple[tuple[str, int], ...]  # (atom, power) in the order of the atoms' names
 
 
@@ -60,11 +61,11 @@ class Polynomial:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, values: Mapping[str, Atom]) -> Atom:
         """Return the value with numbers, or with symbols of CasADi or sympy, in place of the atoms."""
-        total: Any = 0.0
+        total: Atom = 0.0
         for monomial, coefficient in self.terms.items():
-            term: Any = coefficient
+            term: Atom = coefficient
             for name, power in monomial:
                 term = term * values[name] ** power
             total = total + term

@@ -381,7 +381,7 @@ class AdaptiveGait(CoreGait):
         """The action of the gait in one word."""
         return DOING[Mode(int(self.data.state.mode))]
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""
         vx, vy, wz = self.limiter.wanted or (0.0, 0.0, 0.0)
         fx, fy, fz = self.limiter.followed

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.core import _core
 
 # Key of `Gait.report` for the leg whose foot is being pressed down.
 PRESSED_FOOT = "pressed foot"
@@ -70,7 +73,7 @@ class Gait(ABC):
     def __copy__(self) -> Gait:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Gait:
+    def __deepcopy__(self, memo: dict[int, object]) -> Gait:
         return self.copy()
 
     # ---- every tick --------------------------------------------------------------------------------------------------
@@ -174,7 +177,7 @@ class Gait(ABC):
         """Whether the gait walks or has been commanded to."""
 
     @property
-    def compiled(self) -> Any:
+    def compiled(self) -> _core.Tick | None:
         """The Tick that the compiled loop of the Simulator calls; None if the Simulator has to call `step`."""
         return None
 
@@ -183,7 +186,7 @@ class Gait(ABC):
         """Present action of the gait, in one or two words."""
         return "walking" if self.walking else "standing"
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return further values for the diagnostics, as {name: value}."""
         return {}
 

@@ -4,7 +4,7 @@ leg that does not walk: off the ground, close to the body.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,12 +42,12 @@ def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     return table
 
 
-def neutral_foothold(row: Any) -> np.ndarray:
+def neutral_foothold(row: np.ndarray) -> np.ndarray:
     """Return the place (x, y) [m] in base_link of a foot whose tibia stands upright, straight ahead of its hip."""
     return row["mount"][:2] + (row["lengths"][0] + row["lengths"][1]) * row["to_leg"][:2]
 
 
-def rest_pose(row: np.ndarray, limp: Any = (False, False, False)) -> np.ndarray:
+def rest_pose(row: np.ndarray, limp: Sequence[bool] = (False, False, False)) -> np.ndarray:
     """Return the joint angles (3,) [rad] at which a leg is held up, for its row of a leg table.
 
     The angles of free joints are chosen so that knee and foot are high and near to the body; a locked joint keeps

@@ -33,7 +33,9 @@ class OptimalGait(Gait):
     while the robot walks. `refused` lists the legs without a plan, with the reason.
     """
 
-    def __init__(self, *arguments: Any, planner: Any = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, planner: ImmediatePlanner | BackgroundSwingPlanner | None = None, **options: Any
+    ) -> None:
         self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
         self._options = arguments, {**options, "swing": "minimum_jerk"}
         self.planner = planner or ImmediatePlanner()
@@ -80,7 +82,7 @@ class OptimalGait(Gait):
         self._swinging = np.zeros(len(self._legs), bool)
         self.step(0.0)
 
-    def step(self, dt: float) -> tuple[Any, Any]:
+    def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
         q, qd = self.plain.step(dt)
         self._think()
@@ -101,7 +103,7 @@ class OptimalGait(Gait):
                 self._follow(i, plan, 2.0 * p - 1.0)
         return self._position, self._velocity
 
-    def _follow(self, i: int, plan: Any, s: Any) -> None:
+    def _follow(self, i: int, plan: swing_planning.PlannedSwing, s: float) -> None:
         moving, w = self._moving[i], self._weights[i]
         count = len(moving)
         plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
@@ -132,11 +134,13 @@ class OptimalGait(Gait):
             moving, plannable = list(self._moving), list(self._plannable)
             self.planner.ask(self.robot, self._damage, lambda: self._swings(probe, twist, moving, plannable))
 
-    def swings(self, command: Any) -> list[Swing]:
+    def swings(self, command: np.ndarray) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
         return self._swings(self._probe, command, self._moving, self._plannable)
 
-    def _swings(self, probe: TripodGait, command: Any, all_moving: list[Any], all_plannable: list[bool]) -> list[Swing]:
+    def _swings(
+        self, probe: TripodGait, command: np.ndarray, all_moving: list[np.ndarray], all_plannable: list[bool]
+    ) -> list[Swing]:
         """Return `swings`, recorded on a gait that nothing else uses at the same time."""
         samples = 100
         probe.reset()
@@ -169,14 +173,14 @@ class OptimalGait(Gait):
             twin.step(0.0)
         return twin
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return self.__dict__ | {"planner": ImmediatePlanner()}  # a background process cannot be copied
 
     def close(self) -> None:
         """End the planning in the background."""
         self.planner.cancel()
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return the legs for which there is no plan."""
         return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
 

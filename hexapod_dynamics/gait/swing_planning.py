@@ -7,7 +7,8 @@ the cost. The body is assumed to move uniformly, so that the leg has the same dy
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import BSpline
@@ -21,7 +22,7 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     predict_motion,
 )
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Link, Morphology, Robot
 from hexapod_dynamics.se3 import exp
 
 CONTROL_POINTS = 12
@@ -77,13 +78,13 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
     ground = plain[[0, -1], 2].min()
     rows = np.array([[0, 0, 1], [0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
 
-    def within(s: Any, q: np.ndarray) -> Any:
+    def within(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         middle = np.stack([np.interp(s, steps, column) for column in plain.T], axis=1)
         height, width = middle[:, 2] - ground, WIDTH * np.sin(np.pi * s) ** 4
         room = SLACK + np.stack(((1 - LEAST_LIFT) * height, (MOST_LIFT - 1) * height, *[width] * 4), axis=1)
         return ((point_sensitivity(chain, q, *foot)[0] - middle) @ rows.T + room) / WIDTH
 
-    def within_by_q(s: Any, q: np.ndarray) -> Any:
+    def within_by_q(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         return rows @ point_sensitivity(chain, q, *foot)[1] / WIDTH
 
     problem = MotionProblem(
@@ -108,7 +109,9 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
     return SwingPlan(swing.leg, motion.points, motion.duration, float(np.abs(torques).max()), effort)
 
 
-def _foot(chain: Any, robot: Robot, morphology: Morphology, leg: str, links: Any) -> tuple[Any, np.ndarray]:
+def _foot(
+    chain: Chain, robot: Robot, morphology: Morphology, leg: str, links: Sequence[Link]
+) -> tuple[int, np.ndarray]:
     """Return the body of the chain that carries the leg's end, and the position of that end in the body's frame."""
     body = len(chain) - 1
     still = np.zeros(len(chain))
@@ -117,7 +120,7 @@ def _foot(chain: Any, robot: Robot, morphology: Morphology, leg: str, links: Any
     return body, pose[:3, :3].T @ (at - pose[:3, 3])
 
 
-def _end_at(robot: Robot, morphology: Morphology, name: str, links: Any) -> np.ndarray:
+def _end_at(robot: Robot, morphology: Morphology, name: str, links: Sequence[Link]) -> np.ndarray:
     """Return the end of the leg's last link in the base frame, with every moving joint at zero."""
     leg = robot.leg(name)
     motion = np.eye(4)
@@ -139,7 +142,7 @@ class PlannedSwing:
         self._q, self._slope = spline(fine), spline(fine, 1)
         self._steps = len(fine) - 1
 
-    def read(self, s: Any, position: np.ndarray, rates: np.ndarray, duration: float) -> None:
+    def read(self, s: float, position: np.ndarray, rates: np.ndarray, duration: float) -> None:
         """Write joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
         at = min(max(s, 0.0), 1.0) * self._steps
         k = min(int(at), self._steps - 1)
@@ -151,7 +154,7 @@ class PlannedSwing:
             rates[j] = (da + u * (2 * (3 * (b - a) - 2 * da - db) + 3 * u * (2 * (a - b) + da + db))) / (h * duration)
 
 
-def plan_all(robot: Robot, morphology: Morphology, swings: Any) -> tuple[list[SwingPlan], list[str]]:
+def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> tuple[list[SwingPlan], list[str]]:
     """Return the plans of all swings, and the reasons for those without a plan."""
     plans, reasons = [], []
     for swing in swings:

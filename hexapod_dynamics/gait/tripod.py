@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -189,7 +188,7 @@ class TripodGait(CoreGait):
             state.blend_time = self.start_at(joints)
             self.step(0.0)
 
-    def step(self, dt: float) -> tuple[Any, Any]:
+    def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
         object.
         """
@@ -227,7 +226,7 @@ class TripodGait(CoreGait):
         scratch = self.data.copy()
         scratch.parameters.speed_limit *= SPEED_MARGIN
 
-        def reaches(length: Any) -> Any:
+        def reaches(length: float) -> bool:
             return scratch.reaches(self.body_height, length, 16, 32)
 
         low, high = self.step_length, max(self.step_length, LONGEST_STROKE)

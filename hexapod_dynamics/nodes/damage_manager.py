@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
@@ -96,7 +95,7 @@ class DamageManager(GuardedNode):
             self.get_logger().warning(REMEDY)
             self._unknown = f"the declared damage from before a restart is not known ({stored.problem}): {REMEDY}"
 
-    def _follow(self, stored: Mapping[str, Any]) -> None:
+    def _follow(self, stored: Mapping[str, object]) -> None:
         """Set the parameters to the values of the morphology; `stored`: values that the caller is about to set.
 
         Raises MorphologyError if the parameters do not accept the values; then none of them has changed.
@@ -154,7 +153,7 @@ class DamageManager(GuardedNode):
         self._publisher.publish(full_set(self, self._morphology))
         self._diagnostics.publish()
 
-    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, failure = time.monotonic(), self._session_state.failure
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []

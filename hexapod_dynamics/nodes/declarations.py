@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from hexapod_dynamics.detection.decisions import Decision
 from rcl_interfaces.srv import SetParametersAtomically
@@ -57,7 +56,7 @@ class Declarations:
                 self._log.error(f"{name} is not declared: set_morphology does not answer; is damage_manager up?")
                 self._end(call)
 
-    def follow(self, values: Mapping[str, Any]) -> None:
+    def follow(self, values: Mapping[str, object]) -> None:
         """Drop the decisions that are contained in {name: value} of the topic `morphology`: only their answer was
         lost.
         """

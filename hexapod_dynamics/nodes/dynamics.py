@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -180,7 +179,7 @@ class DynamicsNode(GuardedNode):
         """Delete the stored position, because this node will not be started again."""
         self._session_state.forget()
 
-    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now = time.monotonic()
         stored = self.prediction.stored()
         if stored is not None:

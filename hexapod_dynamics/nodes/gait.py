@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ class GaitNode(GuardedNode):
         morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         self.control.set_morphology(time.monotonic(), morphology)
 
-    def _serve(self, name: str, action: Callable[[], Any]) -> None:
+    def _serve(self, name: str, action: Callable[[], object]) -> None:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
                 response.success, response.message = True, action() or "ok"

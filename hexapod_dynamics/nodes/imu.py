@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -260,7 +260,7 @@ class ImuNode(GuardedNode):
             left_out = f"{late} of {late + samples} samples were left out"
             self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
 
-    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         health = self.reader.health
         self._count_late()
         self._level, message = self._assess()

@@ -5,7 +5,6 @@ cost nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class PredictionMessages:
         """Time of the state that was published last, in seconds (float)."""
         return 1e-9 * self._nanoseconds
 
-    def publish(self, torques: np.ndarray | None, ahead: Any) -> None:
+    def publish(self, torques: np.ndarray | None, ahead: tuple[np.ndarray, np.ndarray, np.ndarray] | None) -> None:
         """Publish state and joints; torques (n,) [N m] and the path `ahead` unless they are None.
 
         All carry the time of the state. A topic without a subscriber costs nothing.
@@ -135,7 +134,7 @@ class PredictionMessages:
         _turn(transform.transform.rotation, self._observer.rotation)
         self._broadcaster.sendTransform(transform)
 
-    def _publish_path(self, now: int, positions: np.ndarray, rotations: np.ndarray, _joints: Any) -> None:
+    def _publish_path(self, now: int, positions: np.ndarray, rotations: np.ndarray, _joints: np.ndarray) -> None:
         path, step, observer = self._path, int(2e9 * self._observer.model.horizon_period), self._observer
         path.header.stamp = self.stamp
         positions = [observer.position, *positions[1::2]]

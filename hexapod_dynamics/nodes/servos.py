@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import Any
 
 import numpy as np
 
@@ -281,7 +280,7 @@ class ServosNode(GuardedNode):
         faults = self._faults.recent(now)
         return ("warn" if faults else "ok"), faults
 
-    def _diagnose(self) -> tuple[str, str, dict[str, Any]]:
+    def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
         self._heat.update(now, state.temperature)
         self._level = self._assess(now)

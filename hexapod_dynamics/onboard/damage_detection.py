@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class DamageDetection:
         settings: DetectorSettings | None = None,
         executor: Executor | None = None,
         *,
-        detector: Any = None,
+        detector: DamageDetector | None = None,
         faults: Faults | None = None,
     ) -> None:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
@@ -66,7 +66,7 @@ class DamageDetection:
         n = robot.joint_count
         self._angles, self._torques = np.full(n, np.nan), np.zeros(n)
         self._updated: float | None = None  # time of the last update
-        self._reported: dict[tuple[Any, ...], float] = {}  # decisions that were reported, and the times
+        self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
         self._pressed: str | None = None  # the leg whose foot the gait presses down
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
         self._off_its_feet = self._thrown_back = self._braces = False
@@ -96,12 +96,13 @@ class DamageDetection:
         """Process a report of the servo bus, (n,) bool each; back: servos that answer although declared missing."""
         self.detector.bus(t, silent, torque_off, back)
 
-    def gait(self, t: float, values: Mapping[str, Any]) -> None:
+    def gait(self, t: float, values: Mapping[str, object]) -> None:
         """Process the values of `gait_state`, by the keys of gait.interface."""
         self._off_its_feet = bool(values.get(OFF_ITS_FEET))
         self._thrown_back = bool(values.get(THROWN_BACK))
         self._braces = bool(values.get(BRACES))
         leg = values.get(PRESSED_FOOT)
+        leg = leg if isinstance(leg, str) else None
         if leg is not None and leg != self._pressed:
             self.detector.pressed(t, leg)
         self._pressed = leg
@@ -110,7 +111,7 @@ class DamageDetection:
         """Note whether the servos execute commands."""
         self.detector.follow(following)
 
-    def set_morphology(self, values: Mapping[str, Any]) -> None:
+    def set_morphology(self, values: Mapping[str, object]) -> None:
         """Adopt the declared damage, the whole set of named values; HexapodError if it is impossible."""
         angles = dict(zip(self.robot.joint_names, np.nan_to_num(self._angles).tolist(), strict=True))
         self.detector.set_morphology(Morphology.from_parameters(self.robot, values, angles))
@@ -149,7 +150,7 @@ class DamageDetection:
         """Return the current Findings, declared ones first."""
         return self.detector.findings()
 
-    def state(self, t: float) -> tuple[str, str, dict[str, Any]]:
+    def state(self, t: float) -> tuple[str, str, dict[str, object]]:
         """Return level (ok, warn), message and values for diagnostics."""
         detector, findings = self.detector, self.findings()
         values = {

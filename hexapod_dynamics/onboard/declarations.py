@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
@@ -16,7 +15,7 @@ MOST_CHANGES, WINDOW = 20, 1.0
 OLDEST = 2.0
 
 
-def changed(morphology: Morphology, values: Mapping[str, Any], locked_angles: Mapping[str, float]) -> Morphology:
+def changed(morphology: Morphology, values: Mapping[str, object], locked_angles: Mapping[str, float]) -> Morphology:
     """Return the morphology after a request {name: value}; raise MorphologyError if the request is impossible.
 
     Each value must hold in the result: {legs.LF: true, links.LF.coxa: false} contradicts itself and is rejected.
@@ -47,7 +46,7 @@ class Declarations:
         """Note the present joint angles [rad] by name: the angles of joints that are declared locked."""
         self._angles, self._measured = dict(angles), t
 
-    def check(self, t: float, values: Mapping[str, Any]) -> Morphology:
+    def check(self, t: float, values: Mapping[str, object]) -> Morphology:
         """Return the morphology after a request {name: value} at the time t [s]; nothing changes yet.
 
         Raises MorphologyError if the request is impossible, or comes too soon after many others.
@@ -63,7 +62,7 @@ class Declarations:
                 f"call again after {WINDOW:g} s"
             )
 
-    def change(self, t: float, values: Mapping[str, Any]) -> Morphology:
+    def change(self, t: float, values: Mapping[str, object]) -> Morphology:
         """Execute a request; raises MorphologyError as `check`, then nothing has changed. Return the new morphology."""
         self.morphology = self.check(t, values)
         self.note_change(t)

@@ -94,7 +94,7 @@ class GaitControl:
         permit: WalkPermit | None = None,
         report: Callable[[str, str], None] = lambda level, text: None,
         announce: Callable[[bool], None] = lambda on: None,
-        keep: Callable[[dict[str, Any]], None] = lambda state: None,
+        keep: Callable[[dict[str, object]], None] = lambda state: None,
         faults: Faults | None = None,
     ) -> None:
         self.robot, self.settings, self.faults = robot, settings, faults or Faults()
@@ -295,7 +295,7 @@ class GaitControl:
     def state(self, t: float) -> State:
         """Return level (ok, warn, error), message and values of `gait_state`: what it does, and why."""
         vx, vy, wz = self.gait.twist
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "walking": self.gait.walking and self.permit.may_walk and bool(self._moving),
             "forward [m/s]": vx,
             "left [m/s]": vy,

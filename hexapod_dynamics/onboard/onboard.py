@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.health import BACK
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait_kinds import ADAPTIVE, DEFAULTS, SWAYS, make
@@ -37,7 +38,7 @@ class MadeDecision(NamedTuple):
 
     time: float
     action: str
-    values: dict[str, Any]
+    values: dict[str, object]
     text: str
 
 
@@ -81,7 +82,7 @@ class Onboard:
         gait: str | Gait = "auto",
         morphology: Morphology | None = None,
         *,
-        detector: Any = None,
+        detector: DamageDetector | None = None,
     ) -> None:
         if detect not in DETECT:
             raise HexapodError(f"detect is {detect!r}: allowed are {', '.join(DETECT)}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hexapod_dynamics.estimation.observer import Observer
@@ -24,7 +22,7 @@ class PayloadWeighing:
             observer.robot, command_delay=command_delay, command_period=command_period, tare_first=True
         )
         self.payload: Payload = self.estimator.estimate()
-        self._sent: Any = None  # set-points that were processed last
+        self._sent: np.ndarray | None = None  # set-points that were processed last
         self._swaying: tuple[float, float] | None = None  # time of the last gait_state, period of the steps [s]
 
     def command(self, t: float) -> None:
@@ -45,7 +43,7 @@ class PayloadWeighing:
         if not following:
             self.estimator.restart()
 
-    def restore(self, values: Any) -> None:
+    def restore(self, values: object) -> None:
         """Restore the load from before a crash: values (3,) of `stored`; else the load would be tared."""
         if isinstance(values, list) and len(values) == 3 and all(isinstance(value, float) for value in values):
             self.estimator.resume(values)
@@ -105,7 +103,7 @@ class PayloadWeighing:
             return "ok", "nothing beyond what it weighed at the tare"
         return "ok", f"carries {payload.mass:.2f} +- {payload.mass_deviation:.2f} kg"
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Return the estimate as diagnostic values."""
         payload = self.payload
         return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -107,7 +106,7 @@ class Prediction:
         if self.payload is not None:
             self.payload.estimator.measure_up(reading.rotation[2])
 
-    def set_morphology(self, values: Mapping[str, Any]) -> None:
+    def set_morphology(self, values: Mapping[str, bool | float]) -> None:
         """Predict with the declared damage, the whole set of named values; HexapodError if it is impossible."""
         self.observer.set_morphology(values)
         if self.payload is not None:
@@ -119,7 +118,7 @@ class Prediction:
         if self.payload is not None:
             self.payload.set_following(following)
 
-    def restore(self, stored: Mapping[str, Any]) -> str:
+    def restore(self, stored: Mapping[str, object]) -> str:
         """Continue at the position and with the load of `stored`; return why the position is invalid, else ""."""
         given = [stored.get(name) for name in ("x", "y", "yaw")]
         if self.payload is not None:
@@ -157,7 +156,7 @@ class Prediction:
             self._torques.hold()
         return self._torques.compute()
 
-    def predict_path(self, t: float) -> Any:
+    def predict_path(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return the path of the next horizon (see Observer.predict_path); None after an error."""
         try:
             return self.observer.predict_path(t)
@@ -166,17 +165,17 @@ class Prediction:
             self.observer.restart()
             return None
 
-    def stored(self) -> dict[str, Any] | None:
+    def stored(self) -> dict[str, object] | None:
         """Return position and load, to be stored for a restart; None before the first prediction."""
         observer = self.observer
         if not observer.started:
             return None
         x, y, _ = observer.position.tolist()
-        stored: dict[str, Any] = {"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])}
+        stored: dict[str, object] = {"x": x, "y": y, "yaw": float(euler_zyx(observer.rotation)[0])}
         load = None if self.payload is None else self.payload.stored()
         return stored if load is None else stored | {"payload": load}
 
-    def state(self, t: float, late: list[str]) -> tuple[str, str, dict[str, Any]]:
+    def state(self, t: float, late: list[str]) -> tuple[str, str, dict[str, object]]:
         """Return level (ok, warn, error), message and values for diagnostics; late: texts about late predictions."""
         values = {"morphology": self.observer.morphology.describe()} | _values(self.observer) | self.faults.counts()
         if self.payload is not None:
@@ -200,7 +199,7 @@ class Prediction:
         return "ok", "predicting" if COMMANDS not in missing else "predicting, no commands"
 
 
-def _values(observer: Observer) -> dict[str, Any]:
+def _values(observer: Observer) -> dict[str, object]:
     """Return the diagnostic values of an Observer."""
     offsets = observer.joint_filter.offsets
     worst = int(np.argmax(np.abs(offsets)))

@@ -9,7 +9,6 @@ optimised for speed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -244,7 +243,7 @@ class ClosedForm:
         return self.mass_matrix(q) @ nudot + self.coriolis_matrix(q, nu) @ nu + self.gravity_force(rotation, q)
 
 
-def momentum_bracket(momentum: Any) -> np.ndarray:
+def momentum_bracket(momentum: np.ndarray) -> np.ndarray:
     """Skew matrix B(P) (6, 6) with B(P) V = -ad_V^T P for every twist V."""
     B = np.zeros((6, 6))
     B[:3, 3:] = B[3:, :3] = -skew(momentum[:3])

@@ -15,14 +15,16 @@ acceleration of a mass centre needs that of its own link's origin.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.dynamics.chain.chain import PRISMATIC, Chain
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.se3 import Ad, inverse, pose
+
+Matrices = list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def link_terms(chain: Chain, q: np.ndarray) -> LinkTerms:
     )
 
 
-def _onto_axis(placement: Any, screw: np.ndarray) -> np.ndarray:
+def _onto_axis(placement: np.ndarray, screw: np.ndarray) -> np.ndarray:
     """Rigid motion from the parent's frame to a frame with its origin on the joint's axis and z along it."""
     at_zero = Ad(placement) @ screw
     linear, angular = at_zero[:3], at_zero[3:]
@@ -108,10 +110,12 @@ def uicker_kahn_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.n
     return F
 
 
-def _uicker_derivatives(k: LinkTerms) -> tuple[Any, Any]:
+def _uicker_derivatives(
+    k: LinkTerms,
+) -> tuple[list[Matrices], list[list[Matrices]]]:
     """dW_j/dq_a (a <= j) and d2W_j/dq_a dq_b (a <= b <= j) by (5), from the stored products aW_j."""
     n = len(k.m)
-    partial = [[None] * n for _ in range(n)]  # partial[a][j] = A_{a+1} ... A_j
+    partial: list[Matrices] = [[np.empty(0)] * n for _ in range(n)]  # partial[a][j] = A_{a+1} ... A_j
     for a in range(n):
         for j in range(a + 1, n):
             partial[a][j] = k.A[j] if j == a + 1 else partial[a][j - 1] @ k.A[j]
@@ -121,7 +125,7 @@ def _uicker_derivatives(k: LinkTerms) -> tuple[Any, Any]:
     lead = [k.dA[0]] + [W[a - 1] @ k.dA[a] for a in range(1, n)]  # W_{a-1} dA_a/dq_a
     twice = [k.d2A[0]] + [W[a - 1] @ k.d2A[a] for a in range(1, n)]
     dW = [[lead[a] if a == j else lead[a] @ partial[a][j] for a in range(j + 1)] for j in range(n)]
-    d2W = [[[None] * (j + 1) for _ in range(j + 1)] for j in range(n)]
+    d2W: list[list[Matrices]] = [[[np.empty(0)] * (j + 1) for _ in range(j + 1)] for j in range(n)]
     for j in range(n):
         for a in range(j + 1):
             for b in range(a, j + 1):
@@ -192,26 +196,26 @@ def newton_euler_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.
     r_star = k.r[:, :3]
     p_star, z = k.p_star, k.z
     f_link, n_link = [], []
-    omega: Any = None  # the base is at rest
-    omega_dot: Any = None
+    omega: np.ndarray = np.empty(0)  # empty: the base is at rest
+    omega_dot: np.ndarray = omega
     acceleration = -k.g[:3]
     for i in range(n):
         acceleration = A[i].T @ acceleration
-        if omega is not None:
+        if omega.size:
             omega, omega_dot = A[i].T @ omega, A[i].T @ omega_dot
         if k.slides[i]:
             acceleration = acceleration + z[i] * qddot[i]
-            if omega is not None:
+            if omega.size:
                 acceleration = acceleration + cross(omega, z[i]) * (2 * qdot[i])
         else:
             turn = z[i] * qdot[i]
-            if omega is None:
+            if not omega.size:
                 omega, omega_dot = turn, z[i] * qddot[i]
             else:
                 omega_dot = omega_dot + z[i] * qddot[i] + cross(omega, turn)
                 omega = omega + turn
         com = acceleration
-        if omega is not None:
+        if omega.size:
             acceleration = acceleration + cross(omega_dot, p_star[i]) + cross(omega, cross(omega, p_star[i]))
             com = acceleration + cross(omega_dot, r_star[i]) + cross(omega, cross(omega, r_star[i]))
             n_link.append(k.inertia[i] @ omega_dot + cross(omega, k.inertia[i] @ omega))
@@ -266,7 +270,7 @@ def configuration_tables(k: LinkTerms) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return G, J, C
 
 
-def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> tuple[Any, Any, Any]:
+def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> tuple[Matrices, Matrices, Matrices]:
     """dW_j/dq_j, Wdot_j and Wddot_j from the base outward, equations (8) to (10); W_0 = I at rest."""
     W = k.A[0]
     dW, Wdot = [k.dA[0]], [k.dA[0] * qdot[0]]
@@ -282,7 +286,7 @@ def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> tuple[Any, Any
     return dW, Wdot, Wddot
 
 
-def _orientations(k: LinkTerms) -> Any:
+def _orientations(k: LinkTerms) -> list[np.ndarray]:
     W = [k.A[0]]
     for A in k.A[1:]:
         W.append(W[-1] @ A)
@@ -294,7 +298,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def _zeros(like: Any) -> Any:
+def _zeros(like: np.ndarray) -> np.ndarray:
     return like * 0 if like.dtype == float else type(like[0]).zeros(len(like))
 
 
@@ -353,6 +357,8 @@ FORMULATIONS = {
 }
 
 
-def _run(formulation: Any, chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> Any:
+def _run(
+    formulation: Callable[..., np.ndarray], chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
+) -> np.ndarray:
     q, qdot, qddot = chain.check_state(q, qdot, qddot)
     return formulation(link_terms(chain, q), qdot, qddot)

@@ -44,7 +44,7 @@ class Counting:
     __rmul__, __radd__, __sub__, __rsub__ = __mul__, __add__, __add__, __add__
 
     @classmethod
-    def array(cls, *shape: Any) -> np.ndarray:
+    def array(cls, *shape: int) -> np.ndarray:
         """Array of counting numbers."""
         values = np.empty(shape, object)
         values.fill(cls())
@@ -56,7 +56,7 @@ class Counting:
         return cls.array(n)
 
 
-def count(function: Callable[..., Any], *arguments: Any) -> Operations:
+def count(function: Callable[..., object], *arguments: object) -> Operations:
     """Operations that `function(*arguments)` executes on counting numbers."""
     before = tuple(Counting.tally)
     function(*arguments)

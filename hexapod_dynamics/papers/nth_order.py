@@ -11,14 +11,17 @@ Gravity is represented by a base acceleration of -g: the twist G_i = (-R_i^T g, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics import se3
 from hexapod_dynamics.dynamics.chain.chain import BASE, Chain
 from hexapod_dynamics.errors import DynamicsError
+
+Matrices = Sequence[np.ndarray] | np.ndarray  # a matrix and its derivatives by time
 
 
 class FloatingBase(NamedTuple):
@@ -37,7 +40,7 @@ class Derivatives(NamedTuple):
     """forces (N + 1, n): row k is the k-th time derivative; base (N + 1, 6): of the wrench on a floating base."""
 
     forces: np.ndarray
-    base: Any | None
+    base: np.ndarray | None
 
 
 def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase | None = None) -> Derivatives:
@@ -76,7 +79,7 @@ def recursive(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase |
     return Derivatives(Q, W_0)
 
 
-def _wrenches(M: Any, V: np.ndarray, G: np.ndarray, N: Any) -> np.ndarray:
+def _wrenches(M: np.ndarray, V: np.ndarray, G: np.ndarray, N: int) -> np.ndarray:
     """Newton-Euler equation (13) of one body and its derivatives: W = M (Vdot + G) - ad_V^T M V."""
     ad_T = np.array([se3.ad(v).T for v in V])
     momentum = V @ M.T
@@ -128,12 +131,12 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
     return Derivatives(Q[:, -n:], None if base is None else Q[:, :6])
 
 
-def _leibniz(a: Any, b: Any, k: int) -> Any:
+def _leibniz(a: Matrices, b: Matrices, k: int) -> np.ndarray:
     """k-th derivative of the product a b from their derivatives (2)."""
-    return sum(comb(k, j) * (a[j] @ b[k - j]) for j in range(k + 1))
+    return np.sum([comb(k, j) * (a[j] @ b[k - j]) for j in range(k + 1)], axis=0)
 
 
-def _adjoint_derivatives(Ad: Any, ad_X: Any, rates: np.ndarray) -> np.ndarray:
+def _adjoint_derivatives(Ad: np.ndarray, ad_X: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """Derivatives 0..len(rates) - 1 of Ad_{i,p}, from D Ad = -ad_X Ad qdot (10)."""
     derivatives = [Ad]
     for k in range(len(rates) - 1):
@@ -141,7 +144,7 @@ def _adjoint_derivatives(Ad: Any, ad_X: Any, rates: np.ndarray) -> np.ndarray:
     return np.array(derivatives)
 
 
-def _base_motion(chain: Chain, base: Any, N: Any) -> tuple[np.ndarray, Any] | tuple[Any, np.ndarray]:
+def _base_motion(chain: Chain, base: FloatingBase | None, N: int) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of the base's twist (N + 2, 6) and of the twist that represents gravity (N + 1, 6)."""
     if base is None:
         G = np.zeros((N + 1, 6))
@@ -154,7 +157,7 @@ def _base_motion(chain: Chain, base: Any, N: Any) -> tuple[np.ndarray, Any] | tu
     return base.twists, np.array(gravity)
 
 
-def _gravity_twists(chain: Chain, q: np.ndarray, base: Any) -> np.ndarray:
+def _gravity_twists(chain: Chain, q: np.ndarray, base: FloatingBase | None) -> np.ndarray:
     rotations = chain.poses(q)[:, :3, :3]
     if base is not None:
         rotations = np.concatenate(([base.rotation], base.rotation @ rotations))
@@ -165,14 +168,16 @@ def _block(i: int) -> slice:
     return slice(6 * i, 6 * i + 6)
 
 
-def _block_diagonal(blocks: Any) -> np.ndarray:
+def _block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:
     matrix = np.zeros((6 * len(blocks), 6 * len(blocks)))
     for i, block in enumerate(blocks):
         matrix[_block(i), _block(i)] = block
     return matrix
 
 
-def _check(chain: Chain, motion: np.ndarray, order: int, base: Any) -> tuple[np.ndarray, Any]:
+def _check(
+    chain: Chain, motion: np.ndarray, order: int, base: FloatingBase | None
+) -> tuple[np.ndarray, FloatingBase | None]:
     if isinstance(order, bool) or int(order) != order or order < 0:
         raise DynamicsError(f"order is {order!r}, allowed: 0 (the forces themselves), 1, 2, ...")
     motion = np.asarray(motion, float)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca  # an extra of setup.py; `reproduce` tells how to install it
 import numpy as np
@@ -29,8 +29,8 @@ class Place(NamedTuple):
     """
 
     mass: tuple
-    end: tuple | None = None
-    direction: Any = 0.0
+    end: tuple = ()
+    direction: ca.SX | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping
     e_theta of (7).
     """
 
-    def place(q: np.ndarray, before: Any) -> Place:
+    def place(q: ca.SX, before: Place) -> Place:
         angle = before.direction + q
         end = (before.end[0] + length * ca.cos(angle), before.end[1] + length * ca.sin(angle))
         return Place(end, end, angle)
@@ -70,7 +70,7 @@ def revolute_link(length: float, mass: float, *, stiffness: float = 0.0, damping
 def sliding_link(mass: float, *, stiffness: float = 0.0, damping: float = 0.0) -> Link:
     """A slider in the plane: q is its length, in the direction of the previous link."""
 
-    def place(q: np.ndarray, before: Any) -> Place:
+    def place(q: ca.SX, before: Place) -> Place:
         end = (before.end[0] + q * ca.cos(before.direction), before.end[1] + q * ca.sin(before.direction))
         return Place(end, end, before.direction)
 
@@ -100,12 +100,12 @@ class PartialLagrangian:
         self.computed = 0  # number of columns differentiated for this chain; the others were reused
         self._grow(links)
 
-    def _grow(self, links: Any) -> None:
+    def _grow(self, links: Iterable[Link]) -> None:
         for link in links:
             self._columns += (self._column(len(self._columns), link),)
             self.computed += 1
 
-    def _column(self, i: int, link: Any) -> _Column:
+    def _column(self, i: int, link: Link) -> _Column:
         before = self._columns[i - 1].place if i else self._start
         q, qd, qdd = (_symbols(name, i + 1) for name in ("q", "qd", "qdd"))
         place = link.place(q[i], before)
@@ -113,7 +113,7 @@ class PartialLagrangian:
             raise DynamicsError(
                 f"link {i + 1} is placed at {len(place.mass)} coordinates, gravity has {len(self.gravity)}"
             )
-        place = place._replace(end=place.mass if place.end is None else place.end)
+        place = place._replace(end=place.end or place.mass)
         return _Column(link, place, partial_forces(link, ca.vertcat(*place.mass), ca.DM(self.gravity), q, qd, qdd))
 
     @property
@@ -138,7 +138,7 @@ class PartialLagrangian:
             raise DynamicsError(f"no link {index}, this chain has 0 to {len(self) - 1}")
         return self._rebuilt(self._columns[:index], (link, *(column.link for column in self._columns[index + 1 :])))
 
-    def _rebuilt(self, kept: Any, links: Any) -> PartialLagrangian:
+    def _rebuilt(self, kept: Sequence[_Column], links: Iterable[Link]) -> PartialLagrangian:
         chain = PartialLagrangian(gravity=self.gravity, base=self._start)
         chain._columns = tuple(kept)
         chain._grow(links)
@@ -205,7 +205,7 @@ class Dynamics:
         mass_matrix, bias = self.terms(q, qdot)
         return np.linalg.solve(mass_matrix, np.asarray(forces, float) - bias)
 
-    def _check(self, *vectors: Any) -> Any:
+    def _check(self, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
         n = self.term_function.size1_in(0)
         for name, vector in zip(("q", "qdot", "qddot"), vectors, strict=False):
             vector = np.asarray(vector, float)
@@ -214,7 +214,7 @@ class Dynamics:
         return vectors
 
 
-def partial_forces(link: Link, position: ca.SX, gravity: Any, q: list, qd: list, qdd: list) -> ca.SX:
+def partial_forces(link: Link, position: ca.SX, gravity: ca.DM, q: list, qd: list, qdd: list) -> ca.SX:
     """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
     q, qd, qdd = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
     velocity = ca.jtimes(position, q, qd)  # pdot
@@ -233,7 +233,7 @@ def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:
     """
     n = len(chain)
     q, qd, qdd = (ca.vertcat(*_symbols(name, n)) for name in ("q", "qd", "qdd"))
-    L, R = 0, 0
+    L, R = ca.SX(0), ca.SX(0)
     for link, place in zip(chain.links, chain.places, strict=True):
         position = ca.vertcat(*place.mass)
         velocity = ca.jtimes(position, q, qd)
@@ -250,7 +250,7 @@ def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:
 _SYMBOLS: dict[str, list] = {"q": [], "qd": [], "qdd": []}
 
 
-def _symbols(name: str, count: int) -> Any:
+def _symbols(name: str, count: int) -> list[ca.SX]:
     """The first `count` joint variables, rates or accelerations: the same in every chain, so columns are shared."""
     symbols = _SYMBOLS[name]
     while len(symbols) < count:

@@ -7,9 +7,10 @@ and the gains of the slider's PID (here: `SLIDER_GAINS`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from hexapod_dynamics.errors import DynamicsError
@@ -28,7 +29,7 @@ class Control(NamedTuple):
     integral: np.ndarray
 
     @classmethod
-    def pd(cls, target: Any, proportional: Any, derivative: Any) -> Control:
+    def pd(cls, target: np.ndarray, proportional: npt.ArrayLike, derivative: npt.ArrayLike) -> Control:
         """PD control."""
         return cls(np.asarray(target), np.asarray(proportional), np.asarray(derivative), np.zeros(len(target)))
 
@@ -86,7 +87,7 @@ def simulate(dynamics: Dynamics, example: Example, times: np.ndarray) -> tuple[n
     """
     n, control = len(example.start), example.control
 
-    def field(_: Any, state: Any) -> np.ndarray:
+    def field(_: float, state: np.ndarray) -> np.ndarray:
         q, qdot, error = state[:n], state[n : 2 * n], control.target - state[:n]
         forces = control.proportional * error + control.integral * state[2 * n :] - control.derivative * qdot
         return np.concatenate((qdot, dynamics.accelerations(q, qdot, forces), error))

@@ -6,8 +6,9 @@ external force on both sides, and the two points must stay together: g(q) = A_a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ class ClosedLoop:
         )
 
     def closed_posture(
-        self, q: np.ndarray, *, held: Any = (), tolerance: float = 1e-12, iterations: int = 50
+        self, q: np.ndarray, *, held: Sequence[int] = (), tolerance: float = 1e-12, iterations: int = 50
     ) -> np.ndarray:
         """Return the nearest posture (n,) that closes the loops, by Gauss-Newton from q; joints in `held` keep
         their value.
@@ -103,7 +104,7 @@ class ClosedLoop:
             q[free] -= np.linalg.lstsq(jacobian[:, free], gap, rcond=1e-9)[0]
         raise DynamicsError(f"no posture near {q.tolist()} closes the loop: {np.abs(gap).max():.3g} m stay open")
 
-    def loads(self, forces: np.ndarray) -> tuple[Any, ...]:
+    def loads(self, forces: np.ndarray) -> tuple[ExternalLoad, ...]:
         """External loads of the cut forces (L,3) [N, base axes]: each on its body and, reversed, on the other."""
         loads = []
         for cut, force in zip(self.cuts, np.reshape(forces, (len(self.cuts), 3)), strict=True):

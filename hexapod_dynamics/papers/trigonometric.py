@@ -15,7 +15,6 @@ traced one, which the model uses.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class TrigonometricLeg:
         terms = LegTerms(self._constants, np.asarray(q, dtype=float))
         return self._flat(*terms.dmass(joint), terms.dJ(self.joint_count - 1, joint))
 
-    def _flat(self, M00: Any, M0i: Any, Mii: Any, J: np.ndarray) -> np.ndarray:
+    def _flat(self, M00: np.ndarray, M0i: np.ndarray, Mii: np.ndarray, J: np.ndarray) -> np.ndarray:
         lower = np.tril_indices(6), np.tril_indices(len(Mii))
         return np.concatenate([M00[lower[0]], M0i.ravel(), Mii[lower[1]], J.ravel()])
 

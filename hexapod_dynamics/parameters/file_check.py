@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import yaml
 
@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.nearest_name import suggestion
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 from hexapod_dynamics.robot import Morphology, Robot
 
 KEY = "ros__parameters"
@@ -49,7 +49,7 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
         raise ParameterError(f"params_file:={path}: {error}") from None
 
 
-def _content(path: str | Path) -> Mapping[Any, Any]:
+def _content(path: str | Path) -> Mapping[object, object]:
     try:
         text = Path(path).read_text(encoding="utf-8")
         for token in yaml.scan(text):
@@ -69,7 +69,7 @@ def _content(path: str | Path) -> Mapping[Any, Any]:
     return content
 
 
-def _entries(content: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str, Any]]:
+def _entries(content: Mapping[object, object], prefix: str = "") -> Iterator[tuple[str, str, object]]:
     """Yield (node, parameter, value) of all sections; node: its name without namespace, a wildcard as it is."""
     for key, section in content.items():
         place = f"{prefix}/{str(key).strip('/')}".lstrip("/")
@@ -87,11 +87,11 @@ def _entries(content: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str
         yield from _entries({name: inner for name, inner in section.items() if name != KEY}, place)
 
 
-def _is_section(value: Any) -> bool:
+def _is_section(value: object) -> bool:
     return isinstance(value, Mapping) and (KEY in value or any(_is_section(inner) for inner in value.values()))
 
 
-def _flat(values: Any, place: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: object, place: str, prefix: str = "") -> Iterator[tuple[str, object]]:
     if not isinstance(values, Mapping):
         raise ParameterError(f"{place}.{prefix or KEY}: names with values are needed, as step_height: 0.03")
     for name, value in values.items():
@@ -101,7 +101,7 @@ def _flat(values: Any, place: str, prefix: str = "") -> Iterator[tuple[str, Any]
             yield f"{prefix}{name}", value
 
 
-def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, name: str, value: Any) -> None:
+def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, name: str, value: object) -> None:
     if node in known:
         specs = [known[node]]
     elif node in ("*", "**"):
@@ -124,22 +124,22 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
             raise ParameterError(f"{node}.{name} is true: servos, IMU and simulated robot run in real time")
 
 
-def _typed(spec: ParameterSpec, value: Any) -> Any:
+def _typed(spec: ParameterSpec, value: object) -> Value | None:
     """Return the value as rcl reads it if it has the parameter's type, else None."""
     kind, _, is_array = spec.type.partition("_array")
     if spec.type.endswith("_array"):
         if not isinstance(value, list):
             return None
         typed = [_scalar(kind, each) for each in value]
-        return None if any(each is None for each in typed) else typed
+        return None if any(each is None for each in typed) else cast("list[float] | list[str]", typed)
     return _scalar(kind, value)
 
 
-def _scalar(kind: str, value: Any) -> Any:
+def _scalar(kind: str, value: object) -> bool | int | float | str | None:
     if isinstance(value, str):
         if kind == "double" and _NUMBER.fullmatch(value):
             return float(value)
         if kind == "bool":
             return _BOOLS.get(value)
     type_of = {"bool": bool, "integer": int, "double": float, "string": str}[kind]
-    return value if type(value) is type_of else None
+    return value if isinstance(value, bool | int | float | str) and type(value) is type_of else None

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
 from hexapod_dynamics.parameters.common import SESSION, STATE_DIRECTORY
@@ -84,7 +84,7 @@ class SessionState:
 
     # Read ------------------------------------------------------------------------------------------------------------
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> dict[str, object] | None:
         """Return the dict that was saved before a crash, or None.
 
         `unreadable` is then true if the file is not valid, `lost` if a state was stored in this launch and its file is

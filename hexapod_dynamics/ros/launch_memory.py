@@ -42,7 +42,7 @@ class LaunchMemory:
         if self.exists and not (number.isascii() and number.isdigit()):
             raise StoredStateError(f"{VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> dict[str, object] | None:
         """Return the saved values, None if nothing was saved; raises StoredStateError if this cannot be
         determined.
         """
@@ -53,7 +53,7 @@ class LaunchMemory:
             raise StoredStateError("the memory of the launch does not contain the stored state of a node")
         return state
 
-    def save(self, values: dict[str, Any]) -> None:
+    def save(self, values: dict[str, object]) -> None:
         """Save values; raises StoredStateError."""
         if not self.exists:
             return
@@ -62,7 +62,7 @@ class LaunchMemory:
             text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
             self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, object]:
         text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]
         return parse_state(text) if text else {}
 

@@ -9,14 +9,13 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from hexapod_dynamics.errors import HexapodError, StoredStateError
 
 LARGEST = 1 << 20  # bytes; the declared damage of a robot takes some thousand
 
 
-def parse_state(text: bytes) -> dict[str, Any]:
+def parse_state(text: bytes) -> dict[str, object]:
     """Return the dict that `text` contains as JSON; raises StoredStateError for anything else."""
     try:
         values = json.loads(text)
@@ -37,7 +36,7 @@ class StateFile:
         self.path = directory() / name
         self._written: tuple[int, ...] | None = None  # identity of the file that `write` created last
 
-    def read(self) -> dict[str, Any] | None:
+    def read(self) -> dict[str, object] | None:
         """Return the values, None if there is no file; raises StoredStateError for a file that `write` has not
         written.
         """
@@ -61,7 +60,7 @@ class StateFile:
             os.close(fd)
         return parse_state(text)
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: dict[str, object]) -> None:
         """Replace the file; afterwards file and directory are on the disk.
 
         Raises OSError or HexapodError if that fails; then the old file stays.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from typing import Any
 
 from hexapod_dynamics.gait import Gait, TripodGait
@@ -18,12 +18,12 @@ def simulate_many(
     robot: Robot,
     morphologies: Iterable[Morphology],
     seconds: float,
-    executor: Any = None,
+    executor: Executor | None = None,
     *,
     gait: Gait | None = None,
     timestep: float = 1e-3,
     log_every: int = 10,
-    progress: Any = None,
+    progress: Callable[[int, int], object] | None = None,
     **options: Any,
 ) -> list[Log]:
     """Simulate the robot walking for `seconds` with each of the morphologies; return their Logs, in order.
@@ -63,7 +63,13 @@ def simulate_many(
 
 
 def simulate_one(
-    robot: Robot, morphology: Morphology, seconds: float, gait: Any, timestep: float, log_every: int, options: Any
+    robot: Robot,
+    morphology: Morphology,
+    seconds: float,
+    gait: Gait | None,
+    timestep: float,
+    log_every: int,
+    options: Mapping[str, Any],
 ) -> Log:
     """Simulate one morphology and return its Log: a task for an executor, on any machine."""
     simulator = Simulator(robot, morphology, gait=gait, timestep=timestep, **options)

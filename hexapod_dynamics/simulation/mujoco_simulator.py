@@ -22,6 +22,7 @@ from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
+from hexapod_dynamics.simulation.truth import Truth
 from hexapod_dynamics.simulation.world import make_state
 
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
@@ -59,7 +60,7 @@ class MujocoSimulator(RobotSimulator):
         ground: Ground | None = None,
         command_period: float = 0.02,
         quantised: bool = False,
-        truth: Any = None,
+        truth: Truth | None = None,
     ) -> None:
         self._mujoco = import_mujoco()
         super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
@@ -166,7 +167,7 @@ class MujocoSimulator(RobotSimulator):
         if self.gait is not None:
             self.gait.set_morphology(morphology)
 
-    def _run(self, steps: Any, log: Any, log_every: int) -> None:
+    def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         for row in range(len(log)):
             self.step(log_every)
             log[row] = np.concatenate(
@@ -319,7 +320,7 @@ class MujocoSimulator(RobotSimulator):
             velocity[2] = 0.0
             data.qfrc_applied += jacobian.T @ (-self.robot.contact.friction * velocity)
 
-    def _contact_forces(self) -> tuple[Any, Any]:
+    def _contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
         mujoco, data, ground = self._mujoco, self.data, self._terrain.geom
         feet, total, force = np.zeros((len(self.robot.legs), 3)), np.zeros(3), np.zeros(6)
         for k in range(data.ncon):

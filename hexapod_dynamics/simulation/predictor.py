@@ -69,7 +69,7 @@ class Predictor:
         self.joint_torques = world.servos["torque"]
         self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for copies and pickles: everything except views and the compiled part."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
@@ -224,7 +224,7 @@ class Predictor:
             self._model.compiled.command(np.ascontiguousarray(targets, float), reach, 0.0)
         self._model.compiled.take_steps(duration / steps, steps)
 
-    def roll_out(self, targets: np.ndarray) -> tuple[Any, Any, Any]:
+    def roll_out(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
         change.
 

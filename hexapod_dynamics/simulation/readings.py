@@ -41,7 +41,7 @@ class Readings:
             self._next = (self._next + 1) % angles.size
         return self._latest
 
-    def imu(self) -> tuple[Any, Any]:
+    def imu(self) -> tuple[np.ndarray, np.ndarray]:
         """Return specific force (3,) [m/s^2] and angular rate (3,) [rad/s] in base_link axes, with noise.
 
         Both are means over the simulator's last call of `step`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -277,7 +276,7 @@ class RobotSimulator(ABC):
             targets = np.round(targets / self._resolution) * self._resolution
         self._execute(_core.command_servos, targets - self._zeros, duration)
 
-    def _execute(self, function: Callable[..., None], *arguments: Any) -> None:
+    def _execute(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a function of the servos' arrays now, or after the Truth's delay."""
         if self.truth.delay:
             self._delayed.put(self.time, function, *arguments)
@@ -309,7 +308,7 @@ class RobotSimulator(ABC):
             )
 
 
-def number(name: str, value: Any, unit: str) -> float:
+def number(name: str, value: float, unit: str) -> float:
     """Return a finite number; HexapodError names another value."""
     real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if not real or not np.isfinite(value):
@@ -317,14 +316,14 @@ def number(name: str, value: Any, unit: str) -> float:
     return float(value)
 
 
-def count(name: str, value: Any, least: int) -> int:
+def count(name: str, value: object, least: int) -> int:
     """Return a whole number >= `least`; HexapodError names another value."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise HexapodError(f"{name}: given {value!r}, allowed are whole numbers from {least}")
     return int(value)
 
 
-def checked(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+def checked(name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
     """Return a float array of this shape with finite numbers; HexapodError names another value."""
     try:
         given = np.asarray(value)

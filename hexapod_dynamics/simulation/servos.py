@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,12 @@ def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> Non
 
 
 def set_targets(
-    servos: np.ndarray, drive: Any, setpoints: np.ndarray, targets: np.ndarray, speeds: np.ndarray, loaded: np.ndarray
+    servos: np.ndarray,
+    drive: np.ndarray,
+    setpoints: np.ndarray,
+    targets: np.ndarray,
+    speeds: np.ndarray,
+    loaded: np.ndarray,
 ) -> None:
     """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s] and which servos are loaded (n,) bool."""
     servos["setpoint"], servos["target"], servos["speed"] = setpoints, targets, speeds
@@ -58,13 +62,13 @@ class DelayLine:
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
-        self._waiting: deque[tuple[float, Callable[..., Any], tuple[Any, ...]]] = deque()
+        self._waiting: deque[tuple[float, Callable[..., None], tuple[object, ...]]] = deque()
 
     def clear(self) -> None:
         """Discard the delayed commands."""
         self._waiting.clear()
 
-    def put(self, time: float, function: Callable[..., Any], *arguments: Any) -> None:
+    def put(self, time: float, function: Callable[..., None], *arguments: object) -> None:
         """Add a command at `time` [s]: function(servos, drive, *arguments)."""
         self._waiting.append((time + self.delay, function, arguments))
 

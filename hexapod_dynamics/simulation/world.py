@@ -102,7 +102,7 @@ class SteppedModel:
         self.compiled = _core.Simulation(self.robot, self.morphology, self.state, self.world)
         self.compiled.add_payload(self._payload[0], *np.asarray(self._payload[1], float).tolist())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state for copies and pickles: everything except the compiled part."""
         state = self.__dict__.copy()
         state["compiled"] = self.compiled.external

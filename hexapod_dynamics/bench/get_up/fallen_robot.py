@@ -7,7 +7,6 @@ read a tick in whole counts, the IMU's noise, 100 samples a second, through the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -137,7 +136,7 @@ def random_rotation(random: np.random.Generator) -> np.ndarray:
     return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
 
 
-def random_truth(random: np.random.Generator, seed: int, **others: Any) -> Truth:
+def random_truth(random: np.random.Generator, seed: int, **others: object) -> Truth:
     """Return a Truth with real servos, friction 0.5 to 0.9, masses +-10 %; others: values that replace the drawn
     ones.
     """

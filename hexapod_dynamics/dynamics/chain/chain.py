@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -232,7 +232,7 @@ class Chain:
             for parent in leg.parents
         ]
 
-        def joined(field: Any) -> np.ndarray:
+        def joined(field: str) -> np.ndarray:
             return np.concatenate([getattr(leg, field) for leg in legs])
 
         return cls(

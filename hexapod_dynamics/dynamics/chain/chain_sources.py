@@ -6,8 +6,8 @@ of yourdfpy 0.9 s and 124 MB, because of a mesh library. It is imported only whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ import numpy.typing as npt
 from hexapod_dynamics import se3
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Link, Robot
+
+if TYPE_CHECKING:
+    from urdf_parser_py.urdf import Inertial as UrdfInertial
+    from urdf_parser_py.urdf import Joint as UrdfJoint
+    from urdf_parser_py.urdf import Pose as UrdfPose
 
 REVOLUTE, PRISMATIC = "revolute", "prismatic"
 KINDS = (REVOLUTE, PRISMATIC)
@@ -32,8 +37,8 @@ def urdf_arguments(text: str | bytes) -> dict[str, Any]:
     except Exception as error:  # the parser raises errors of lxml, assertions and its own errors
         raise DynamicsError(f"this is no URDF: {error}") from error
     links = {link.name: link for link in urdf.links}
-    below: dict[str, list[Any]] = {}  # joints by the name of their parent link
-    above: dict[str, Any] = {}  # joint by the name of its child link
+    below: dict[str, list[UrdfJoint]] = {}  # joints by the name of their parent link
+    above: dict[str, UrdfJoint] = {}  # joint by the name of its child link
     for joint in urdf.joints:
         _check_joint(joint, links, above)
         above[joint.child] = joint
@@ -81,7 +86,7 @@ def urdf_arguments(text: str | bytes) -> dict[str, Any]:
     }
 
 
-def _check_joint(joint: Any, links: dict[str, Any], above: dict[str, Any]) -> None:
+def _check_joint(joint: UrdfJoint, links: Mapping[str, object], above: Mapping[str, UrdfJoint]) -> None:
     if joint.type not in _URDF_KINDS:
         raise DynamicsError(f"joint {joint.name} is {joint.type!r}, allowed: {', '.join(_URDF_KINDS)}")
     if joint.mimic is not None:
@@ -96,13 +101,13 @@ def _check_joint(joint: Any, links: dict[str, Any], above: dict[str, Any]) -> No
         )
 
 
-def _origin(origin: Any) -> se3.Array:
+def _origin(origin: UrdfPose | None) -> se3.Array:
     if origin is None:
         return np.eye(4)
     return se3.pose(se3.rotation_rpy(*(origin.rpy or (0.0, 0.0, 0.0))), origin.xyz or (0.0, 0.0, 0.0))
 
 
-def _weld(parts: list[tuple[Any, se3.Array]]) -> tuple[float, se3.Array, se3.Array]:
+def _weld(parts: list[tuple[UrdfInertial | None, se3.Array]]) -> tuple[float, se3.Array, se3.Array]:
     """Mass, centre of mass and inertia about it of several inertials, each at a pose."""
     placed = []
     for inertial, pose in parts:

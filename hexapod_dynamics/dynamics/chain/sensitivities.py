@@ -11,7 +11,7 @@ Everything is vectorised over leading axes (the samples of a motion) and over th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +38,14 @@ class Sensitivities(NamedTuple):
     by_qddot: np.ndarray
 
 
-class _Base(list):
+class _Base(list[np.ndarray]):
     """One matrix for each body, and one for the base."""
 
-    def __init__(self, base: Any) -> None:
+    def __init__(self, base: np.ndarray) -> None:
         super().__init__()
         self.base = base
 
-    def before(self, chain: Chain, i: int) -> Any:
+    def before(self, chain: Chain, i: int) -> np.ndarray:
         """Matrix of body i's parent."""
         return self.base if chain.parents[i] == BASE else self[chain.parents[i]]
 
@@ -158,7 +158,7 @@ def point_sensitivity(chain: Chain, q: np.ndarray, body: int, point: npt.ArrayLi
     return (k.A[body] @ r)[..., :3], np.swapaxes((A_q[body] @ r)[..., :3], -1, -2)
 
 
-def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> Any:
+def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> _Kinematics:
     T = chain.transforms(q)
     X = chain.hats()
     T1 = T @ X
@@ -176,7 +176,7 @@ def _forward(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -
 
 def _forward_sensitivities(
     chain: Chain, k: _Kinematics, qdot: np.ndarray, qddot: np.ndarray
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[_Base, _Base, _Base, _Base]:
     """dA/dq, dC/dq, dC/dqdot, dC/dqddot of every body: (..., n, 4, 4), the third axis from the last is that of joint
     k.
     """
@@ -208,17 +208,17 @@ def _forward_sensitivities(
     return A_q, C_q, C_qd, C_qdd
 
 
-def _places(n: int) -> list[Any]:
+def _places(n: int) -> list[np.ndarray]:
     """Return a list for n matrices that are computed from the last to the first."""
-    return [None] * n
+    return [np.empty(0)] * n
 
 
-def _own(handed_on: Any, i: int, own: Any) -> Any:
+def _own(handed_on: np.ndarray, i: int, own: np.ndarray) -> np.ndarray:
     handed_on[..., i, :, :] = own
     return handed_on
 
 
-def _loads(chain: Chain, loads: Sequence[ExternalLoad]) -> tuple[Any, Any, Any]:
+def _loads(chain: Chain, loads: Sequence[ExternalLoad]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Forces as columns of f (4, L), their points r_f (n, 4, L), sums of the moments on each body h (n, 4)."""
     f, r_f, h = np.zeros((4, len(loads))), np.zeros((len(chain), 4, len(loads))), np.zeros((len(chain), 4))
     for column, load in enumerate(loads):
@@ -245,14 +245,14 @@ def _axes(chain: Chain) -> np.ndarray:
     )
 
 
-def _transpose(matrices: Any) -> np.ndarray:
+def _transpose(matrices: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrices, -1, -2)
 
 
-def _apply(matrices: Any, vectors: np.ndarray) -> Any:
+def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _trace(left: Any, right: Any) -> np.ndarray:
+def _trace(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """tr(left right) without forming the product."""
     return np.einsum("...ab,...ba->...", left, right)

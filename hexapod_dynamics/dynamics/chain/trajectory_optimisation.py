@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, sensitivities
+from hexapod_dynamics.dynamics.chain.sensitivities import Sensitivities, inverse_dynamics, sensitivities
 from hexapod_dynamics.errors import DynamicsError
 
 DEGREE = 3
@@ -31,7 +30,7 @@ _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)  # exact for t
 class NotConvergedError(DynamicsError):
     """The solver stopped without an optimum; `best` is its last `Motion`, which is no solution."""
 
-    def __init__(self, message: Any, best: Any) -> None:
+    def __init__(self, message: str, best: Motion) -> None:
         super().__init__(message)
         self.best = best
 
@@ -154,7 +153,7 @@ class Motion:
         """The profile over s in [0, 1]."""
         return BSpline(_knots(len(self.points)), self.points, DEGREE)
 
-    def state(self, t: npt.ArrayLike) -> tuple[Any, Any, Any]:
+    def state(self, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, qdot, qddot (..., n) at times t (...) [s], which are clipped to [0, duration]."""
         s, spline = np.clip(np.asarray(t, float) / self.duration, 0, 1), self.spline()
         return spline(s), spline(s, 1) / self.duration, spline(s, 2) / self.duration**2
@@ -167,7 +166,7 @@ class Motion:
 
 def straight_start(
     problem: MotionProblem, duration: float | None = None, *, wobble: float = 0.0, seed: int = 0
-) -> tuple[Any, Any]:
+) -> tuple[np.ndarray, float]:
     """Return a starting point for `predict_motion`: points on the line from start to end with random deviations of
     `wobble` [rad], and a time.
     """
@@ -217,7 +216,7 @@ def predict_motion(
     )
 
 
-def _solve(grid: Any, x: Any, gradients: Any, iterations: int, history: Any) -> Any:
+def _solve(grid: _Grid, x: np.ndarray, gradients: str, iterations: int, history: list[float]) -> OptimizeResult:
     analytic = gradients == "analytic"
     constraint = {"type": "ineq", "fun": lambda x: grid.constraints(x)[0]}
     if analytic:
@@ -238,15 +237,19 @@ def _solve(grid: Any, x: Any, gradients: Any, iterations: int, history: Any) -> 
     )
 
 
-def _knots(control_points: Any) -> np.ndarray:
+def _knots(control_points: int) -> np.ndarray:
     inner = np.linspace(0, 1, control_points - DEGREE + 1)
     return np.concatenate((np.zeros(DEGREE), inner, np.ones(DEGREE)))
+
+
+# T, q and qdot (S, n), the derivatives of q, qdot and qddot by T, and the torques with their sensitivities.
+_States = tuple[float, np.ndarray, np.ndarray, tuple[np.ndarray, ...], Sensitivities]
 
 
 class _Grid:
     """The problem in the solver's form: from a vector of free control points (and T) to cost and constraints."""
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: MotionProblem) -> None:
         self.problem = problem
         self.free_time = problem.duration is None
         m = problem.control_points
@@ -257,10 +260,10 @@ class _Grid:
         self.basis = BSpline(_knots(m), np.eye(m), DEGREE)
         self.end_step = 1 / (DEGREE * (m - DEGREE))  # p_1 - p_0 of a unit end rate over s
         self.asked = np.empty(0)
-        self.cached: Any = None
+        self.cached: tuple[np.ndarray, _States] | None = None  # x, and what was computed for it
         self.ask_at(breaks if problem.sparse else np.concatenate((breaks, self.gauss)))
 
-    def ask_at(self, more: Any) -> None:
+    def ask_at(self, more: np.ndarray) -> None:
         """Impose the bounds at these s, too."""
         self.asked = np.unique(np.concatenate((self.asked, more)))
         s = np.concatenate((self.asked, self.gauss))
@@ -275,7 +278,7 @@ class _Grid:
             )
         return np.append(points[2:-2].ravel(), duration if self.free_time else [])
 
-    def points(self, x: Any) -> tuple[Any, Any, Any]:
+    def points(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         """Return all control points, T, and the derivative of the points by T (end rates are per second)."""
         p, n = self.problem, len(self.problem.chain)
         T = x[-1] if self.free_time else p.duration
@@ -286,20 +289,28 @@ class _Grid:
         by_T[1], by_T[-2] = ends
         return points, T, by_T
 
-    def evaluate(self, x: Any) -> Any:
+    def evaluate(self, x: np.ndarray) -> _States:
         """Return states, torques and their sensitivities at all points of s; the result is cached for the last x."""
         if self.cached is None or not np.array_equal(self.cached[0], x):
             P, T, P_T = self.points(x)
             q, qdot, qddot = self.B0 @ P, self.B1 @ P / T, self.B2 @ P / T**2
             by_T = (self.B0 @ P_T, self.B1 @ P_T / T - qdot / T, self.B2 @ P_T / T**2 - 2 * qddot / T)
             torque = sensitivities(self.problem.chain, q, qdot, qddot, self.problem.loads)
-            self.cached = (x.copy(), T, q, qdot, by_T, torque)
-        return self.cached[1:]
+            self.cached = x.copy(), (T, q, qdot, by_T, torque)
+        return self.cached[1]
 
-    def by_x(self, T: Any, J_q: Any, J_qdot: Any, J_qddot: Any, by_T: Any, rows: Any) -> Any:
+    def by_x(
+        self,
+        T: float,
+        J_q: np.ndarray | None,
+        J_qdot: np.ndarray | None,
+        J_qddot: np.ndarray | None,
+        by_T: tuple[np.ndarray, ...],
+        rows: slice,
+    ) -> np.ndarray:
         """Chain rule (41), (42): Jacobians (S, m, n) by q, qdot, qddot -> (S, m, variables)."""
         B0, B1, B2 = (B[rows, None, 2:-2, None] for B in (self.B0, self.B1, self.B2))
-        through = sum(
+        through: np.ndarray = sum(
             J[:, :, None, :] * B / T**order
             for order, (J, B) in enumerate(((J_q, B0), (J_qdot, B1), (J_qddot, B2)))
             if J is not None
@@ -314,7 +325,7 @@ class _Grid:
         )
         return np.concatenate((through, along[..., None]), axis=-1)
 
-    def cost(self, x: Any) -> tuple[Any, Any]:
+    def cost(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """The integral (67) over s times T, and its gradient."""
         T, _, _, by_T, torque = self.evaluate(x)
         u, rows = self.problem.effort, slice(len(self.asked), None)
@@ -327,13 +338,18 @@ class _Grid:
             gradient[-1] += (1 - u) + u * square
         return value, gradient
 
-    def constraints(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
+    def constraints(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All bounds as values that must not be negative, relative to the bound, and their Jacobian."""
         T, q, qdot, by_T, torque = self.evaluate(x)
         rows, p = slice(0, len(self.asked)), self.problem
         values, jacobians = [], []
 
-        def stay_above(value: Any, J_q: Any = None, J_qdot: Any = None, J_qddot: Any = None) -> None:
+        def stay_above(
+            value: np.ndarray,
+            J_q: np.ndarray | None = None,
+            J_qdot: np.ndarray | None = None,
+            J_qddot: np.ndarray | None = None,
+        ) -> None:
             values.append(value.ravel())
             jacobian = self.by_x(T, J_q, J_qdot, J_qddot, by_T, rows)
             jacobians.append(jacobian.reshape(-1, jacobian.shape[-1]))
@@ -356,7 +372,7 @@ class _Grid:
             return np.empty(0), np.empty((0, len(x)))
         return np.concatenate(values), np.concatenate(jacobians)
 
-    def excess(self, x: Any, s: Any) -> np.ndarray:
+    def excess(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Largest violation (S,) of any bound at each path parameter s."""
         P, T, _ = self.points(x)
         spline, p = BSpline(self.basis.t, P, DEGREE), self.problem
@@ -371,7 +387,7 @@ class _Grid:
         parts += [-path.value(s, q) for path in p.paths]
         return np.concatenate(parts, axis=1).max(axis=1)
 
-    def crossings(self, x: Any, s: Any, tolerance: float) -> Any:
+    def crossings(self, x: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:
         """Return the s, between the points where bounds are imposed, at which the excess has a peak above the
         tolerance.
         """
@@ -379,7 +395,7 @@ class _Grid:
         peak = (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1)) & (excess > tolerance)
         return s[peak]
 
-    def motion(self, x: Any, iterations: int, history: Any, fine: Any) -> Motion:
+    def motion(self, x: np.ndarray, iterations: int, history: list[float], fine: np.ndarray) -> Motion:
         points, T, _ = self.points(x)
         return Motion(
             self.problem,

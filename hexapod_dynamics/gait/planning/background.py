@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Generic, TypeVar
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.jobs import decode_plan, encode_plan_request
@@ -30,6 +30,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 _PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two checks whether the job was cancelled
+Result = TypeVar("Result")
 PACKAGE = Path(__file__).resolve().parents[3]
 # The program of the process; its arguments: the job, and the folders from which modules are imported.
 PROGRAM = (
@@ -37,7 +38,7 @@ PROGRAM = (
 )
 
 
-class BackgroundCall:
+class BackgroundCall(Generic[Result]):
     """One call at a time of a job of `background_jobs`; a new call replaces the previous one.
 
     encode: makes the JSON values of a request from the arguments of `ask`; decode: makes the result from the answer and
@@ -45,13 +46,13 @@ class BackgroundCall:
     """
 
     def __init__(
-        self, job: str, encode: Callable[..., Any], decode: Callable[..., Any], *, limit: float = LIMIT
+        self, job: str, encode: Callable[..., object], decode: Callable[..., Result], *, limit: float = LIMIT
     ) -> None:
         self._job, self._encode, self._decode, self._limit = job, encode, decode, limit
-        self._running: _Running | None = None
+        self._running: _Running[Result] | None = None
         self._replacing = threading.Lock()  # one thread asks while another polls
 
-    def ask(self, *arguments: Any) -> None:
+    def ask(self, *arguments: object) -> None:
         """Start the job."""
         new = _Running(self._job, self._encode, self._decode, arguments, self._limit)
         with self._replacing:
@@ -65,7 +66,7 @@ class BackgroundCall:
         """True if a call is running or its result has not been fetched."""
         return self._running is not None
 
-    def poll(self) -> tuple[Any, str] | None:
+    def poll(self) -> tuple[Result | None, str] | None:
         """Return (result, "") once when the call has ended, (None, reason) when it failed, else None."""
         with self._replacing:
             running = self._running
@@ -82,22 +83,22 @@ class BackgroundCall:
             running.cancel()
 
 
-class _Running(threading.Thread):
+class _Running(threading.Thread, Generic[Result]):
     """One job; done: (result, reason) after it has ended."""
 
     def __init__(
         self,
         job: str,
-        encode: Callable[..., Any],
-        decode: Callable[..., Any],
-        arguments: tuple[Any, ...],
+        encode: Callable[..., object],
+        decode: Callable[..., Result],
+        arguments: tuple[object, ...],
         limit: float,
     ) -> None:
         super().__init__(name=f"job {job}", daemon=True)
         self._job, self._codec, self._arguments, self._limit = job, (encode, decode), arguments, limit
         self._process: subprocess.Popen[bytes] | None = None
         self._lock, self._cancelled = threading.Lock(), False
-        self.done: tuple[Any, str] | None = None
+        self.done: tuple[Result | None, str] | None = None
 
     def cancel(self) -> None:
         """End the process and discard its result."""
@@ -198,7 +199,7 @@ def _has_directory() -> bool:
     return True
 
 
-def _parsed(job: str, answer: bytes) -> Any:
+def _parsed(job: str, answer: bytes) -> object:
     try:
         return json.loads(answer)
     except (ValueError, RecursionError):
@@ -241,15 +242,15 @@ class BackgroundPlanner:
         self._call.cancel()
 
 
-class PlanWorker:
+class PlanWorker(Generic[Result]):
     """Calls one function at a time; a new request replaces the previous one. The compiled simulations of
     `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait for them.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._asked: tuple[int, Callable[[], Any]] | None = None
-        self._done: tuple[int, Any, BaseException | None] | None = None
+        self._asked: tuple[int, Callable[[], Result]] | None = None
+        self._done: tuple[int, Result | None, BaseException | None] | None = None
         self._number = 0  # number of the last request
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -260,7 +261,7 @@ class PlanWorker:
             self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
             self._thread.start()
 
-    def ask(self, function: Callable[[], Any]) -> None:
+    def ask(self, function: Callable[[], Result]) -> None:
         """Call a function without arguments in the thread; it replaces an earlier request."""
         self.start()
         with self._changed:
@@ -269,7 +270,7 @@ class PlanWorker:
             self._done = None
             self._changed.notify_all()
 
-    def poll(self) -> Any:
+    def poll(self) -> Result | None:
         """Return the result of the last function once, else None; an exception of the function is raised here."""
         if self._done is None:  # so that a tick takes no lock
             return None
@@ -282,7 +283,7 @@ class PlanWorker:
             raise error
         return result
 
-    def wait(self) -> Any:
+    def wait(self) -> Result | None:
         """Wait for the last function, and return as `poll`."""
         with self._changed:
             self._changed.wait_for(lambda: self._done is not None or self._closed)

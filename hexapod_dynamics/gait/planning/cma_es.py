@@ -7,13 +7,12 @@ those of the tutorial. A whole generation is sampled and evaluated at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 
 def minimise(
-    function: Callable[..., Any], start: np.ndarray, sigma: float, generations: int, *, seed: int = 1
+    function: Callable[..., object], start: np.ndarray, sigma: float, generations: int, *, seed: int = 1
 ) -> tuple[np.ndarray, float]:
     """Return the best point (n,) found and its value.
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.legs import leg_table
+from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 
 # A foot at the ends of its stance does not count as standing for this time [s].
 GUARD_TIME = 0.02
 
 
-def guard(period: float, duty: Any) -> float:
+def guard(period: float, duty: float) -> float:
     """Return the share of the cycle in which a foot at the ends of its stance does not count as standing."""
     return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
 
@@ -26,7 +25,7 @@ class PlanEvaluator:
     that are held up.
     """
 
-    def __init__(self, robot: Robot, morphology: Morphology | None = None, rest: Any = None) -> None:
+    def __init__(self, robot: Robot, morphology: Morphology | None = None, rest: np.ndarray | None = None) -> None:
         self.robot = robot
         self.table = leg_table(robot, morphology)
         if rest is not None:
@@ -35,7 +34,7 @@ class PlanEvaluator:
         self.numbers = _core.PlanNumbers()
         self.cycle, self.found = _core.PlanCycle(len(robot.legs)), _core.Findings()
 
-    def accept(self, plan: Any) -> None:
+    def accept(self, plan: GaitPlan) -> None:
         """Set the GaitPlan to evaluate."""
         plan.fill(self.table, self.robot.leg_names)
         self.numbers.load(plan.numbers())

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ TYPES: dict[str, type] = {one.__name__: one for one in (Robot, Body, Leg, Link, 
 _TYPE, _ARRAY, _TUPLE = "type", "array", "tuple"
 
 
-def encode(value: Any) -> Any:
+def encode(value: Any) -> object:
     """Return a value as JSON values: numbers, text, lists, tuples, arrays of numbers and the dataclasses of TYPES."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -52,7 +52,7 @@ def encode(value: Any) -> Any:
     raise HexapodError(f"{type(value).__name__}: allowed are {', '.join(TYPES)}, numbers, text, lists and arrays")
 
 
-def decode(value: Any) -> Any:
+def decode(value: object) -> Any:
     """Return the value that `encode` was called with; HexapodError if `encode` cannot have made the argument."""
     if isinstance(value, list):
         return [decode(one) for one in value]
@@ -74,12 +74,12 @@ def decode(value: Any) -> Any:
 # ---- a plan ----------------------------------------------------------------------------------------------------------
 
 
-def encode_plan_request(robot: Robot, lost: Sequence[str], morphology: Morphology) -> dict[str, Any]:
+def encode_plan_request(robot: Robot, lost: Sequence[str], morphology: Morphology) -> dict[str, object]:
     """Return the request for the plan of a robot without the legs `lost` (names)."""
     return {"robot": encode(robot), "lost": list(lost), "morphology": morphology.parameters()}
 
 
-def decode_plan(answer: Any, robot: Robot, lost: Sequence[str], morphology: Morphology) -> GaitPlan | str:
+def decode_plan(answer: object, robot: Robot, lost: Sequence[str], morphology: Morphology) -> GaitPlan | str:
     """Return the GaitPlan that was asked for, or the reason why there is none; HexapodError for anything else."""
     if isinstance(answer, dict) and answer.keys() == {"reason"} and isinstance(answer["reason"], str):
         return answer["reason"]
@@ -91,7 +91,7 @@ def decode_plan(answer: Any, robot: Robot, lost: Sequence[str], morphology: Morp
     return plan
 
 
-def _make_plan(request: Any) -> dict[str, Any]:
+def _make_plan(request: Mapping[str, Any]) -> dict[str, object]:
     from hexapod_dynamics.gait.planning.search import plan_or_reason
 
     robot = decode(request["robot"])
@@ -105,7 +105,7 @@ def _make_plan(request: Any) -> dict[str, Any]:
     return {"plan": {name: _plain(value) for name, value in fields.items()}}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     return value if isinstance(value, str) else float(value)
@@ -116,14 +116,16 @@ def _plain(value: Any) -> Any:
 
 def encode_swings_request(
     robot: Robot, morphology: Morphology, swings: Sequence[Swing] | Callable[[], Sequence[Swing]]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the request for the plans of swings, or of those that a function makes."""
     asked = swings() if callable(swings) else swings
     rows = [encode([one.leg, one.joints, one.start_rate, one.end_rate, one.duration]) for one in asked]
     return {"robot": encode(robot), "morphology": morphology.parameters(), "swings": rows}
 
 
-def decode_swings(answer: Any, robot: Robot, morphology: Morphology, swings: Any) -> tuple[list[SwingPlan], list[str]]:
+def decode_swings(
+    answer: object, robot: Robot, morphology: Morphology, swings: object
+) -> tuple[list[SwingPlan], list[str]]:
     """Return the plans of the swings of a robot's moving joints, and why others have none; HexapodError for anything
     else.
     """
@@ -143,7 +145,7 @@ def decode_swings(answer: Any, robot: Robot, morphology: Morphology, swings: Any
     return plans, [str(one) for one in answer["refused"]]
 
 
-def _plan_swings(request: Any) -> dict[str, Any]:
+def _plan_swings(request: Mapping[str, Any]) -> dict[str, object]:
     from hexapod_dynamics.gait.swing_planning import Swing, plan_all
 
     robot = decode(request["robot"])
@@ -152,13 +154,13 @@ def _plan_swings(request: Any) -> dict[str, Any]:
     return {"plans": [encode(list(plan)) for plan in plans], "refused": list(refused)}
 
 
-def _start(value: Any) -> str:
+def _start(value: object) -> str:
     return repr(value)[:80]
 
 
 # ---- the process -----------------------------------------------------------------------------------------------------
 
-JOBS: dict[str, Callable[[Any], Any]] = {"plan": _make_plan, "swings": _plan_swings}
+JOBS: dict[str, Callable[[Mapping[str, Any]], dict[str, object]]] = {"plan": _make_plan, "swings": _plan_swings}
 
 
 def serve(job: str) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import yaml
@@ -35,7 +35,7 @@ def robot_digest(robot: Robot) -> str:
     return hashlib.sha256(np.round(numbers, 9).tobytes()).hexdigest()[:16]
 
 
-def entries_of(robot: Robot, content: Any, key: str) -> list[Any]:
+def entries_of(robot: Robot, content: object, key: str) -> list[Section]:
     """Return the list `key` of the content of a library file; HexapodError if it is of another format or robot."""
     top = Section(content, "")
     if top.read("format") != FORMAT:
@@ -66,7 +66,7 @@ class PlanLibrary:
         """Add a plan, in place of one for the same legs."""
         self._plans[self._lost(plan)] = plan
 
-    def _lost(self, plan: Any) -> frozenset[str]:
+    def _lost(self, plan: GaitPlan) -> frozenset[str]:
         return frozenset(self.robot.leg_names) - frozenset(plan.legs)
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
@@ -120,7 +120,7 @@ class PlanLibrary:
             ) from None
 
     @classmethod
-    def _parse(cls, robot: Robot, content: Any) -> PlanLibrary:
+    def _parse(cls, robot: Robot, content: object) -> PlanLibrary:
         plans = entries_of(robot, content, "plans")
         return cls(robot, [plan_of(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
 
@@ -133,7 +133,7 @@ class PlanLibrary:
         Path(path).write_text(text, encoding="utf-8")
 
 
-def written(plan: GaitPlan) -> dict[str, Any]:
+def written(plan: GaitPlan) -> dict[str, object]:
     """Return a plan in the form in which a file contains it; `plan_of` reads this form."""
     return {
         "legs": list(plan.legs),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -117,7 +116,7 @@ def tripod_plan(robot: Robot) -> GaitPlan | None:
     return _plan(robot, robot.leg_names, phases, TRIPOD_DUTY, 1.2)
 
 
-def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPlan | None:
+def pattern_plan(robot: Robot, pattern: str, lost: Sequence[str] = ()) -> GaitPlan | None:
     """Return the wave or the ripple for the remaining legs: neutral footholds, no sway, evenly spaced phases.
 
     The legs of a side swing one after the other from the rear to the front; in the wave one side follows the
@@ -143,7 +142,7 @@ def pattern_plan(robot: Robot, pattern: Any, lost: Sequence[str] = ()) -> GaitPl
     return _plan(robot, names, [phase[name] for name in names], duty, 1.6)
 
 
-def _plan(robot: Robot, names: Any, phases: Any, duty: Any, period: float) -> GaitPlan:
+def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: float, period: float) -> GaitPlan:
     table = leg_table(robot)
     rows = [table[robot.leg_names.index(name)] for name in names]
     return GaitPlan(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import gcd
 from multiprocessing import get_context
-from typing import Any
 
 import numpy as np
 
@@ -75,13 +74,13 @@ class Search:
     def __init__(
         self,
         robot: Robot,
-        names: Any,
-        demands: Any,
+        names: Iterable[str],
+        demands: Demands,
         *,
         morphology: Morphology | None = None,
         height: float = 0.12,
         lift: float = 0.02,
-        rest: Any = None,
+        rest: np.ndarray | None = None,
         seed: int = 1,
     ) -> None:
         self.robot, self.demands, self.height, self.lift, self.seed = robot, demands, height, lift, seed
@@ -147,7 +146,7 @@ class Search:
         x, _ = self._minimise(0, 0.0, phases, twists, generations // 5, x, 0.1, coarse=False)
         return self._made(0, 0.0, phases, x, "walk")
 
-    def _guess(self, phases: Any, spread: Any) -> np.ndarray:
+    def _guess(self, phases: np.ndarray, spread: float) -> np.ndarray:
         """Return the initial guess: feet around the centre of mass, the body away from the swinging leg."""
         count = len(self.names)
         x = np.zeros(2 * count + 10 + (count if spread else 0))
@@ -163,7 +162,7 @@ class Search:
             x[at : at + 4] = np.linalg.lstsq(waves, away[:, axis], rcond=None)[0] / 0.01
         return x
 
-    def _orders(self) -> list[Any]:
+    def _orders(self) -> list[tuple[int, ...]]:
         """Return the orders of the legs: the first leg stays first, all orders of the others are enumerated; for
         many legs, only waves.
         """
@@ -182,7 +181,7 @@ class Search:
                 best = x, value
         return self._made(1, 0.0, phases, best[0], "row")
 
-    def _numbers(self, kind: Any) -> _core.PlanNumbers:
+    def _numbers(self, kind: int) -> _core.PlanNumbers:
         plan = _core.PlanNumbers()
         plan.height, plan.lift = self.height, self.lift
         if kind == 1:
@@ -193,26 +192,28 @@ class Search:
 
     def _minimise(
         self,
-        kind: Any,
-        spread: Any,
-        phases: Any,
-        twists: Any,
-        generations: Any,
-        start: Any,
-        sigma: Any,
+        kind: int,
+        spread: float,
+        phases: np.ndarray,
+        twists: np.ndarray,
+        generations: int,
+        start: np.ndarray,
+        sigma: float,
         *,
         seed: int | None = None,
         coarse: bool = True,
-    ) -> Any:
+    ) -> tuple[np.ndarray, float]:
         problem = self._problem(kind, spread, phases, twists, self.coarse if coarse else self.fine)
 
-        def judged(points: np.ndarray, values: Any) -> None:
+        def judged(points: np.ndarray, values: np.ndarray) -> None:
             self.evaluations += len(points)
             problem.costs(points, values)
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
-    def _problem(self, kind: int, spread: float, phases: Any, twists: Any, cycle: _core.PlanCycle) -> _core.PlanProblem:
+    def _problem(
+        self, kind: int, spread: float, phases: np.ndarray, twists: np.ndarray, cycle: _core.PlanCycle
+    ) -> _core.PlanProblem:
         """Return the problem of one order of the legs; `self.numbers` and `self.table` hold its plan."""
         self.numbers = self._numbers(kind)
         row = 1 if kind == 1 else 2 if spread != 0.0 else 0
@@ -234,7 +235,7 @@ class Search:
             duties=DUTIES[row],
         )
 
-    def _made(self, kind: Any, spread: Any, phases: Any, x: Any, name: str) -> GaitPlan:
+    def _made(self, kind: int, spread: float, phases: np.ndarray, x: np.ndarray, name: str) -> GaitPlan:
         self._problem(kind, spread, phases, self.demands.twists(), self.fine).fill(np.array(x, float))
         plan = self.numbers
         made = GaitPlan(
@@ -252,7 +253,7 @@ class Search:
         worst = self.judged(made)
         return GaitPlan(**{**made.__dict__, "margin": min(found.margin for found in worst)})
 
-    def judged(self, plan: Any, twists: Any = None) -> list[_core.Findings]:
+    def judged(self, plan: GaitPlan, twists: np.ndarray | None = None) -> list[_core.Findings]:
         """Return the findings (K) of a plan at each of the twists, by default the demanded ones."""
         plan.fill(self.table, self.robot.leg_names)
         numbers, box = plan.numbers(), self.robot.body.box_and_com

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -300,7 +299,7 @@ class GetUpLibrary:
             ) from None
 
     @classmethod
-    def _parse(cls, robot: Robot, content: Any) -> GetUpLibrary:
+    def _parse(cls, robot: Robot, content: object) -> GetUpLibrary:
         entries = entries_of(robot, content, "manoeuvres")
         return cls(robot, [_read(robot, Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
 
@@ -357,7 +356,7 @@ def _read_pose(robot: Robot, section: Section) -> Pose:
     return pose
 
 
-def _written(manoeuvre: Manoeuvre) -> dict[str, Any]:
+def _written(manoeuvre: Manoeuvre) -> dict[str, object]:
     return {
         "lost": list(manoeuvre.lost),
         "pushers": manoeuvre.pushers,
