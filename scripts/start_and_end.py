@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 COMMAND = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "velocity:=0.05")
-WALKS = "cm/s |"  # in the first status line with a speed
+WALKS = "cm/s"  # in the first status line with a speed
 PATIENCE = 60.0  # [s] for a start, and for an end
 
 
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--within", type=float, default=2.0)
-    parser.add_argument("--domain", default="38")
+    parser.add_argument("--domain", default="11")
     args = parser.parse_args()
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.busy)]
     ends, bad = [], 0

@@ -189,6 +189,7 @@ class WalkStatus(GuardedNode):
             if node == "servos":
                 self._stopped = {pair.key: pair.value for pair in status.values}.get("emergency stop") == text_of(True)
             self._reported.add(node)
+            self._seen[node] = self._elapsed()  # the graph may have lost a node that was silent for ten seconds
             if node == "dynamics":
                 self._on_prediction(status)
             if status.level == DiagnosticStatus.OK:
@@ -198,7 +199,7 @@ class WalkStatus(GuardedNode):
                 self._complaints[name] = since, status.message, status.level
 
     def _absent(self, elapsed: float) -> set[str]:
-        """Names of expected nodes that have not been in the graph for a while."""
+        """Names of expected nodes that have neither been in the graph nor reported for a while."""
         place = self.get_namespace()
         there = {name for name, where in self.get_node_names_and_namespaces() if where == place}
         absent = set()

@@ -40,9 +40,8 @@ def test_topic_list_shows_names_types_and_counts():
     assert int(output("topic", "list", "-c", "--include-hidden-topics")) == len(names) + 2
 
 
-def test_topic_type_and_find_agree():
+def test_topic_type_is_that_of_the_topic_or_nothing():
     assert output("topic", "type", "/ns/odometry") == "nav_msgs/msg/Odometry\n"
-    assert output("topic", "find", "nav_msgs/msg/Odometry") == "/ns/odometry\n"
     assert ros2(ENVIRONMENT, "topic", "type", "/nope") == (1, "", "")
 
 
@@ -98,8 +97,6 @@ def test_pub_refuses_what_is_no_message():
     ("words", "pattern"),
     [
         (["hz", "/ns/odometry"], r"average rate: (1\d|2[0-3])\.\d{3}\n\tmin: "),
-        (["bw", "/ns/octets"], r"Subscribed to \[/ns/octets\]\n\d+\.\d\d KB/s from \d+ messages\n\tMessage size "),
-        (["delay", "/ns/odometry"], r"average delay: \d+\.\d{3}\n\tmin: "),
         (["echo", "/ns/text"], 'data: \'héllo: "w"\n'),
     ],
 )
@@ -120,7 +117,6 @@ def test_verbs_that_go_on_end_on_sigint_without_a_traceback(words, pattern):
 def test_services_are_listed_and_called():
     assert "/ns/switch [std_srvs/srv/SetBool]" in output("service", "list", "-t").splitlines()
     assert output("service", "type", "/ns/switch") == "std_srvs/srv/SetBool\n"
-    assert f"{NAME}/trigger" in output("service", "find", "std_srvs/srv/Trigger").split()
     assert output("service", "call", "/ns/switch", "std_srvs/srv/SetBool", "{data: true}").endswith(
         "requester: making request: std_srvs.srv.SetBool_Request(data=True)\n\n"
         "response:\nstd_srvs.srv.SetBool_Response(success=True, message='switched')\n\n"
@@ -225,19 +221,11 @@ def test_refused_parameters_say_why_and_stay():
     assert output("param", "dump", NAME) == before
 
 
-def test_what_is_dumped_can_be_loaded(tmp_path):
+def test_what_is_dumped_is_what_is_set():
     output("param", "set", NAME, "gain", "2.5")
     dumped = output("param", "dump", NAME)
     assert dumped.startswith(f"{NAME}:\n  ros__parameters:\n")
     assert "    gain: 2.5\n" in dumped and "    many:\n      b:\n" in dumped
-    file = tmp_path / "parameters.yaml"
-    file.write_text(
-        f"/**:\n  ros__parameters:\n    count: 9\n{NAME}:\n  ros__parameters:\n    gain: 4.0\n    name: bad\n"
-    )
-    code, out, err = ros2(ENVIRONMENT, "param", "load", NAME, str(file))
-    assert (code, out) == (0, "Set parameter count successful\nSet parameter gain successful\n")
-    assert err == "Set parameter name failed: no bad names\n"
-    assert output("param", "get", NAME, "count", "--hide-type") == "9\n"
 
 
 def test_an_unknown_node_is_not_found():

@@ -15,7 +15,6 @@ COMMANDS = """
 topic list -t
 topic list -v
 topic list -c --include-hidden-topics
-topic find -c std_msgs/msg/String
 topic type /nope
 topic info -v /ns/joints
 topic info -v /ns/latched
@@ -57,11 +56,9 @@ param set /ns/everything name bad
 param set /ns/everything fixed 8
 param set /ns/everything nope 8
 param set /ns/everything any hello
-param delete /ns/everything gain
 param dump /ns/everything
-interface proto sensor_msgs/msg/JointState
 """.strip().splitlines()
-NO_DAEMON = {("topic", "pub"), ("service", "call"), ("interface", "proto")}
+NO_DAEMON = {("topic", "pub"), ("service", "call")}
 
 
 def comparable(text):

@@ -11,9 +11,8 @@ from ros2_tools.cli import main
 from ros2_tools.cli.fill import fill
 from ros2_tools.cli.launch import parsed_arguments
 from ros2_tools.cli.param_api import plain_value, value_message
-from ros2_tools.cli.param_files import file_parameters
 from ros2_tools.cli.text import Printer
-from ros2_tools.cli.topic_rate import Rate, bandwidth_line
+from ros2_tools.cli.topic_hz import Rate
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Header, UInt8MultiArray
 
@@ -113,16 +112,6 @@ def test_a_word_becomes_the_parameter_value_it_looks_like(text, code, value):
     assert (message.type, plain_value(message)) == (code, value)
 
 
-def test_a_parameter_file_holds_wildcard_and_own_parameters_or_is_refused():
-    document = {"/**": {"ros__parameters": {"a": 1, "b": 1}}, "/n": {"ros__parameters": {"b": 2}}, "/bad": {"a": 1}}
-    assert file_parameters(document, "/n", use_wildcard=True) == {"a": 1, "b": 2}
-    assert file_parameters(document, "/n", use_wildcard=False) == {"b": 2}
-    with pytest.raises(RuntimeError, match="does not contain parameters for /other"):
-        file_parameters(document, "/other", use_wildcard=False)
-    with pytest.raises(RuntimeError, match="Invalid structure"):
-        file_parameters(document, "/bad", use_wildcard=False)
-
-
 def test_launch_arguments_are_split_and_the_last_wins():
     assert parsed_arguments(["a:=1", "c:=x:=y", "a:=2"]) == [("a", "2"), ("c", "x:=y")]
     for word in ("a", ":=1", "a:=", "a=1"):
@@ -138,15 +127,6 @@ def test_the_rate_is_printed_once_a_second_over_the_window():
     printed = [line for line in lines if line]
     assert len(printed) == 3
     assert printed[-1] == "average rate: 10.000\n\tmin: 0.100s max: 0.100s std dev: 0.00000s window: 10"
-
-
-def test_bandwidth_is_scaled():
-    assert bandwidth_line([(0, 500), (10**9, 500)], 2 * 10**9) == (
-        "500 B/s from 2 messages\n\tMessage size mean: 500 B min: 500 B max: 500 B"
-    )
-    assert bandwidth_line([(0, 5000), (0, 1000)], 10**9).startswith(
-        "6.00 KB/s from 2 messages\n\tMessage size mean: 3.00 KB"
-    )
 
 
 def test_interface_show_prints_fields_and_what_is_in_them():
@@ -198,6 +178,11 @@ def test_a_command_without_a_verb_prints_its_help(words):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
+        (
+            ["topic", "bw", "/x"],
+            "ros2 topic bw: ros2_tools does not cover bandwidth, delay and search of topics; source",
+        ),
+        (["param", "load", "/n", "f"], "ros2 param load: ros2_tools does not cover deleting and loading parameters"),
         (["daemon", "stop"], "ros2 daemon: ros2_tools does not cover a daemon"),
         (["action", "info", "/walk"], "ros2 action info: ros2_tools does not cover more of actions than their list"),
         (["interface", "show", "std_msgs/String"], "Invalid name 'std_msgs/String'. Expected three parts separated by"),

@@ -37,6 +37,18 @@ def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
         status.end()
 
 
+def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(probe, monkeypatch):
+    monkeypatch.setattr(walk_status, "NEVER_SEEN", -10.0)
+    node = walk_status.WalkStatus()
+    try:
+        node._expected = ["servos", "gait"]
+        node._on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(name="servos", level=DiagnosticStatus.OK)]))
+        assert node._absent(node._elapsed() + 0.5 * walk_status.ABSENT) == {"gait"}
+        assert node._absent(node._elapsed() + 2.0 * walk_status.ABSENT) == {"gait", "servos"}
+    finally:
+        node.destroy_node()
+
+
 def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
     """Nobody subscribes to the hundred predictions a second for this line."""
     said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)

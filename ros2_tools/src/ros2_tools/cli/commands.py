@@ -37,9 +37,6 @@ COMMANDS = {
         "Show information about ROS interfaces",
         {
             "list": Verb("List all interface types available", "interface"),
-            "package": Verb("Output a list of available interface types within one package", "interface"),
-            "packages": Verb("Output a list of packages that provide interfaces", "interface"),
-            "proto": Verb("Output an interface prototype", "interface"),
             "show": Verb("Output the interface definition", "interface"),
         },
     ),
@@ -54,12 +51,10 @@ COMMANDS = {
     "param": Command(
         "Various param related sub-commands",
         {
-            "delete": Verb("Delete parameter", "param"),
             "describe": Verb("Show descriptive information about declared parameters", "param"),
-            "dump": Verb("Show all of the parameters of a node in a YAML file format", "param_files"),
+            "dump": Verb("Show all of the parameters of a node in a YAML file format", "param"),
             "get": Verb("Get parameter", "param"),
             "list": Verb("Output a list of available parameters", "param"),
-            "load": Verb("Load parameter file for a node", "param_files"),
             "set": Verb("Set parameter", "param"),
         },
     ),
@@ -77,7 +72,6 @@ COMMANDS = {
         "Various service related sub-commands",
         {
             "call": Verb("Call a service", "service_call"),
-            "find": Verb("Output a list of available services of a given type", "names"),
             "list": Verb("Output a list of available services", "names"),
             "type": Verb("Output a service's type", "names"),
         },
@@ -86,11 +80,8 @@ COMMANDS = {
     "topic": Command(
         "Various topic related sub-commands",
         {
-            "bw": Verb("Display bandwidth used by topic", "topic_rate"),
-            "delay": Verb("Display delay of topic from timestamp in header", "topic_rate"),
             "echo": Verb("Output messages from a topic", "topic_echo"),
-            "find": Verb("Output a list of available topics of a given type", "names"),
-            "hz": Verb("Print the average publishing rate to screen", "topic_rate"),
+            "hz": Verb("Print the average publishing rate to screen", "topic_hz"),
             "info": Verb("Print information about a topic", "topic"),
             "list": Verb("Output a list of available topics", "names"),
             "pub": Verb("Publish a message to a topic", "topic_pub"),
@@ -114,6 +105,10 @@ NOT_COVERED = {
     "trace": "tracing",
 }
 NOT_COVERED_VERBS = {
+    **{("topic", verb): "bandwidth, delay and search of topics" for verb in ("bw", "delay", "find")},
+    **{("interface", verb): "more of interfaces than list and show" for verb in ("package", "packages", "proto")},
+    **{("param", verb): "deleting and loading parameters" for verb in ("delete", "load")},
+    ("service", "find"): "a search of services by type",
     ("action", "info"): "more of actions than their list",
     ("action", "send_goal"): "more of actions than their list",
     ("doctor", "hello"): "network tests of several computers",

@@ -1,10 +1,8 @@
-"""Verbs `ros2 interface` list, package, packages, proto and show."""
+"""Verbs `ros2 interface` list and show."""
 
 import sys
 
 from . import definitions
-from .interfaces import message_class, service_class
-from .text import Printer
 
 _KINDS = (
     ("msgs", "msg", "Messages", definitions.message_names),
@@ -41,45 +39,6 @@ def list_verb(args):
         for package in sorted(definitions.packages()):
             for name in _names(package, [kind]):
                 print(f"    {name}")
-
-
-def package_arguments(parser):
-    """Declare the options of `ros2 interface package`."""
-    parser.add_argument("package_name", help="Name of the package (e.g. 'std_msgs')")
-
-
-def package_verb(args):
-    """Print the interfaces of one package."""
-    if args.package_name not in definitions.packages():
-        return f"Unknown package '{args.package_name}'"
-    print(*_names(args.package_name), sep="\n")
-
-
-def packages_arguments(parser):
-    """Declare the options of `ros2 interface packages`."""
-    _kind_arguments(parser, "Packages with")
-
-
-def packages_verb(args):
-    """Print the packages that have interfaces."""
-    kinds = _chosen(args)[:1] or _KINDS
-    found = [package for package in sorted(definitions.packages()) if _names(package, kinds)]
-    if found:
-        print(*found, sep="\n")
-
-
-def proto_arguments(parser):
-    """Declare the options of `ros2 interface proto`."""
-    parser.add_argument("type", help="Interface to print (e.g. 'std_msgs/msg/String')")
-    parser.add_argument("--no-quotes", action="store_true", help="Print no quotes around the prototype")
-
-
-def proto_verb(args):
-    """Print an interface with its default values as YAML."""
-    kind, _ = _located(args.type)
-    message = message_class(args.type) if kind == "msg" else service_class(args.type).Request
-    text = Printer().yaml(message())
-    print(text if args.no_quotes else f'"{text}"')
 
 
 def show_arguments(parser):

@@ -1,4 +1,4 @@
-"""Verbs list, type and find of topics, services and actions: one form, three kinds of names."""
+"""Verbs list and type of topics, services and actions: one form, three kinds of names."""
 
 from .graph import graph_node, strategy_arguments, visible
 
@@ -21,7 +21,6 @@ def actions(node, include_hidden=False):
 
 
 KINDS = {"topic": topics, "service": services, "action": actions}
-_EXAMPLES = {"topic": "std_msgs/msg/String", "service": "rcl_interfaces/srv/ListParameters"}
 
 
 def has_topic(name):
@@ -92,16 +91,3 @@ def type_verb(args):
         return 1
     print(*types, sep="\n")
     return None
-
-
-def find_arguments(parser, kind):
-    """Declare the options of `ros2 KIND find`."""
-    strategy_arguments(parser)
-    parser.add_argument("type", metavar=f"{kind}_type", help=f"Type to look for (e.g. '{_EXAMPLES[kind]}')")
-    _count_arguments(parser, kind)
-
-
-def find_verb(args):
-    """Print the names of a type."""
-    with graph_node(args) as node:
-        _print([(name, types) for name, types in _found(node, args) if args.type in types], args)

@@ -1,10 +1,13 @@
-"""Verbs `ros2 param` list, get, set, describe and delete."""
+"""Verbs `ros2 param` list, get, set, describe and dump."""
 
+import os
 import re
 import sys
 
+import yaml
+
 from .graph import absolute, graph_node, node_names
-from .param_api import NOT_FOUND, TYPES, call, node_arguments, node_of, report, set_parameters, value_message
+from .param_api import NOT_FOUND, TYPES, call, node_arguments, node_of, plain_value, set_parameter, value_message
 
 
 def list_arguments(parser):
@@ -95,25 +98,12 @@ def set_verb(args):
     with node_of(args) as node:
         if node is None:
             return NOT_FOUND
-        (result,) = set_parameters(node, args.node_name, [(args.parameter_name, value_message(args.value))])
-        report(result, "Set parameter successful", "Setting parameter failed")
-
-
-def delete_arguments(parser):
-    """Declare the options of `ros2 param delete`."""
-    node_arguments(parser)
-    parser.add_argument("parameter_name", help="Name of the parameter")
-
-
-def delete_verb(args):
-    """Delete one parameter: set it to nothing."""
-    from rcl_interfaces.msg import ParameterValue
-
-    with node_of(args) as node:
-        if node is None:
-            return NOT_FOUND
-        (result,) = set_parameters(node, args.node_name, [(args.parameter_name, ParameterValue())])
-        report(result, "Deleted parameter successfully", "Deleting parameter failed")
+        result = set_parameter(node, args.node_name, args.parameter_name, value_message(args.value))
+        reason = f": {result.reason}" if result.reason else ""
+        if result.successful:
+            print(f"Set parameter successful{reason}")
+        else:
+            print(f"Setting parameter failed{reason}", file=sys.stderr)
 
 
 def describe_arguments(parser):
@@ -146,3 +136,46 @@ def _description(descriptor):
             yield f"    Step: {bounds.step}"
     if descriptor.additional_constraints:
         yield f"    Additional constraints: {descriptor.additional_constraints}"
+
+
+def dump_arguments(parser):
+    """Declare the options of `ros2 param dump`."""
+    node_arguments(parser)
+    parser.add_argument("--output-dir", default=".", help="DEPRECATED: Directory to save a file in")
+    parser.add_argument("--print", action="store_true", help="DEPRECATED: Does nothing")
+
+
+def _nested(values):
+    """Return a mapping of dotted names as mappings within mappings."""
+    tree = {}
+    for name, value in values.items():
+        *above, last = name.split(".")
+        branch = tree
+        for part in above:
+            branch = branch.setdefault(part, {})
+        branch[last] = value
+    return tree
+
+
+def dump_verb(args):
+    """Print all parameters of a node, or write them to a file in --output-dir."""
+    if not os.path.isdir(args.output_dir):
+        raise RuntimeError(f"'{args.output_dir}' is not a valid directory.")
+    name = absolute(args.node_name)
+    with node_of(args) as node:
+        if node is None:
+            return NOT_FOUND
+        names = sorted(call(node, name, "ListParameters").result.names)
+        values = call(node, name, "GetParameters", names=names).values if names else []
+    tree = _nested({name: plain_value(value) for name, value in zip(names, values, strict=True)})
+    document = {name: {"ros__parameters": tree}}
+    if args.print:
+        print("WARNING: '--print' is deprecated; this utility prints to stdout by default", file=sys.stderr)
+    if args.output_dir == ".":
+        print(yaml.safe_dump(document, default_flow_style=False))
+        return None
+    print("WARNING: '--output-dir' is deprecated; use redirection to save to a file", file=sys.stderr)
+    path = os.path.join(args.output_dir, name[1:].replace("/", "__") + ".yaml")
+    print("Saving to: ", path)
+    with open(path, "w") as file:
+        yaml.safe_dump(document, file, default_flow_style=False)

@@ -1,6 +1,5 @@
 """What the verbs of `ros2 param` share: values from text and back, and the calls to a node's parameter services."""
 
-import sys
 from contextlib import contextmanager
 
 import yaml
@@ -84,18 +83,8 @@ def plain_value(message):
     return value if value is None or isinstance(value, (bool, int, float, str)) else list(value)
 
 
-def set_parameters(node, node_name, parameters):
-    """Ask a node to set (name, ParameterValue) pairs; return the SetParametersResult of each."""
+def set_parameter(node, node_name, name, value):
+    """Ask a node to set a parameter to a ParameterValue; return the SetParametersResult."""
     from rcl_interfaces.msg import Parameter
 
-    messages = [Parameter(name=name, value=value) for name, value in parameters]
-    return call(node, node_name, "SetParameters", parameters=messages).results
-
-
-def report(result, done, failed):
-    """Print how setting went, a refusal to stderr."""
-    reason = f": {result.reason}" if result.reason else ""
-    if result.successful:
-        print(done + reason)
-    else:
-        print(failed + reason, file=sys.stderr)
+    return call(node, node_name, "SetParameters", parameters=[Parameter(name=name, value=value)]).results[0]
