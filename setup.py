@@ -71,7 +71,6 @@ setup(
         "smbus2>=0.4.1,<1",
         "pyyaml>=5.4.1,<7",
         "matplotlib>=3.5.1,<4",
-        "urdf-parser-py>=0.0.4,<2",
     ],
     extras_require={
         # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.

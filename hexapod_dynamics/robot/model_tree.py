@@ -172,7 +172,8 @@ def rigid_parts(link: TreeLink) -> tuple[list[Placed], list[Placed]]:
     return parts, moving
 
 
-def _mass_properties(parts: list[Placed]) -> MassProperties:
+def mass_properties(parts: list[Placed]) -> MassProperties:
+    """Return the mass properties of parts in the frame in which they are placed."""
     return combined_inertia(
         (link.mass, place + turn @ link.com, turn @ link.inertia @ turn.T) for turn, place, link in parts
     )
@@ -207,7 +208,7 @@ def robot_of_tree(
     """
     base = free_body(base)
     parts, branches = rigid_parts(base)
-    mass, com, inertia = _mass_properties(parts)
+    mass, com, inertia = mass_properties(parts)
     if mass <= 0:
         raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
     origin, com = (np.zeros(3), com) if keep_frame else (com, np.zeros(3))
@@ -348,7 +349,7 @@ def _leg(
     joints, links = [], []
     for k, (turn, place, link) in enumerate(chain):
         parts = rigid_parts(link)[0]
-        mass, com, inertia = _mass_properties(parts)
+        mass, com, inertia = mass_properties(parts)
         if mass <= 0:
             raise RobotError(f"leg {name}: link {link.name} moves and has no mass; give it an inertial element")
         end = turn.T @ (chain[k + 1][1] - place) if k + 1 < len(chain) else _end(name, com, parts, guessed)

@@ -84,7 +84,7 @@ def read_tree(root: ET.Element) -> TreeLink:
         parent.children.append(child)
     roots = [link for link in links.values() if link.joint is None]
     if len(roots) != 1:
-        names = ", ".join(link.name for link in roots) or "none"
+        names = ", ".join(link.name for link in roots) or "none, so the joints close a loop"
         raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
     reached = {id(link) for link in roots[0].below()}
     left = [link for link in links.values() if id(link) not in reached]
@@ -105,7 +105,7 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[ET.Element, T
     rotors = _rotor_inertias(root)
     folder = Path(text_or_path).parent if "<" not in str(text_or_path) else None
     for link in base.below():
-        _read_inertial(link)
+        read_inertial(link)
         _read_meshes(link, folder)
         if link.joint is not None and link.joint.kind != "fixed":
             _read_drive(link.joint, rotors.get(link.joint.name, 0.0))
@@ -237,7 +237,8 @@ def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
     return found
 
 
-def _read_inertial(link: TreeLink) -> None:
+def read_inertial(link: TreeLink) -> None:
+    """Read the mass properties of a link, zero without an <inertial>. Raises RobotError."""
     inertial = link.element.find("inertial")
     if inertial is None:
         return

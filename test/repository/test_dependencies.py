@@ -20,13 +20,11 @@ ROOT = Path(__file__).parents[2]
 PIP = {
     "serial": "pyserial",
     "yaml": "pyyaml",
-    "urdf_parser_py": "urdf-parser-py",
     "Jetson": "Jetson.GPIO",
     "pinocchio": "pin",
 }
 NAMES = set((Path(__file__).parent / "rosdep_names.txt").read_text().splitlines()[1:])
 ROSDEP = {
-    "urdf_parser_py": "urdfdom_py",
     "pinocchio": "pinocchio",
     "tf2_ros": "tf2_ros_py",
 }

@@ -101,7 +101,7 @@ def test_urdf_equals_pinocchios_own_reading():
 @pytest.mark.parametrize(
     "more, needle",
     [
-        (LOOP.format("again", "two", "three"), "three is attached to both"),
+        (LOOP.format("again", "two", "three"), "three: two joints carry it, c and again"),
         (LOOP.format("lost", "two", "four"), "'four'"),
         (LOOP.format("back", "two", "base"), "loop"),
     ],
