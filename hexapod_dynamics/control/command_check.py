@@ -7,12 +7,14 @@ commands.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.robot import Robot
+
+Number = TypeVar("Number", int, float)
 
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
 SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
@@ -75,7 +77,7 @@ class CommandCheck:
         return ""
 
 
-def _numbers(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
+def _numbers(values: Sequence[Number] | np.ndarray) -> Sequence[Number]:
     """Return Python numbers: access to an element of an array takes three times as long."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 

@@ -86,7 +86,7 @@ class BatchDynamics:
             size = len(morphologies) if sequence else repr(morphologies)
             raise DynamicsError(f"morphology: {size} given, one Morphology or a sequence of {count} needed")
 
-    def _grouped(self, morphologies: Sequence[Morphology]) -> list[tuple[Any, np.ndarray]]:
+    def _grouped(self, morphologies: Sequence[Morphology]) -> list[tuple[Morphology | None, np.ndarray]]:
         """Return the states of each morphology; DynamicsError for what is none of this robot."""
         same: dict[int, list[int]] = {}  # by id: identical objects need no comparison of their contents
         for state, morphology in enumerate(morphologies):
@@ -101,7 +101,7 @@ class BatchDynamics:
     def _run_group(
         self,
         forward: bool,
-        morphology: Any,
+        morphology: Morphology | None,
         in_place: bool,
         states: np.ndarray,
         given: list[np.ndarray],
@@ -123,7 +123,9 @@ class BatchDynamics:
             thread.join()
         return min((state for state in bad if state >= 0), default=-1)
 
-    def _refuse(self, forward: bool, morphology: Any, in_place: bool, state: int, values: list[np.ndarray]) -> None:
+    def _refuse(
+        self, forward: bool, morphology: Morphology | None, in_place: bool, state: int, values: list[np.ndarray]
+    ) -> None:
         """Raise the error that the call for one state raises, for a state that could not be computed."""
         known = self._select(morphology).morphology
         if in_place:

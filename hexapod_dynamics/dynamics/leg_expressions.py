@@ -13,12 +13,11 @@ s, c, q: sine, cosine, and the joint's position itself. `m3` is the mass of link
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers
+from hexapod_dynamics.dynamics.formulas import Chain, Vector, arrow, inertia_matrix, leg_numbers
 from hexapod_dynamics.dynamics.polynomial import Polynomial
 from hexapod_dynamics.robot import Leg, Morphology
 
@@ -103,7 +102,7 @@ def _index(atom: Polynomial) -> str:
     return str(atom)[1:]
 
 
-def _array(rows: list[list[Any]], shape: tuple[int, int]) -> np.ndarray:
+def _array(rows: list[Vector], shape: tuple[int, int]) -> np.ndarray:
     """Return entries as an array of Polynomial."""
     out = np.empty(shape, object)
     for r, row in enumerate(rows):

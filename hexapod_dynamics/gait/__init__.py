@@ -6,7 +6,7 @@ Importing this package imports nothing else: the classes are imported on first u
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
@@ -24,7 +24,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a class on first use: who steps a model needs no gait."""
     if name in _MODULES:
         return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

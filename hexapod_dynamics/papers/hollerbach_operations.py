@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -171,7 +171,7 @@ def explain(method: str, n: int) -> tuple[tuple[Difference, ...], Difference]:
     return tuple(items), Difference("in no step that the text names", *rest)
 
 
-def _items(method: Any, n: int) -> Any:
+def _items(method: str, n: int) -> list[tuple[str, Fraction | int, Callable[[], object]]]:
     size = 4 if method in ("uicker_kahn", "waters", "recursive_4x4") else 3
     M, v, s = Counting.array(size, size), Counting.array(size), Counting()
     product, apply, scale, add, add_vector = (

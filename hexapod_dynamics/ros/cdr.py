@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
 
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 LITTLE_ENDIAN, BIG_ENDIAN = b"\x00\x01", b"\x00\x00"
 START = 4  # index of the byte at which the members begin
@@ -34,7 +34,7 @@ _MALFORMED = (struct.error, ValueError, IndexError)
 MALFORMED = (*_MALFORMED, RuntimeError, MemoryError)
 
 
-def read_message(data: bytes, kind: type) -> Any:
+def read_message(data: bytes, kind: type) -> object:
     """Return the message in some bytes; raise one of MALFORMED if they are not a message of this type.
 
     The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
@@ -142,7 +142,7 @@ class ImuReader:
 READERS = {JointState: JointStateReader, Imu: ImuReader}
 
 
-def message_reader(kind: type) -> Callable[[bytes], Any]:
+def message_reader(kind: type) -> Callable[[bytes], object]:
     """Return a function read(bytes) -> message of a type; it raises one of MALFORMED for bytes that are no such
     message.
     """
@@ -174,7 +174,7 @@ class Template:
 
     """
 
-    def __init__(self, message: Any, fill: Callable[[Any, Sequence[float]], object], size: int) -> None:
+    def __init__(self, message: object, fill: Callable[..., object], size: int) -> None:
         # Each number gets a value that nothing else in the message has, and is found by its bytes, where it is aligned.
         # Two messages must not be compared instead: Fast DDS leaves bytes between the members, and behind the last
         # one, as they were in the memory.

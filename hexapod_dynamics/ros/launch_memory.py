@@ -11,10 +11,13 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 from hexapod_dynamics.errors import StoredStateError
 from hexapod_dynamics.ros.state_file import LARGEST, parse_state
+
+Result = TypeVar("Result")
 
 NAME = "hexapod_state"
 VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
@@ -66,7 +69,7 @@ class LaunchMemory:
         text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]
         return parse_state(text) if text else {}
 
-    def _open(self, flags: int, use: Any) -> Any:
+    def _open(self, flags: int, use: Callable[[int], Result]) -> Result:
         try:
             fd = os.open(self._path, flags | os.O_CLOEXEC)
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import ParameterError
@@ -20,7 +20,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
-    from hexapod_dynamics.parameters.spec import ParameterSpec
+    from hexapod_dynamics.parameters.spec import ParameterSpec, Value
     from rclpy.node import Node
     from rclpy.publisher import Publisher
     from rclpy.timer import Timer
@@ -43,7 +43,7 @@ LEVELS = {
 }
 
 
-def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Any:
+def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Value:
     """Declare a ParameterSpec with its description and, for numbers, its range; return its value.
 
     source: the origin of a derived default, see ParameterSpec.default_for. Raises ParameterError, which tells what
@@ -66,7 +66,7 @@ def declare(node: Node, parameter: ParameterSpec, source: object = None) -> Any:
     return value
 
 
-def declare_all(node: Node, parameters: Iterable[ParameterSpec], source: object = None) -> dict[str, Any]:
+def declare_all(node: Node, parameters: Iterable[ParameterSpec], source: object = None) -> dict[str, Value]:
     """Declare several ParameterSpec, see `declare`; return {name: value}."""
     return {parameter.name: declare(node, parameter, source) for parameter in parameters}
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+
+if TYPE_CHECKING:
+    from rclpy.subscription import Subscription
 
 # Time [s] between two checks of one topic each, because the query takes a millisecond.
 EVERY = 1.0
@@ -35,7 +38,7 @@ class PublisherCheck:
             self._found = {s.topic_name: self._found.get(s.topic_name, "") for s in subscriptions}
         return [reason for reason in self._found.values() if reason]
 
-    def _check(self, subscription: Any) -> str:
+    def _check(self, subscription: Subscription) -> str:
         topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
         for info in self._node.get_publishers_info_by_topic(topic):
             who = f"{topic}: {info.node_namespace.rstrip('/')}/{info.node_name}"

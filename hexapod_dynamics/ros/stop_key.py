@@ -16,7 +16,7 @@ import sys
 import termios
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hexapod_dynamics.drivers.stop_request import request_stop
 
@@ -35,7 +35,7 @@ class StopKey:
     def __init__(self, fd: int, stop: Callable[[], None]) -> None:
         self._fd, self._stop = fd, stop
         self._ending, self._lock = False, threading.Lock()
-        self._before: list[Any] | None = None  # attributes of the terminal (termios)
+        self._before: list[int | list[bytes | int]] | None = None  # attributes of the terminal (termios)
         self._wake, self._ring = os.pipe()
         self._thread = threading.Thread(target=self._run, name="stop_key", daemon=True)
         self._thread.start()

@@ -76,7 +76,7 @@ def simulate_one(
     return simulator.run(seconds, log_every=log_every)
 
 
-def _report(done: Any, count: int) -> None:
+def _report(done: int, count: int) -> None:
     """Show the progress on the terminal, if there is one."""
     if sys.stderr.isatty():
         end = "\n" if done == count else ""

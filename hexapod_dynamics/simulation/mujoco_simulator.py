@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
 from hexapod_dynamics.simulation import servos
@@ -54,7 +55,7 @@ class MujocoSimulator(RobotSimulator):
         self,
         robot: Robot,
         morphology: Morphology | None = None,
-        gait: Any = None,
+        gait: Gait | None = None,
         timestep: float = 1e-3,
         *,
         ground: Ground | None = None,

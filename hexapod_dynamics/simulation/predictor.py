@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ class Predictor:
         """Return the state for copies and pickles: everything except views and the compiled part."""
         return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._name_views()
 
@@ -121,13 +120,13 @@ class Predictor:
         self._model.settle()
         self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
-    def snapshot(self) -> tuple[Any, ...]:
+    def snapshot(self) -> tuple[np.ndarray, ...]:
         """Return a copy of the state and the servos, (position, rotation, q, nu, servos), for `restore` of any
         Predictor.
         """
         return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: tuple[np.ndarray, ...]) -> None:
         """Adopt the state and the servos of a `snapshot`; locked joints stay at their locked positions."""
         for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
             own[:] = array

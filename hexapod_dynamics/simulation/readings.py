@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 
 
 class Readings:
@@ -14,7 +17,7 @@ class Readings:
     """
 
     def __init__(
-        self, simulator: Any, *, seed: int = 0, accelerometer_noise: float = 0.033, gyro_noise: float = 7e-4
+        self, simulator: RobotSimulator, *, seed: int = 0, accelerometer_noise: float = 0.033, gyro_noise: float = 7e-4
     ) -> None:
         self.simulator = simulator
         self._rng = np.random.default_rng(seed)
