@@ -79,7 +79,7 @@ def lose(physics, lost, phase, seed):
 def fastest(physics, lost, seed):
     """Return the speed [m/s] that the gait allows, and that of the body over whole cycles."""
     hurt = WHOLE.without(*lost)
-    allowed = AdaptiveGait().bind(ROBOT, hurt).scaled(0.4, 0.0, 0.0)[0]
+    allowed = AdaptiveGait().bind(ROBOT, hurt).limit_command(0.4, 0.0, 0.0)[0]
     sim = simulator(physics, seed, hurt, (0.4, 0.0, 0.0))
     seconds = 0.02 * round(5 * sim.gait.period / 0.02)
     start, rotation = sim.position.copy(), sim.rotation.copy()

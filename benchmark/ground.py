@@ -1,17 +1,16 @@
 """Walks over slopes, blocks, steps and patches with the legs that are left: prints what arrives, and how fast.
 
     ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
-        [--first 1000] [--gait adaptive|plain|CHECKOUT] [--way ahead|sideways|turn] [--metres 3] [--verbose] [--jobs 1]
+        [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--verbose] [--jobs 1]
 
 Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
 wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
 its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead (--way sideways:
 4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many metres in the commanded direction, or has
-turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground; CHECKOUT:
-the gait of another checkout of this project (a path), computed by its own environment. Each line: ground, lost legs,
-runs that arrive, share of the commanded speed (median and least of those that arrive), error (median and largest of
-those: how far it is beside its way, as a share of that; of a turn: how far from where it began, as a share of the way
-of a foot), falls over, reason of those that did not arrive.
+turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground. Each line:
+ground, lost legs, runs that arrive, share of the commanded speed (median and least of those that arrive), error
+(median and largest of those: how far it is beside its way, as a share of that; of a turn: how far from where it
+began, as a share of the way of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse
@@ -21,13 +20,11 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
 from support.blind_walk import BlindWalk
-from support.gait_of_checkout import GaitOfCheckout
 from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
@@ -115,10 +112,7 @@ def run(job):
     far it came, its error.
     """
     ground, lost, seed, kind, metres, way, settings = job
-    if kind in KINDS:
-        gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
-    else:
-        gait = GaitOfCheckout(Path(kind).resolve(), **settings)
+    gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
     walk = make_walk(ground, lost, seed, gait)
     walk.gait.command(*WAYS[way])
     course, begin, tilts, asleep = Course(walk, way), walk.time, [0.0], 0.0
@@ -158,15 +152,13 @@ def main():
     parser.add_argument("--lost", default=LOST)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--first", type=int, default=1000, help="first seed")
-    parser.add_argument("--gait", default="adaptive", help="adaptive, plain or the path of another checkout")
+    parser.add_argument("--gait", default="adaptive", choices=KINDS)
     parser.add_argument("--way", default="ahead", choices=list(WAYS))
     parser.add_argument("--metres", type=float, default=3.0)
     parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="a line for each run, to stderr")
     given = parser.parse_args()
-    if given.gait not in KINDS and not (Path(given.gait) / "with_ros2").is_file():
-        parser.error(f"--gait {given.gait}: no checkout of this project (it has no with_ros2)")
     settings = {"step_height": given.lift}
     cells = [(ground, lost) for ground in given.grounds.split(",") for lost in given.lost.split(",")]
     print(

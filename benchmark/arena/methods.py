@@ -116,7 +116,7 @@ class Ours(Recovery):
             if decision.action != "suspect":
                 self._declare(self.declared.updated(decision.values))
         leg = detector.press(now)
-        if leg is not None and self.gait.press(leg):
+        if leg is not None and self.gait.contact_probe(leg):
             self.asked = leg
         joint = detector.tries(now)
         if joint is not None:

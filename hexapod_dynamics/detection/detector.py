@@ -272,7 +272,7 @@ class DamageDetector:
         return found
 
     def press(self, time: float) -> str | None:
-        """Return the leg for a contact probe now (`Gait.press`), once for each probe; None if there is none."""
+        """Return the leg for a contact probe now (`Gait.contact_probe`), once for each probe; None if there is none."""
         return None if self.disturbed or not self.following else self._ask_probe(time)
 
     def _ask_probe(self, time: float) -> str | None:

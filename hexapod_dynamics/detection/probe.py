@@ -4,8 +4,8 @@ Reasons for a probe: the banks have suspected the foot for a long time without b
 declared lost, and both together explain the measurements slightly better. The second foot may not have carried any
 load yet, because the body leans onto the first.
 
-The gait stops on all feet and presses the suspected one down (`Gait.press`). An existing foot tilts the body by 3
-to 4 degrees, a lost one by less than 1. Model and hypotheses execute the same commands.
+The gait stops on all feet and presses the suspected one down (`Gait.contact_probe`). An existing foot tilts the body
+by 3 to 4 degrees, a lost one by less than 1. Model and hypotheses execute the same commands.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class FallDetector:
             specific_force: (3,) in base_link axes [m/s^2], what an accelerometer measures: +9.81 along z at rest;
                 None if it is not known. A value that is not finite counts as not known, and is never kept.
             level: (3,) unit vector in base_link axes, upward direction of a robot that stands upright
-                (`Gait.level`).
+                (`Gait.ground_normal`).
 
         """
         if self._time is not None and time <= self._time:

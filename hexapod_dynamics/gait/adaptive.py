@@ -157,7 +157,7 @@ class AdaptiveGait(CoreGait):
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
-    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
         to what is possible.
 
@@ -181,9 +181,9 @@ class AdaptiveGait(CoreGait):
         """
         self.terrain.lean(offset)
 
-    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
-        """Adapt to a load on the body; see `Gait.carry`."""
-        self.terrain.load.carry(mass, x_moment, y_moment)
+    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Adapt to a load on the body; see `Gait.set_payload`."""
+        self.terrain.load.set_payload(mass, x_moment, y_moment)
 
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
@@ -193,7 +193,7 @@ class AdaptiveGait(CoreGait):
             self.data.state.height += self.data.body_place[1]
             self.data.enter(Mode.LOWER)
 
-    def press(self, leg: str) -> bool:
+    def contact_probe(self, leg: str) -> bool:
         """Stop on all feet, press the foot of a leg down and walk on; this takes 2 s. Return False, and do
         nothing, if the robot cannot: while it sits, rows or presses already, or if the other feet do not support
         the body.
@@ -342,9 +342,9 @@ class AdaptiveGait(CoreGait):
         return self.changes.changing
 
     @property
-    def level(self) -> tuple[float, float, float]:
+    def ground_normal(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the learnt slope."""
-        return self.terrain.slope.level
+        return self.terrain.slope.ground_normal
 
     @property
     def awaits_joints(self) -> bool:

@@ -33,7 +33,7 @@ class LoadShift:
         self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
         self.active = False
 
-    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
 
         Raises HexapodError for numbers that are not finite or a mass that is negative or over HEAVIEST.

@@ -83,7 +83,7 @@ class Gait(ABC):
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist (3,) that will be followed."""
 
     @abstractmethod
-    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed; HexapodError for values that are not finite."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Gait(ABC):
         return
 
     @property
-    def level(self) -> tuple[float, float, float]:
+    def ground_normal(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the ground, as learnt from `sense`."""
         return 0.0, 0.0, 1.0
 
@@ -126,7 +126,7 @@ class Gait(ABC):
         """Move the body over its feet by an offset (6,): x, y, z [m], roll, pitch, yaw [rad]."""
         raise HexapodError(f"{type(self).__name__} cannot move the body over its feet; choose the gait auto")
 
-    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
+    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set the load on the body: mass [kg], first moments m cx, m cy [kg m]; by default ignored."""
         return
 
@@ -138,7 +138,7 @@ class Gait(ABC):
         """Stand up again; by default the gait always stands."""
         return
 
-    def press(self, leg: str) -> bool:
+    def contact_probe(self, leg: str) -> bool:
         """Stop, and press the foot of a leg (by name) down, so that the damage detector sees whether it is there.
 
         Returns False if this gait cannot do this, or not now. HexapodError for an unknown leg.

@@ -190,9 +190,9 @@ class OptimalGait(Gait):
         """Command a planar body twist [m/s, m/s, rad/s]; return the twist that will be followed."""
         return self.plain.command(vx, vy, wz)
 
-    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed."""
-        return self.plain.scaled(vx, vy, wz)
+        return self.plain.limit_command(vx, vy, wz)
 
     def walk(self) -> np.ndarray:
         """Command the nominal walk."""

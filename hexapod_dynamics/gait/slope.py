@@ -43,7 +43,7 @@ class SlopeReference:
         return math.hypot(self._roll - roll, self._pitch - pitch)
 
     @property
-    def level(self) -> tuple[float, float, float]:
+    def ground_normal(self) -> tuple[float, float, float]:
         """Upward direction (3,), in base_link axes, of a body that stands on the slope with the present heading."""
         roll, pitch = self.attitude
         return -math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)

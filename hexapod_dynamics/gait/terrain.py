@@ -133,9 +133,9 @@ class Terrain:
         self._now.walk.command.offset = self.leaning
         self._move_body(0.0, 0.0)
 
-    def carry(self, mass: float, x_moment: float, y_moment: float) -> None:
-        """Adapt to a load on the body; see `Gait.carry`."""
-        self.load.carry(mass, x_moment, y_moment)
+    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Adapt to a load on the body; see `Gait.set_payload`."""
+        self.load.set_payload(mass, x_moment, y_moment)
 
     def _move_body(self, x: float, y: float) -> None:
         """Move the body over its feet by (x, y) [m], in addition to the offset of `lean`, the shift for the load

@@ -144,7 +144,7 @@ class TripodGait(CoreGait):
                 if angle is not None:
                     row["free"][k], row["held"][k] = 0.0, angle
 
-    def scaled(self, vx: float, vy: float, wz: float) -> np.ndarray:
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
 
         Raises HexapodError for values that are not finite.
@@ -157,9 +157,9 @@ class TripodGait(CoreGait):
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
-        `scaled`).
+        `limit_command`).
         """
-        followed = self.scaled(vx, vy, wz)
+        followed = self.limit_command(vx, vy, wz)
         self.data.command[:3] = followed
         return followed
 

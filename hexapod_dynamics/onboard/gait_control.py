@@ -142,7 +142,7 @@ class GaitControl:
                 self.brace.sense(min(t - last, BLIND), force, rate, walking)
         self.get_up.sense(t, rotation, rate, force)
         before = self.permit.fallen
-        self.permit.see(self.falls.update(t, rotation, force, self.gait.level), self.falls.upright)
+        self.permit.see(self.falls.update(t, rotation, force, self.gait.ground_normal), self.falls.upright)
         if self.permit.fallen != before:
             if self.permit.fallen:
                 self.gait.command(0.0, 0.0, 0.0)
@@ -175,7 +175,7 @@ class GaitControl:
 
     def set_payload(self, mass: float, mx: float, my: float) -> None:
         """Set what the body carries: mass [kg] and its first moment about base_link [kg m]."""
-        self._checked("payload", lambda: self.gait.carry(mass, mx, my))
+        self._checked("payload", lambda: self.gait.set_payload(mass, mx, my))
 
     def set_body_pose(self, pose: tuple[float, ...]) -> None:
         """Set the offset (x, y, z, roll, pitch, yaw) [m, rad] of the body over its feet."""
@@ -185,7 +185,7 @@ class GaitControl:
         """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""
 
         def press() -> None:
-            if self.permit.may_walk and self.gait.walking and self.gait.press(leg):
+            if self.permit.may_walk and self.gait.walking and self.gait.contact_probe(leg):
                 self._report("info", f"stops and presses the foot of {leg} down, then walks on")
 
         self._checked("press_foot", press)

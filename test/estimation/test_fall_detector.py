@@ -99,7 +99,7 @@ def level_on(degrees, yaw=0.0):
     slope = SlopeReference()
     slope.sense(0.0, math.radians(degrees), yaw)
     slope.adopt()
-    return slope.level
+    return slope.ground_normal
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with attitude", "specific force alone"])
@@ -127,11 +127,11 @@ def test_what_was_a_fall_on_level_ground_is_one_on_every_slope_and_so_is_upright
 
 def test_the_level_of_a_slope_turns_with_the_heading():
     slope = SlopeReference()
-    assert slope.level == (0.0, 0.0, 1.0)
+    assert slope.ground_normal == (0.0, 0.0, 1.0)
     slope.sense(0.0, math.radians(10.0), 0.0)
     slope.adopt()
     for yaw in (0.0, 1.0, 2.5, -2.0):
         turned = rotation_from_vector([0.0, 0.0, yaw]).T @ rotation_from_vector([0.0, math.radians(10.0), 0.0])[:, 2]
         roll = math.asin(-turned[1])
         slope.sense(roll, math.atan2(turned[0], turned[2]), yaw)
-        assert slope.level == pytest.approx((-turned[0], -turned[1], turned[2]), abs=2e-3)
+        assert slope.ground_normal == pytest.approx((-turned[0], -turned[1], turned[2]), abs=2e-3)

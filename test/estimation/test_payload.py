@@ -73,7 +73,7 @@ def test_the_weight_of_a_load_acts_on_the_model():
 
 def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
     shift = LoadShift(2.0)
-    shift.carry(0.5, 0.5 * 0.06, 0.0)
+    shift.set_payload(0.5, 0.5 * 0.06, 0.0)
     shift.advance(0.02, 0.03)
     assert shift.shift.tolist() == pytest.approx([-0.02 * SPEED, 0.0])
     for _ in range(500):
@@ -82,11 +82,11 @@ def test_the_body_moves_away_from_the_load_slowly_and_within_reach():
     for _ in range(500):
         shift.advance(0.02, 0.004)
     assert shift.size == pytest.approx(0.004)
-    shift.carry(0.1, 10.0, 0.0)
+    shift.set_payload(0.1, 10.0, 0.0)
     assert np.linalg.norm(shift.wanted) == pytest.approx(MOST)
     for wrong in ((np.nan, 0.0, 0.0), (-0.1, 0.0, 0.0), (0.1, np.inf, 0.0)):
         with pytest.raises(HexapodError, match="finite numbers"):
-            shift.carry(*wrong)
+            shift.set_payload(*wrong)
 
 
 @pytest.mark.parametrize("up", [(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.6, 0.0, 0.8), (-0.3, 0.4, -math.sqrt(0.75))])

@@ -52,7 +52,7 @@ def walked(sim, cycles):
 
 def test_a_whole_robot_walks_as_fast_as_commanded():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
-    assert gait.scaled(0.17, 0.0, 0.0)[0] == 0.17
+    assert gait.limit_command(0.17, 0.0, 0.0)[0] == 0.17
     for speed in (SPEED, 0.17):
         sim = simulator(command=(speed, 0.0, 0.0))
         sim.run(2.0)
@@ -198,7 +198,7 @@ def test_a_front_leg_is_lost_in_the_middle_of_a_step_and_it_does_not_stop(leg, p
 def test_the_largest_speed_with_any_legs_lost(count, least):
     for lost in itertools.combinations(ROBOT.leg_names, count):
         gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without(*lost))
-        assert gait.scaled(least, 0.0, 0.0)[0] == least, lost
+        assert gait.limit_command(least, 0.0, 0.0)[0] == least, lost
 
 
 @pytest.mark.parametrize("lost", ["LF+RF", "LM+RF", "LR+RR"])

@@ -16,13 +16,13 @@ DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_larger_command_is_followed_at_the_limit(lost, direction):
     gait = AdaptiveGait().bind(ROBOT, Morphology.whole(ROBOT).without(*LOST[lost]))
-    sizes = [gait.scaled(*(size * np.array(direction))) for size in (3.0, 25.0, 1e3, 1e6, 1e300)]
+    sizes = [gait.limit_command(*(size * np.array(direction))) for size in (3.0, 25.0, 1e3, 1e6, 1e300)]
     limit = np.array(sizes)
     assert np.abs(limit[0]).max() > 0.05
     np.testing.assert_allclose(limit, np.tile(limit[0], (5, 1)), rtol=0.03)
     np.testing.assert_allclose(np.cross(limit[0], direction), 0.0, atol=1e-9)
     for share in (0.5, 0.9):
-        np.testing.assert_allclose(gait.scaled(*(share * limit[0])), share * limit[0])
+        np.testing.assert_allclose(gait.limit_command(*(share * limit[0])), share * limit[0])
 
 
 @pytest.mark.parametrize("lost", LOST)

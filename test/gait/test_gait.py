@@ -149,7 +149,7 @@ def test_rates_are_the_derivatives_of_positions(swing):
 @settings(max_examples=100, deadline=None)
 def test_commands_are_scaled_as_a_whole_to_the_limits(vx, vy, wz):
     gait = BOUND
-    followed = gait.scaled(vx, vy, wz)
+    followed = gait.limit_command(vx, vy, wz)
     places = neutral()[:, :2]
     strokes = np.hypot(followed[0] - followed[2] * places[:, 1], followed[1] + followed[2] * places[:, 0]) * T / 2
     assert strokes.max() <= gait.limits.stroke * (1 + 1e-12)
@@ -164,10 +164,10 @@ BOUND = TripodGait().bind(ROBOT)
 def test_the_stated_limits_are_followed_in_full():
     limits = BOUND.limits
     assert limits.stroke >= S
-    assert BOUND.scaled(limits.speed, 0.0, 0.0) == pytest.approx([limits.speed, 0.0, 0.0])
-    assert BOUND.scaled(0.0, -limits.speed, 0.0) == pytest.approx([0.0, -limits.speed, 0.0])
-    assert BOUND.scaled(0.0, 0.0, limits.turn_rate) == pytest.approx([0.0, 0.0, limits.turn_rate])
-    assert BOUND.scaled(10 * limits.speed, 0.0, 0.0)[0] == pytest.approx(limits.speed)
+    assert BOUND.limit_command(limits.speed, 0.0, 0.0) == pytest.approx([limits.speed, 0.0, 0.0])
+    assert BOUND.limit_command(0.0, -limits.speed, 0.0) == pytest.approx([0.0, -limits.speed, 0.0])
+    assert BOUND.limit_command(0.0, 0.0, limits.turn_rate) == pytest.approx([0.0, 0.0, limits.turn_rate])
+    assert BOUND.limit_command(10 * limits.speed, 0.0, 0.0)[0] == pytest.approx(limits.speed)
 
 
 @pytest.mark.parametrize("period", [0.3, 0.6, 1.3])

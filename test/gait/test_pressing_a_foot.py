@@ -40,7 +40,7 @@ class Walk:
 @pytest.mark.parametrize("leg", ["LF", "RM", "LR"])
 def test_a_foot_that_is_there_tilts_the_body_by_more_than_two_degrees_and_a_lost_one_by_less_than_half_of_that(leg):
     there, gone = Walk(), Walk(WHOLE.broken(f"{leg}.tibia", 0.85))
-    assert there.gait.press(leg) and gone.gait.press(leg)
+    assert there.gait.contact_probe(leg) and gone.gait.contact_probe(leg)
     (healthy, pressed), (lost, _) = there.run(2.0), gone.run(2.0)
     assert pressed
     assert healthy > np.radians(2.0)
@@ -49,7 +49,7 @@ def test_a_foot_that_is_there_tilts_the_body_by_more_than_two_degrees_and_a_lost
 
 def test_it_walks_on_as_before():
     walk = Walk()
-    assert walk.gait.press("RM")
+    assert walk.gait.contact_probe("RM")
     walk.run(2.5)
     assert walk.gait.doing == "walking"
     before = walk.physics.position[0]
@@ -59,7 +59,7 @@ def test_it_walks_on_as_before():
 
 def test_set_points_do_not_jump():
     walk, last = Walk(), None
-    walk.gait.press("LF")
+    walk.gait.contact_probe("LF")
     for _ in range(150):
         now = walk.gait.step(TICK)[0].copy()
         assert last is None or np.abs(now - last).max() < ROBOT.servo.speed_limit * TICK
@@ -68,15 +68,15 @@ def test_set_points_do_not_jump():
 
 def test_a_foot_is_pressed_once_and_again_only_after_that():
     walk = Walk()
-    assert walk.gait.press("RM") and not walk.gait.press("LM")
+    assert walk.gait.contact_probe("RM") and not walk.gait.contact_probe("LM")
     walk.run(3.0)
-    assert walk.gait.press("LM")
+    assert walk.gait.contact_probe("LM")
 
 
 def test_a_leg_that_is_lost_while_its_foot_is_pressed_is_held_up_and_the_others_walk_on():
     damage = WHOLE.broken("RM.tibia", 0.05)
     walk = Walk(damage)
-    walk.gait.press("RM")
+    walk.gait.contact_probe("RM")
     walk.run(0.8)
     assert walk.gait.doing == "pressing"
     walk.gait.set_morphology(damage)
@@ -88,7 +88,7 @@ def test_a_leg_that_is_lost_while_its_foot_is_pressed_is_held_up_and_the_others_
 def test_sitting_down_and_a_command_to_stop_end_it():
     sits, stops = Walk(), Walk()
     for walk in (sits, stops):
-        walk.gait.press("RM")
+        walk.gait.contact_probe("RM")
         walk.run(0.6)
     sits.gait.sit()
     stops.gait.command(0.0, 0.0, 0.0)
@@ -99,14 +99,14 @@ def test_sitting_down_and_a_command_to_stop_end_it():
 
 def test_where_it_cannot_be_pressed_nothing_happens():
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without("RM"))
-    assert not gait.press("RM")  # it is held up
+    assert not gait.contact_probe("RM")  # it is held up
     gait.sit()
-    assert not gait.press("LM")
+    assert not gait.contact_probe("LM")
     rows = AdaptiveGait().bind(ROBOT, WHOLE.without("RM").without("RF").without("RR"))
-    assert rows.plan is None or not rows.press(rows.plan.legs[0])
-    assert not TripodGait().bind(ROBOT).press("LM")
+    assert rows.plan is None or not rows.contact_probe(rows.plan.legs[0])
+    assert not TripodGait().bind(ROBOT).contact_probe("LM")
 
 
 def test_an_unknown_leg_is_named():
     with pytest.raises(HexapodError, match="'XX'.*LF, LM"):
-        AdaptiveGait().bind(ROBOT).press("XX")
+        AdaptiveGait().bind(ROBOT).contact_probe("XX")

@@ -37,7 +37,7 @@ class SlopeWalk:
             self.sim.step(20)
             if sense:
                 self.gait.sense(*roll_pitch_yaw(self.sim.rotation))
-            sample = self.sim.time, self.sim.rotation, self.sim.specific_force, self.gait.level
+            sample = self.sim.time, self.sim.rotation, self.sim.specific_force, self.gait.ground_normal
             self.fell = self.falls.update(*sample) or self.fell
             if not self.did or self.did[-1] != self.gait.doing:
                 self.did.append(self.gait.doing)

@@ -72,10 +72,10 @@ def test_the_load_is_published_and_carried_by_model_and_gait(report):
         -0.007,
     )
     gait = AdaptiveGait().bind(ROBOT)
-    control = SimpleNamespace(set_payload=gait.carry)
+    control = SimpleNamespace(set_payload=gait.set_payload)
     GaitNode._on_payload(SimpleNamespace(control=control, robot=ROBOT), SimpleNamespace(wrench=wrench))
-    weight = gait.load.weight
-    assert gait.load.wanted == pytest.approx([-0.014 / (weight + 0.35), 0.007 / (weight + 0.35)])
+    weight = gait.terrain.load.weight
+    assert gait.terrain.load.wanted == pytest.approx([-0.014 / (weight + 0.35), 0.007 / (weight + 0.35)])
 
 
 def test_what_cannot_be_told_is_said_and_the_last_load_stays(report):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from support.gait_of_checkout import GaitOfCheckout
 from support.gyroscope_error import GyroscopeError
 from vqf import VQF
 
@@ -174,7 +173,7 @@ class BlindWalk:
             if self.obey and decision.action != "suspect":
                 self.declare(self.declared.updated(decision.values))
         leg = self.detector.press(self.time + TICK) if self.obey else None
-        if leg is not None and self.gait.press(leg):
+        if leg is not None and self.gait.contact_probe(leg):
             self.pressed.append((self.time, leg))
         joint = self.detector.tries(self.time + TICK) if self.obey else None
         if joint is not None:
@@ -233,7 +232,7 @@ class BlindWalk:
         rotation = rotation_from_quaternion((x, y, z, w)) @ self._mounting
         self.detector.measure_attitude(now, rotation)
         # Tilt reflex and heading, as in the node, once the filter has settled from the fall onto the feet at the start.
-        if isinstance(self.gait, AdaptiveGait | GaitOfCheckout) and self.time > SETTLED:
+        if isinstance(self.gait, AdaptiveGait) and self.time > SETTLED:
             yaw, pitch, roll = euler_zyx(rotation)
             self.gait.sense(roll, pitch, yaw)
             self.gait.sense_force(*(self._mounting.T @ force))

@@ -92,7 +92,7 @@ class PayloadWalk:
         if estimator.update():
             self.payload = estimator.estimate()
             if self.told:
-                self.gait.carry(*self.payload.expected)
+                self.gait.set_payload(*self.payload.expected)
         self.worst_tilt = max(self.worst_tilt, float(np.arccos(np.clip(sim.rotation[2, 2], -1.0, 1.0))))
         self.reflexes = max(self.reflexes, self.gait.data.state.reflexes)
         self._tick += 1

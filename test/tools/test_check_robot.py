@@ -358,7 +358,7 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     np.testing.assert_array_equal(one.robot.angles, here)
     assert np.abs(here).max() > 0.01 and one.robot.servos.loaded.all(), "stopped on its way, torque as before"
     if number != signal.SIGKILL:
-        assert process.returncode == 130 and b"interrupted" in said and "interrupted" in report.read_text()
+        assert process.returncode == 130 and b"interrupted" in said and "interrupted" in report.read_text(), said
 
 
 def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
