@@ -9,6 +9,7 @@ left a process.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,19 +48,19 @@ def start_and_end(domain: str) -> tuple[float, float, int, list[int]]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    for line in launch.stdout or ():
-        if WALKS in line or time.monotonic() - began > PATIENCE:
-            break
-    walked = time.monotonic()
-    os.killpg(launch.pid, signal.SIGINT)  # as a terminal does
     try:
-        launch.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        pass
-    ended = time.monotonic()
-    left = of_session(launch.pid)
-    for process in left:
-        os.kill(process, signal.SIGKILL)
+        for line in launch.stdout or ():
+            if WALKS in line or time.monotonic() - began > PATIENCE:
+                break
+        walked = time.monotonic()
+        os.killpg(launch.pid, signal.SIGINT)  # as a terminal does
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            launch.communicate(timeout=PATIENCE)
+        ended = time.monotonic()
+        left = of_session(launch.pid)
+    finally:  # also where this script is interrupted
+        for process in of_session(launch.pid):
+            os.kill(process, signal.SIGKILL)
     return walked - began, ended - walked, launch.returncode, left
 
 

@@ -14,7 +14,6 @@ from hexapod_dynamics.drivers.board.protocol import PRESSED, beep, joy_values, r
 from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.servos.interface import BusError
-from hexapod_dynamics.ros.malformed import subscribe
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 
@@ -49,7 +48,7 @@ class BoardOutputs(BoardListener):
         self._remote_until, self._remote_lost = 0.0, True
         self._board = board
         board.listener = self
-        subscribe(node, Bool, "buzzer", self._on_buzzer, 1)
+        node.create_subscription(Bool, "buzzer", self._on_buzzer, 1)
 
     def _on_buzzer(self, message: Bool) -> None:
         if not message.data:

@@ -25,7 +25,6 @@ from hexapod_dynamics.onboard.imu_input import ImuInput
 from hexapod_dynamics.onboard.joint_input import JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -64,10 +63,10 @@ class DamageDetectorNode(GuardedNode):
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
-        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, Bool, "servos/following", lambda m: self.detection.set_following(m.data), LATCHED)
-        subscribe(self, DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Bool, "servos/following", lambda m: self.detection.set_following(m.data), LATCHED)
+        self.create_subscription(DiagnosticStatus, "gait_state", self._on_gait_state, LATCHED)
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._probes = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)

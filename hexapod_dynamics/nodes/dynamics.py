@@ -26,7 +26,6 @@ from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSe
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -74,13 +73,13 @@ class DynamicsNode(GuardedNode):
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, needed=self._untimed)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, Bool, "servos/following", lambda m: self.prediction.set_following(m.data), LATCHED)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Bool, "servos/following", lambda m: self.prediction.set_following(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         if self.prediction.payload is not None:
             report = PayloadReport(self, self.prediction.payload)
             self.loop.every(LOOK, report.update)
-            subscribe(self, DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
+            self.create_subscription(DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 

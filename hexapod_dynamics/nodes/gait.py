@@ -26,7 +26,6 @@ from hexapod_dynamics.ros.cdr import Template, joint_template
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.internals import sender
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import (
     FOREIGN,
     LATCHED,
@@ -94,12 +93,12 @@ class GaitNode(GuardedNode):
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
         VelocityInput(self, self.loop, faults, lambda twist: self.control.command(time.monotonic(), twist), timeout)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, self._awaits_joints, newest=True)
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, Bool, "servos/following", lambda m: self.control.set_following(m.data), LATCHED)
-        subscribe(self, Pose, "body_pose", self._on_body_pose, FOREIGN)
-        subscribe(self, WrenchStamped, "payload_wrench", self._on_payload, LATCHED)
-        subscribe(self, String, "press_foot", lambda m: self.control.probe_foot(m.data), 10)
-        subscribe(self, String, "try_joint", lambda m: self.control.try_joint(time.monotonic(), m.data), 10)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(Bool, "servos/following", lambda m: self.control.set_following(m.data), LATCHED)
+        self.create_subscription(Pose, "body_pose", self._on_body_pose, FOREIGN)
+        self.create_subscription(WrenchStamped, "payload_wrench", self._on_payload, LATCHED)
+        self.create_subscription(String, "press_foot", lambda m: self.control.probe_foot(m.data), 10)
+        self.create_subscription(String, "try_joint", lambda m: self.control.try_joint(time.monotonic(), m.data), 10)
         self._serve("stand", lambda: self.control.gait.stand())
         self._serve("sit", lambda: self.control.gait.sit())
         self._serve("get_up", lambda: self.control.ask_to_get_up(time.monotonic()))

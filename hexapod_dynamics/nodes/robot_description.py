@@ -27,7 +27,6 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -112,7 +111,7 @@ class RobotDescription(GuardedNode):
         )
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
         self._accept(Morphology.whole(self.robot))
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
         self._watched, self._next_attention = False, 0.0
         self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)

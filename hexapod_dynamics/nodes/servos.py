@@ -43,7 +43,6 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -110,7 +109,7 @@ class ServosNode(GuardedNode):
         self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface, self._joints)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.diagnostics = Diagnostics(
             self, f"{self.robot.name} servo bus {parameters.servos.port}", self._diagnose, every=self.loop.every
         )

@@ -20,7 +20,6 @@ from hexapod_dynamics.onboard.declarations import changed
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
@@ -89,8 +88,8 @@ class SimulatorNode(GuardedNode):
         self._odometry_publisher = self.create_publisher(Odometry, "~/odom", 10)
         self._joints_publisher = self.create_publisher(JointState, "~/joint_states", 10)
         self.create_service(SetParametersAtomically, "~/set_damage", self._on_damage)
-        subscribe(self, Quaternion, "~/set_attitude", self._on_attitude, 1)
-        subscribe(self, Wrench, "~/push", self._on_push, 1)
+        self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
+        self.create_subscription(Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
         # On a single processor a physics that is too slow would leave nothing to the robot's nodes.
         self._priority = prefer_this_process(PRIORITY) if len(os.sched_getaffinity(0)) > 1 else "normal"

@@ -26,7 +26,6 @@ from hexapod_dynamics.nodes.view_picture import SILENT_AFTER, Picture
 from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
@@ -68,7 +67,7 @@ class View(GuardedNode):
         newest(DiagnosticArray, "damage_hypotheses", 10)
         newest(DiagnosticStatus, "gait_state", LATCHED)
         self._stopped, self._servos = "", f"{self.get_namespace()}/servos".lstrip("/")
-        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._cmd_vel = self.create_publisher(Twist, "cmd_vel", 10)
         self._seat = DriveSeat()
         self._commands = RosCommands(self, self._seat, self._aim_camera, lambda: self._picture.set_prediction_back())

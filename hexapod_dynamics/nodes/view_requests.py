@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
-from hexapod_dynamics.ros.malformed import subscribe
 from hexapod_dynamics.view.drive_seat import page_name
 from hexapod_dynamics.view.panel import Commands
 from rcl_interfaces.srv import SetParametersAtomically
@@ -37,7 +36,7 @@ class LatestMessages:
         def keep(message: object) -> None:
             self._messages[topic] = time.monotonic(), message
 
-        return subscribe(self._node, kind, topic, keep, qos)
+        return self._node.create_subscription(kind, topic, keep, qos)
 
     def get(self, topic: str, within: float = math.inf) -> Any:
         """Return the newest message of a topic if it arrived within this time [s], else None."""

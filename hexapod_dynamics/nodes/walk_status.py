@@ -18,7 +18,7 @@ from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import MalformedMessages, subscribe
+from hexapod_dynamics.ros.malformed import MalformedMessages
 from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
@@ -156,8 +156,8 @@ class WalkStatus(GuardedNode):
         # Only the newest of a hundred true poses a second is needed.
         self.loop = TickLoop(self, 0.1)
         self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
-        subscribe(self, ParameterEvent, "morphology", self._on_morphology, LATCHED)
-        subscribe(self, DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
+        self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)
 
     def _on_prediction(self, status: DiagnosticStatus) -> None:

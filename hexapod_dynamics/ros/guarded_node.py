@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
 from hexapod_dynamics.ros.malformed import MalformedMessages, shortened
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
@@ -61,9 +62,17 @@ class GuardedNode(Node):
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
     ) -> Subscription:
-        """Create a subscription as Node does; a message for which the callback raises is ignored and counted."""
+        """Create a subscription as Node does; bytes that are no message of the type, and a message for which the
+        callback raises, are ignored and counted. With raw=True the callback gets the bytes.
+        """
+        read, malformed = (None if more.get("raw") else message_reader(msg_type)), MalformedMessages.of(self)
 
-        def accept(message: object) -> None:
+        def accept(data: bytes) -> None:
+            try:
+                message = data if read is None else read(data)
+            except MALFORMED as error:
+                malformed.count(subscription, error)
+                return
             try:
                 callback(message)
             except (DeviceError, OSError):
@@ -71,9 +80,10 @@ class GuardedNode(Node):
             except Exception as error:
                 if not self.context.ok():
                     raise
-                MalformedMessages.of(self).count(subscription, described(error))
+                malformed.count(subscription, described(error))
                 log_defect(self, error, f"a message on {topic}")
 
+        more["raw"] = True  # rclpy's executor drops what it cannot read, without a word
         subscription = super().create_subscription(msg_type, topic, accept, qos_profile, **more)
         return subscription
 

@@ -3,22 +3,18 @@
 Messages are reported with their publisher, requests with their service.
 
 Any program that reaches a topic can publish such bytes, for example one of another ROS 2 release, or a malicious
-one. The node continues. Subscriptions take the bytes and read them here, because rclpy silently drops what its
-executor cannot read.
+one. The node continues.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, proxy
 
-from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
-
 if TYPE_CHECKING:
     from rclpy.node import Node
-    from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
@@ -31,24 +27,6 @@ LONGEST_NAME = 100  # characters, because the names of other nodes may be of any
 LONGEST_REASON = 300  # characters, because the reason may quote what was sent
 UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
 NOBODY = "an unknown publisher"
-
-
-def subscribe(
-    node: Node, kind: type, topic: str, callback: Callable[..., object], qos: QoSProfile | int
-) -> Subscription:
-    """Create a subscription for the executor; its callback gets only valid messages, see MalformedMessages."""
-    read, malformed = message_reader(kind), MalformedMessages.of(node)
-
-    def accept(data: bytes) -> None:
-        try:
-            message = read(data)
-        except MALFORMED as error:
-            malformed.count(subscription, error)
-            return
-        callback(message)
-
-    subscription = node.create_subscription(kind, topic, accept, qos, raw=True)
-    return subscription
 
 
 class MalformedMessages:
