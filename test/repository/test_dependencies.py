@@ -53,7 +53,6 @@ UBUNTU_22_04 = {
     "smbus2": "0.4.1",
     "pyyaml": "5.4.1",
     "matplotlib": "3.5.1",
-    "urdf-parser-py": "1.2.1",  # the one of ROS Humble
     "pytest": "6.2.5",
     "hypothesis": "6.36.0",
     "mpmath": "1.2.1",
