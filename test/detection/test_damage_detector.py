@@ -63,7 +63,7 @@ def test_a_broken_tibia_whose_servo_answers_is_found_by_sag_and_tilt(leg, fracti
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.name.startswith(f"{leg}.tibia broken off")
     assert took < 1.5 * CYCLE
-    assert not blind.declared.is_whole and decision.probability > 0.98
+    assert not blind.declared.is_intact and decision.probability > 0.98
 
 
 @pytest.mark.parametrize("seed, pair", [(1, ("LM", "RM")), (5, ("LM", "RM"))])

@@ -76,7 +76,7 @@ def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_t
     blind.run(6.0)
     one = WHOLE.broken(f"{first}.tibia", 0.05)
     blind.damage(one)
-    assert blind.run(2.0, until=lambda blind: not blind.declared.is_whole)
+    assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
     blind.damage(one.broken(f"{second}.tibia", 0.05))
     blind.run(2.6)
     names = {name for _, decision in blind.decisions for name in decision.values}

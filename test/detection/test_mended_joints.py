@@ -19,14 +19,14 @@ WHOLE = Morphology.whole(ROBOT)
 def test_a_repaired_joint_is_taken_back_and_the_next_damage_is_found_as_on_a_fresh_robot(damaged):
     walk = LateWalk("none", 3)
     walk.damage(damaged)
-    assert walk.run(4.0, until=lambda walk: not walk.declared.is_whole), "it is declared"
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
     walk.run(2.0)
     walk.damage(WHOLE)
-    assert walk.run(4.0, until=lambda walk: walk.declared.is_whole), walk.declared.describe()
+    assert walk.run(4.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
     walk.run(6.0)
-    assert walk.declared.is_whole, walk.decisions
+    assert walk.declared.is_intact, walk.decisions
     walk.damage(WHOLE.broken("RM.tibia", 0.05))
-    assert walk.run(2.6, until=lambda walk: not walk.declared.is_whole), "two cycles, as on a fresh robot"
+    assert walk.run(2.6, until=lambda walk: not walk.declared.is_intact), "two cycles, as on a fresh robot"
     assert walk.declared.remaining("RM", "tibia") < 1.0
 
 
@@ -97,14 +97,14 @@ def test_a_joint_that_was_locked_where_its_servo_asks_it_to_be_is_taken_back(joi
     walk = LateWalk("none", 3)
     k = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
     walk.damage(WHOLE.locked(joint, float(walk.physics.q[k])))
-    assert walk.run(4.0, until=lambda walk: not walk.declared.is_whole), "it is declared"
+    assert walk.run(4.0, until=lambda walk: not walk.declared.is_intact), "it is declared"
     # What the guard has sent last: the angle of the lock.
     walk.physics.command(np.where(np.arange(ROBOT.joint_count) == k, walk.physics.q, np.nan), 0.02)
     walk.run(2.0)
     walk.damage(WHOLE)
-    assert walk.run(9.0, until=lambda walk: walk.declared.is_whole), walk.declared.describe()
+    assert walk.run(9.0, until=lambda walk: walk.declared.is_intact), walk.declared.describe()
     walk.run(6.0)
-    assert walk.declared.is_whole, walk.decisions
+    assert walk.declared.is_intact, walk.decisions
 
 
 @pytest.mark.parametrize("joint", [pytest.param("RF.femur", marks=pytest.mark.slow), "RM.coxa"])
@@ -112,6 +112,6 @@ def test_a_joint_that_stays_locked_is_tried_and_stays_declared(joint):
     walk = LateWalk("none", 5)
     walk.damage(WHOLE.locked(joint, 0.1))
     walk.run(16.0)
-    assert walk.declared.is_whole is False and [one.name for _, one in walk.decisions] == [
+    assert walk.declared.is_intact is False and [one.name for _, one in walk.decisions] == [
         f"{joint} locked at 0.10 rad"
     ]

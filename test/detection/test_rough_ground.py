@@ -20,7 +20,7 @@ def test_on_blocks_of_20_mm_nothing_healthy_is_declared_and_a_lost_foot_is_found
     assert not walk.decisions  # RF.tibia was declared after 13.0 s, p = 1.000
     walk.damage(Morphology.whole(walk.robot).broken("LM.tibia", 0.05))
     assert walk.run(3.0, until=lambda walk: walk.declared.remaining("LM", "tibia") < 1.0)
-    assert walk.declared.updated({"remaining.LM.tibia": 1.0}).is_whole
+    assert walk.declared.updated({"remaining.LM.tibia": 1.0}).is_intact
 
 
 def test_a_body_that_leans_no_further_than_the_ground_has_leant_it_has_lost_no_foot():
@@ -63,7 +63,7 @@ def test_a_foot_that_is_lost_on_such_steps_is_missed_at_every_place():
     assert not walk.decisions
     walk.damage(Morphology.whole(walk.robot).broken("RM.tibia", 0.02))
     assert walk.run(11.0, until=lambda walk: walk.declared.remaining("RM", "tibia") < 1.0)
-    assert walk.declared.updated({"remaining.RM.tibia": 1.0}).is_whole
+    assert walk.declared.updated({"remaining.RM.tibia": 1.0}).is_intact
 
 
 def test_other_feet_that_were_suspected_just_before_are_a_sign_of_uneven_ground():

@@ -19,7 +19,7 @@ def test_nothing_healthy_is_declared_while_the_robot_sits_and_stands_up(seed):
     blind.run(4.0)
     torn = Morphology.whole(ROBOT).without("RF")
     blind.damage(torn)
-    assert blind.run(2.0, until=lambda blind: not blind.declared.is_whole)
+    assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
     blind.run(4.0 + 0.3 * seed)
     blind.damage(torn.broken("RM.tibia", 0.05))
     assert blind.run(6.0, until=lambda blind: blind.gait.doing == "moving feet")
