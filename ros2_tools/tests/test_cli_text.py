@@ -1,6 +1,8 @@
 """What the command `ros2` makes of messages and words, without a network."""
 
 import io
+import subprocess
+import sys
 from contextlib import redirect_stdout
 
 import pytest
@@ -141,6 +143,16 @@ def test_interface_show_prints_fields_and_what_is_in_them():
         None,
         "bool data\n---\nbool success\nstring message\n",
     )
+
+
+def test_a_command_loads_messages_but_no_generator_of_code():
+    code = (
+        "import sys; from ros2_tools.cli import main; main(['interface', 'show', 'std_msgs/msg/String'])\n"
+        "from sensor_msgs.msg import Imu; Imu.__class__.__import_type_support__(); import rclpy.serialization\n"
+        "rclpy.serialization.serialize_message(Imu()); print({'em', 'lark'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "string data\nset()\n", done.stderr
 
 
 def test_interface_list_has_messages_services_and_actions():
