@@ -23,7 +23,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
-MIDDLEWARE_ENDS = 1.5  # time [s] for which the middleware may destroy nodes (`bounded_end`)
+MIDDLEWARE_ENDS = 1.0  # time [s] for which the middleware may destroy nodes (`bounded_end`)
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
