@@ -8,18 +8,16 @@ swings through the place where such a leg would be held up, straight ahead of it
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.core._core import least_distance
-from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_table, rest_pose
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
-from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, pattern_plan, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -28,24 +26,12 @@ USABLE = 0.88
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
-    """Return the given library, or read it from a path; for None, return plans_NAME.yaml beside the robot's own file,
-    else that of the package, empty if there is none for the robot.
-
-    If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
-    RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
-    """
+    """Return the given library, or read it from a path; for None that of the robot, see `RobotLibrary.of_robot`."""
     if isinstance(plans, PlanLibrary):
         return plans
     if plans is not None:
         return PlanLibrary.load(robot, plans)
-    path, own = file_of(robot, "plans")
-    try:
-        return PlanLibrary(robot) if path is None else PlanLibrary.load(robot, path)
-    except HexapodError as error:
-        if own:
-            raise
-        warnings.warn(f"{error}; none of these plans is used", RobotWarning, stacklevel=4)
-        return PlanLibrary(robot)
+    return PlanLibrary.of_robot(robot, stacklevel=5)
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:

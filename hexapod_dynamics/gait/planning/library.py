@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import yaml
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot import Robot
-
 FORMAT = 1
+Entry = TypeVar("Entry")
+Library = TypeVar("Library", bound="RobotLibrary")
 
 
 def robot_digest(robot: Robot) -> str:
@@ -35,22 +36,135 @@ def robot_digest(robot: Robot) -> str:
     return hashlib.sha256(np.round(numbers, 9).tobytes()).hexdigest()[:16]
 
 
-def entries_of(robot: Robot, content: object, key: str) -> list[Section]:
-    """Return the list `key` of the content of a library file; HexapodError if it is of another format or robot."""
-    top = Section(content, "")
-    if top.read("format") != FORMAT:
-        raise HexapodError(f"format: {shown(top.read('format'))} given, {FORMAT} needed")
-    name, digest, entries = top.text("robot"), top.text("digest"), top.read(key)
-    top.done()
-    if digest != robot_digest(robot):
-        raise HexapodError(f"digest: the {key} are of another robot ({name}) than {robot.name}, or it has changed")
-    if not isinstance(entries, list):
-        raise HexapodError(f"{key}: {shown(entries)} given, a list needed")
-    return entries
+class RobotLibrary(ABC, Generic[Entry]):
+    """Entries that were made for one robot, and their YAML file, which is read and checked at start.
+
+    KIND: the file is KIND_NAME.yaml; KEY: of the entries in it; TITLE, COMMAND: what they are and what makes them, for
+    errors; HEADING: first line of the file. An instance is made of a robot and its entries, and iterates over these.
+    """
+
+    KIND: ClassVar[str]
+    KEY: ClassVar[str]
+    TITLE: ClassVar[str]
+    COMMAND: ClassVar[str]
+    HEADING: ClassVar[str]
+    robot: Robot
+
+    @abstractmethod
+    def __init__(self, robot: Robot, entries: Iterable[Entry] = ()) -> None: ...
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Entry]: ...
+
+    @staticmethod
+    @abstractmethod
+    def read_entry(robot: Robot, section: Section, /) -> Entry:
+        """Return the entry that a section of a file describes; HexapodError says what is wrong in it."""
+
+    @staticmethod
+    @abstractmethod
+    def write_entry(entry: Entry, /) -> dict[str, object]:
+        """Return an entry in the form in which a file contains it."""
+
+    @classmethod
+    def load(cls: type[Library], robot: Robot, path: str | os.PathLike[str]) -> Library:
+        """Read and check a library; HexapodError names the file, the entry and what is wrong with it."""
+        try:
+            top = Section(load_yaml(Path(path)), "")
+            if top.read("format") != FORMAT:
+                raise HexapodError(f"format: {shown(top.read('format'))} given, {FORMAT} needed")
+            name, digest, rows = top.text("robot"), top.text("digest"), top.read(cls.KEY)
+            top.done()
+            if digest != robot_digest(robot):
+                raise HexapodError(
+                    f"digest: the {cls.KEY} are of another robot ({name}) than {robot.name}, or it has changed"
+                )
+            if not isinstance(rows, list):
+                raise HexapodError(f"{cls.KEY}: {shown(rows)} given, a list needed")
+            sections = (Section(row, f"{cls.KEY}[{k}]") for k, row in enumerate(rows))
+            return cls(robot, [cls.read_entry(robot, section) for section in sections])
+        except HexapodError as error:
+            raise HexapodError(f"{cls.TITLE} {path}: {error}; make the file with `{cls.COMMAND}`") from None
+
+    @classmethod
+    def of_robot(cls: type[Library], robot: Robot, stacklevel: int = 2) -> Library:
+        """Return the library KIND_NAME.yaml beside the robot's own file, else that of the package, else an empty one.
+
+        If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
+        RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
+        """
+        path, own = file_of(robot, cls.KIND)
+        try:
+            return cls(robot) if path is None else cls.load(robot, path)
+        except HexapodError as error:
+            if own:
+                raise
+            warnings.warn(f"{error}; none of these {cls.KEY} is used", RobotWarning, stacklevel=stacklevel)
+            return cls(robot)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the library."""
+        content: dict[str, object] = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot)}
+        content[self.KEY] = [self.write_entry(entry) for entry in self]
+        text = yaml.safe_dump(content, sort_keys=False, width=118, default_flow_style=None)
+        Path(path).write_text(self.HEADING + text, encoding="utf-8")
 
 
-class PlanLibrary:
+def written(plan: GaitPlan) -> dict[str, object]:
+    """Return a plan in the form in which a file contains it; `plan_of` reads this form."""
+    return {
+        "legs": list(plan.legs),
+        "kind": plan.kind,
+        "phases": [round(v, 5) for v in plan.phases],
+        "footholds": [[round(x, 5), round(y, 5)] for x, y in plan.footholds],
+        "duty": round(plan.duty, 5),
+        "period": round(plan.period, 4),
+        "height": round(plan.height, 5),
+        "lift": round(plan.lift, 5),
+        "sway": [round(v, 6) for v in plan.sway],
+        "rise": round(plan.rise, 5),
+        "margin": round(plan.margin, 5),
+    }
+
+
+def plan_of(robot: Robot, section: Section) -> GaitPlan:
+    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
+    legs = section.read("legs")
+    if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
+        names = ", ".join(robot.leg_names)
+        raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
+    kind = section.text("kind")
+    if kind not in ("walk", "row"):
+        raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
+    footholds = section.read("footholds")
+    if not isinstance(footholds, list) or len(footholds) != len(legs):
+        raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
+    places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]
+    plan = GaitPlan(
+        kind=kind,
+        legs=tuple(legs),
+        phases=tuple(float(v) for v in section.vector("phases", len(legs))),
+        footholds=tuple(tuple(float(v) for v in place.vector("place", 2)) for place in places),
+        duty=section.number("duty", above=0.0),
+        period=section.number("period", above=0.2),
+        height=section.number("height", above=0.0),
+        lift=section.number("lift", above=0.0),
+        sway=tuple(float(v) for v in section.vector("sway", 32)),
+        rise=section.number("rise", low=0.0),
+        margin=section.number("margin", low=0.0),
+    )
+    if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
+        raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
+    section.done()
+    return plan
+
+
+class PlanLibrary(RobotLibrary[GaitPlan]):
     """Plans by the set of lost legs."""
+
+    KIND, KEY, TITLE = "plans", "plans", "gait plans"
+    COMMAND = "ros2 run hexapod_dynamics plan"
+    HEADING = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
 
     def __init__(self, robot: Robot, plans: Iterable[GaitPlan] = ()) -> None:
         self.robot = robot
@@ -106,80 +220,8 @@ class PlanLibrary:
     def __iter__(self) -> Iterator[GaitPlan]:
         return iter(self._plans.values())
 
-    # ---- file --------------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def load(cls, robot: Robot, path: str | os.PathLike[str]) -> PlanLibrary:
-        """Read and check a library; HexapodError names the file, the plan and what is wrong with it."""
-        path = Path(path)
-        try:
-            return cls._parse(robot, load_yaml(path))
-        except HexapodError as error:
-            raise HexapodError(
-                f"gait plans {path}: {error}; make the file with `ros2 run hexapod_dynamics plan`"
-            ) from None
-
-    @classmethod
-    def _parse(cls, robot: Robot, content: object) -> PlanLibrary:
-        plans = entries_of(robot, content, "plans")
-        return cls(robot, [plan_of(robot, Section(entry, f"plans[{k}]")) for k, entry in enumerate(plans)])
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the library."""
-        plans = [written(plan) for plan in self._plans.values()]
-        header = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot), "plans": plans}
-        text = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
-        text += yaml.safe_dump(header, sort_keys=False, width=118, default_flow_style=None)
-        Path(path).write_text(text, encoding="utf-8")
-
-
-def written(plan: GaitPlan) -> dict[str, object]:
-    """Return a plan in the form in which a file contains it; `plan_of` reads this form."""
-    return {
-        "legs": list(plan.legs),
-        "kind": plan.kind,
-        "phases": [round(v, 5) for v in plan.phases],
-        "footholds": [[round(x, 5), round(y, 5)] for x, y in plan.footholds],
-        "duty": round(plan.duty, 5),
-        "period": round(plan.period, 4),
-        "height": round(plan.height, 5),
-        "lift": round(plan.lift, 5),
-        "sway": [round(v, 6) for v in plan.sway],
-        "rise": round(plan.rise, 5),
-        "margin": round(plan.margin, 5),
-    }
-
-
-def plan_of(robot: Robot, section: Section) -> GaitPlan:
-    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
-    legs = section.read("legs")
-    if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
-        names = ", ".join(robot.leg_names)
-        raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
-    kind = section.text("kind")
-    if kind not in ("walk", "row"):
-        raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
-    footholds = section.read("footholds")
-    if not isinstance(footholds, list) or len(footholds) != len(legs):
-        raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
-    places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]
-    plan = GaitPlan(
-        kind=kind,
-        legs=tuple(legs),
-        phases=tuple(float(v) for v in section.vector("phases", len(legs))),
-        footholds=tuple(tuple(float(v) for v in place.vector("place", 2)) for place in places),
-        duty=section.number("duty", above=0.0),
-        period=section.number("period", above=0.2),
-        height=section.number("height", above=0.0),
-        lift=section.number("lift", above=0.0),
-        sway=tuple(float(v) for v in section.vector("sway", 32)),
-        rise=section.number("rise", low=0.0),
-        margin=section.number("margin", low=0.0),
-    )
-    if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
-        raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
-    section.done()
-    return plan
+    read_entry = staticmethod(plan_of)
+    write_entry = staticmethod(written)
 
 
 def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:

@@ -7,21 +7,17 @@ everything on which manoeuvres depend.
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
-from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.planning.library import FORMAT, entries_of, file_of, robot_digest
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.planning.library import RobotLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
+from hexapod_dynamics.robot.checked_yaml import Section, shown
 
 Angles = tuple[float, float, float]  # [rad] of coxa, femur, tibia
 Pose = dict[str, Angles]  # by leg
@@ -193,13 +189,48 @@ def best_side(robot: Robot, lost: Iterable[str]) -> str | None:
     return max(sides, key=left.__getitem__) if sides else None
 
 
-HEADER = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
+def _read(robot: Robot, section: Section) -> Manoeuvre:
+    lost, poses = section.read("lost"), section.read("poses")
+    if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
+        raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
+    if not isinstance(poses, list) or len(poses) != POSES:
+        raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
+    found = [_read_pose(robot, Section(pose, section.key(f"poses[{k}]"))) for k, pose in enumerate(poses)]
+    times, pushers = section.vector("times", POSES), section.text("pushers")
+    section.done()
+    try:
+        return Manoeuvre(tuple(found), tuple(float(t) for t in times), pushers, tuple(lost))
+    except HexapodError as error:
+        raise HexapodError(f"{section.where}: {error}") from None
 
 
-class GetUpLibrary:
+def _read_pose(robot: Robot, section: Section) -> Pose:
+    pose = {}
+    for name in robot.leg_names:
+        if name in section.values:
+            coxa, femur, tibia = (float(angle) for angle in section.vector(name, 3))
+            pose[name] = coxa, femur, tibia
+    section.done()
+    return pose
+
+
+def _written(manoeuvre: Manoeuvre) -> dict[str, object]:
+    return {
+        "lost": list(manoeuvre.lost),
+        "pushers": manoeuvre.pushers,
+        "poses": [{name: [round(v, DECIMALS) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
+        "times": [round(v, DECIMALS) for v in manoeuvre.times],
+    }
+
+
+class GetUpLibrary(RobotLibrary[Manoeuvre]):
     """Manoeuvres by the set of lost legs; `universal`: the manoeuvre for all sets without their own, None if there
     is none.
     """
+
+    KIND, KEY, TITLE = "get_up", "manoeuvres", "manoeuvres"
+    COMMAND = "ros2 run hexapod_dynamics plan --get-up"
+    HEADING = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
 
     def __init__(self, robot: Robot, manoeuvres: Iterable[Manoeuvre] = ()) -> None:
         self.robot = robot
@@ -286,80 +317,10 @@ class GetUpLibrary:
             yield self.universal
         yield from self._own.values()
 
-    # ---- file --------------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def load(cls, robot: Robot, path: str | os.PathLike[str]) -> GetUpLibrary:
-        """Read and check a library; HexapodError names the file, the manoeuvre and what is wrong with it."""
-        try:
-            return cls._parse(robot, load_yaml(Path(path)))
-        except HexapodError as error:
-            raise HexapodError(
-                f"manoeuvres {path}: {error}; make the file with `ros2 run hexapod_dynamics plan --get-up`"
-            ) from None
-
-    @classmethod
-    def _parse(cls, robot: Robot, content: object) -> GetUpLibrary:
-        entries = entries_of(robot, content, "manoeuvres")
-        return cls(robot, [_read(robot, Section(entry, f"manoeuvres[{k}]")) for k, entry in enumerate(entries)])
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the library."""
-        header = {
-            "format": FORMAT,
-            "robot": self.robot.name,
-            "digest": robot_digest(self.robot),
-            "manoeuvres": [_written(one) for one in self],
-        }
-        text = HEADER + yaml.safe_dump(header, sort_keys=False, width=118, default_flow_style=None)
-        Path(path).write_text(text, encoding="utf-8")
+    read_entry = staticmethod(_read)
+    write_entry = staticmethod(_written)
 
 
 def find_get_up_library(robot: Robot) -> GetUpLibrary:
-    """Return the library `get_up_NAME.yaml` beside the robot's own file, else that of the package, else an empty one.
-
-    If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
-    RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
-    """
-    path, own = file_of(robot, "get_up")
-    try:
-        return GetUpLibrary(robot) if path is None else GetUpLibrary.load(robot, path)
-    except HexapodError as error:
-        if own:
-            raise
-        warnings.warn(f"{error}; none of these manoeuvres is used", RobotWarning, stacklevel=2)
-        return GetUpLibrary(robot)
-
-
-def _read(robot: Robot, section: Section) -> Manoeuvre:
-    lost, poses = section.read("lost"), section.read("poses")
-    if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
-        raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
-    if not isinstance(poses, list) or len(poses) != POSES:
-        raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
-    found = [_read_pose(robot, Section(pose, section.key(f"poses[{k}]"))) for k, pose in enumerate(poses)]
-    times, pushers = section.vector("times", POSES), section.text("pushers")
-    section.done()
-    try:
-        return Manoeuvre(tuple(found), tuple(float(t) for t in times), pushers, tuple(lost))
-    except HexapodError as error:
-        raise HexapodError(f"{section.where}: {error}") from None
-
-
-def _read_pose(robot: Robot, section: Section) -> Pose:
-    pose = {}
-    for name in robot.leg_names:
-        if name in section.values:
-            coxa, femur, tibia = (float(angle) for angle in section.vector(name, 3))
-            pose[name] = coxa, femur, tibia
-    section.done()
-    return pose
-
-
-def _written(manoeuvre: Manoeuvre) -> dict[str, object]:
-    return {
-        "lost": list(manoeuvre.lost),
-        "pushers": manoeuvre.pushers,
-        "poses": [{name: [round(v, DECIMALS) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
-        "times": [round(v, DECIMALS) for v in manoeuvre.times],
-    }
+    """Return the library of a robot, see `RobotLibrary.of_robot`."""
+    return GetUpLibrary.of_robot(robot, stacklevel=3)
