@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hexapod_dynamics.errors import HexapodError
 
@@ -62,8 +62,9 @@ BOUNDS = {
     "step_depth": Bounds(0.0, 0.02, "m"),
     "response_time": Bounds(0.01, 5.0, "s"),
 }
+GaitValue = bool | float | str  # of a setting
 # Values of the settings by default, as `make` takes them.
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, GaitValue] = {
     "step_height": 0.02,
     "body_height": 0.12,
     "period": 0.0,
@@ -78,10 +79,10 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def make(kind: str, values: Mapping[str, Any]) -> Gait:
+def make(kind: str, values: Mapping[str, GaitValue]) -> Gait:
     """Return the gait of a kind with the values of the node's parameters; HexapodError names an unknown kind."""
     if kind not in KINDS:
         raise HexapodError(f"parameter gait is {kind!r}: allowed are {', '.join(KINDS)}")
     module, _, function = KINDS[kind].maker.partition(":")
-    maker: Callable[[str, Mapping[str, Any]], Gait] = getattr(import_module(module), function)
+    maker: Callable[[str, Mapping[str, GaitValue]], Gait] = getattr(import_module(module), function)
     return maker(kind, values)

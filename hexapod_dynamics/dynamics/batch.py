@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 from hexapod_dynamics.dynamics.checks import as_input, check_robot
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.core._core import Selection
 
 Morphologies = Morphology | Sequence[Morphology] | None
 LEAST_SHARE = 2048  # number of states above which another thread saves time
@@ -24,7 +27,7 @@ class BatchDynamics:
     """Calls that WholeBodyModel inherits."""
 
     robot: Robot
-    _select: Callable[[Morphology | None], Any]
+    _select: Callable[[Morphology | None], Selection]
     _run_states: Callable[..., int]
     _run_each: Callable[..., int]
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,9 @@ from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.se3 import skew
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.core._core import Selection
 
 Array = NDArray[np.float64]
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -85,7 +88,7 @@ class Regressors:
     """Calls that WholeBodyModel inherits."""
 
     robot: Robot
-    _select: Callable[[Morphology | None], Any]
+    _select: Callable[[Morphology | None], Selection]
 
     def regressor_links(self, morphology: Morphology | None = None) -> tuple[str, ...]:
         """Names of the links, ten columns for each: base_link, then the existing links."""

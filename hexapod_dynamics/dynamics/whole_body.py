@@ -25,6 +25,8 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.casadi_extra import import_casadi
 
 if TYPE_CHECKING:
+    import casadi
+
     from hexapod_dynamics.dynamics.leg_expressions import LegExpressions
 
 
@@ -39,7 +41,7 @@ class WholeBodyModel(Model, BatchDynamics, Regressors):
 
     # ---- formulas ----------------------------------------------------------------------------------------------------
 
-    def casadi_function(self, name: str, morphology: Morphology | None = None) -> Any:
+    def casadi_function(self, name: str, morphology: Morphology | None = None) -> casadi.Function:
         """Return a casadi.Function for one morphology, equal to the compiled model: to be used in an Opti problem.
 
         name: "forward_dynamics" (R, q, nu, tau) -> nudot, "inverse_dynamics" (R, q, nu, nudot) -> tau (6+n,), or

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait.recovery.brace import Brace
-from hexapod_dynamics.gait_kinds import ADAPTIVE, make
+from hexapod_dynamics.gait_kinds import ADAPTIVE, GaitValue, make
 from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.getting_up import GettingUp
 from hexapod_dynamics.onboard.imu_input import ImuReading
@@ -42,7 +42,7 @@ FALLEN = (
     "speed)"
 )
 
-State = tuple[str, str, dict[str, Any]]
+State = tuple[str, str, dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class GaitControlSettings:
     """
 
     kind: str = "auto"
-    values: Mapping[str, Any] | None = None
+    values: Mapping[str, GaitValue] | None = None
     period: float = 0.02
     velocity: float = 0.0
     timeout: float = 1.0
@@ -201,12 +201,12 @@ class GaitControl:
         except HexapodError as error:
             self.faults.add(about, f"{about}: {error}", self._now)
 
-    def change(self, given: Mapping[str, Any]) -> None:
+    def change(self, given: Mapping[str, GaitValue]) -> None:
         """Change the kind of gait (`gait`) or its settings while it walks; HexapodError if that is impossible; then
         nothing changes.
         """
         values = {**self._values, **{name: value for name, value in given.items() if name in self._values}}
-        kind = given.get("gait", self._kind)
+        kind = str(given.get("gait", self._kind))
         if kind == self._kind and values == self._values:
             return
         if kind in ADAPTIVE and self._kind in ADAPTIVE:
@@ -221,7 +221,7 @@ class GaitControl:
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
 
-    def _change_live(self, kind: str, values: Mapping[str, Any]) -> None:
+    def _change_live(self, kind: str, values: Mapping[str, GaitValue]) -> None:
         fixed = [name for name in values if name not in LIVE and values[name] != self._values[name]]
         if fixed:
             raise HexapodError(f"{fixed[0]}: set at start; while gait is {self._kind} you can set {', '.join(LIVE)}")
@@ -309,7 +309,7 @@ class GaitControl:
             values["tilt [deg]"] = math.degrees(self.falls.tilt)
         return *self._assess(t, values), values
 
-    def _assess(self, t: float, values: Mapping[str, Any]) -> tuple[str, str]:
+    def _assess(self, t: float, values: Mapping[str, object]) -> tuple[str, str]:
         doing = self.doing
         if not self._moving:
             return "error", "no leg is left to walk with: no joint is commanded"

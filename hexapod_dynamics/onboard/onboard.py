@@ -241,7 +241,8 @@ class Onboard:
         if self._detection is not None:
             self._detection.gait(t, values)
         if self._prediction.payload is not None:
-            self._prediction.payload.set_sway_period(t, values.get(SWAYS))
+            sways = values.get(SWAYS)
+            self._prediction.payload.set_sway_period(t, sways if isinstance(sways, float) else None)
 
     def _detect(self, t: float) -> None:
         known = np.isfinite(self._angles)
@@ -315,4 +316,5 @@ def _make_gait(gait: str | Gait) -> Gait:
         return gait
     if gait not in ADAPTIVE:
         return make(gait, DEFAULTS)
-    return AdaptiveGait(step_height=DEFAULTS["step_height"], body_height=DEFAULTS["body_height"], pattern=gait)
+    height, body_height = (float(DEFAULTS[name]) for name in ("step_height", "body_height"))
+    return AdaptiveGait(step_height=height, body_height=body_height, pattern=gait)

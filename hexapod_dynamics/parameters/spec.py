@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hexapod_dynamics.errors import ParameterError
 
@@ -19,7 +18,7 @@ class Derived:
     """
 
     text: str
-    of: Callable[[Any], float]
+    of: Callable[..., float]
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,6 @@ class ParameterSpec:
         if not self.low <= value <= self.high:
             raise ParameterError(f"parameter {self.name} is {value!r}: allowed is {self.allowed()}")
 
-    def default_for(self, source: Any = None) -> Value:
+    def default_for(self, source: object = None) -> Value:
         """Return the default; for a Derived one, that for `source`, which is the robot or a value."""
         return self.default.of(source) if isinstance(self.default, Derived) else self.default

@@ -12,13 +12,17 @@ import importlib
 import math
 import os
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.model_tree import Drive, Shape, TreeJoint, TreeLink, warn
 from hexapod_dynamics.se3 import rotation_from_quaternion, rotation_from_vector
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
 GIVE = "give servo=Servo(...)"
@@ -49,7 +53,7 @@ def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, Po
 class _Reader:
     """One compiled model, and what has been read of it."""
 
-    def __init__(self, mujoco: Any, model: Any) -> None:
+    def __init__(self, mujoco: ModuleType, model: MjModel) -> None:
         self.mujoco, self.model = mujoco, model
         self.links: dict[int, TreeLink] = {}  # by body
         self.joints: dict[int, TreeJoint] = {}  # by joint

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.robot.mjcf import GROUND, ROBOT
 from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
+
+if TYPE_CHECKING:
+    import mujoco
 
 # The height field: points per side, spacing [m], thickness [m], half of its side [m].
 POINTS, SPACING, BASE = 401, 0.0125, 0.2
@@ -40,7 +43,7 @@ class MujocoGround:
         )
         return assets, f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
 
-    def attach(self, model: Any, feet: Iterable[int]) -> None:
+    def attach(self, model: mujoco.MjModel, feet: Iterable[int]) -> None:
         """Set the compiled model and the ids of the feet's geoms."""
         self._model, self._feet = model, list(feet)
         self.geom = model.geom("ground").id
