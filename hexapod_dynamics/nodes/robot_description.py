@@ -27,7 +27,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PREDICTED = "predicted/"
 GHOST = 0.3  # opacity of the predicted robot
-ATTEND = 0.3  # [s] between two checks whether anybody subscribes to /tf
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Transforms:
@@ -113,7 +113,15 @@ class RobotDescription(GuardedNode):
         self._accept(Morphology.whole(self.robot))
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
-        self._watched, self._next_attention = False, 0.0
+        # Joints and attitude are needed while /tf has subscribers only.
+        wanted = Wanted(self._tf)
+        self._is_watched = lambda: wanted(time.monotonic())
+        for kind, topic, callback in (
+            (JointState, "joint_states", lambda message: self._on_joints("", message)),
+            (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED, message)),
+            (Imu, "imu/data", self._on_imu),
+        ):
+            self.loop.subscribe(kind, topic, callback, NEWEST, needed=self._is_watched)
         self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)
 
     def _accept(self, morphology: Morphology) -> None:
@@ -154,26 +162,10 @@ class RobotDescription(GuardedNode):
         if rotation is not None:
             self._rotation = rotation
 
-    def _attend(self) -> None:
-        """Subscribe to joints and attitude while /tf has subscribers: else this node does not need them."""
-        now = time.monotonic()
-        if now < self._next_attention:
-            return
-        self._next_attention = now + ATTEND
-        watched = self._tf.get_subscription_count() > 0
-        if watched and not self._watched:
-            newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-            self.loop.subscribe(JointState, "joint_states", lambda m: self._on_joints("", m), newest)
-            self.loop.subscribe(JointState, "predicted_joint_states", lambda m: self._on_joints(PREDICTED, m), newest)
-            self.loop.subscribe(Imu, "imu/data", self._on_imu, newest)
-        elif self._watched and not watched:
-            self.loop.unsubscribe()
-            self._q, self._rotation = {"": None, PREDICTED: None}, None
-        self._watched = watched
-
     def _publish(self) -> None:
-        self._attend()
-        if self._q[""] is None or not self._watched:
+        if not self._is_watched():
+            self._q, self._rotation = {"": None, PREDICTED: None}, None
+        if self._q[""] is None:
             return
         stamp = self.get_clock().now().to_msg()
         poses = self._transforms[""].update(self._q[""], stamp)
@@ -201,7 +193,7 @@ class RobotDescription(GuardedNode):
         values = {"frames": len(self._tree.children), "morphology": self.morphology.describe()}
         if self._no_urdf:
             return "warn", self._no_urdf, values
-        if not self._watched:
+        if not self._is_watched():
             return "ok", "nobody subscribes to /tf", values
         if self._q[""] is None:
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values

@@ -163,16 +163,8 @@ class TickLoop:
 
         return poll_once
 
-    def unsubscribe(self, polled: tuple[_Polled, bool] | None = None) -> None:
-        """Destroy one subscription, which `subscribe` has returned, or all."""
-        if polled is not None:
-            self._end(polled)
-            return
-        self._at_times.clear()
-        for polled in list(self._polled):
-            self._end(polled)
-
-    def _end(self, polled: tuple[_Polled, bool]) -> None:
+    def unsubscribe(self, polled: tuple[_Polled, bool]) -> None:
+        """Destroy a subscription, which `subscribe` has returned."""
         self._polled.remove(polled)
         polled[0].destroy()
 
@@ -184,7 +176,7 @@ class TickLoop:
                 if polled is None:
                     each[3] = self.subscribe(*arguments, **options)
                 else:
-                    self._end(polled)
+                    self.unsubscribe(polled)
                     each[3] = None
 
     def every(self, period: float, callback: Callable[[], object]) -> None:
