@@ -73,7 +73,8 @@ class Recorder:
             connection = self._writer.add_connection(
                 topic, types[0], typestore=self._types, offered_qos_profiles=[stored]
             )
-            self._node.create_subscription(message_class(types[0]), topic, self._keeper(connection), profile, raw=True)
+            kind = message_class(types[0], f"{topic}: the message type {types[0]} is not installed here")
+            self._node.create_subscription(kind, topic, self._keeper(connection), profile, raw=True)
             print(f"Subscribed to topic '{topic}'", flush=True)
 
     def _keeper(self, connection):
@@ -147,7 +148,9 @@ def _publishers(node, connections):
             reliability=ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
-        publishers[connection.id] = node.create_publisher(message_class(connection.msgtype), connection.topic, profile)
+        missing = f"{connection.topic}: the message type {connection.msgtype} is not installed here"
+        kind = message_class(connection.msgtype, missing)
+        publishers[connection.id] = node.create_publisher(kind, connection.topic, profile)
     return publishers
 
 

@@ -18,11 +18,14 @@ def is_message(value):
     return hasattr(value, "get_fields_and_field_types")
 
 
-def message_class(name):
-    """Return the class of the message `pkg/msg/Name` or `pkg/Name`; ValueError and others if there is none."""
-    found = _load(name, "msg")
+def message_class(name, refusal="The passed message type is invalid"):
+    """Return the class of the message `pkg/msg/Name` or `pkg/Name`; RuntimeError with `refusal` if there is none."""
+    try:
+        found = _load(name, "msg")
+    except (AttributeError, ModuleNotFoundError, ValueError):
+        raise RuntimeError(refusal) from None
     if not is_message(found):
-        raise ValueError(f"Expected the full name of a message, got '{name}'")
+        raise RuntimeError(refusal)
     return found
 
 

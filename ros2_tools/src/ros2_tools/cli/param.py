@@ -7,7 +7,7 @@ import sys
 import yaml
 
 from .graph import absolute, graph_node, node_names
-from .param_api import NOT_FOUND, TYPES, call, node_arguments, node_of, plain_value, set_parameter, value_message
+from .param_api import TYPES, call, node_arguments, node_of, plain_value, set_parameter, value_message
 
 
 def list_arguments(parser):
@@ -45,8 +45,6 @@ def list_verb(args):
     pattern = re.compile(args.filter[0]) if args.filter else None
     wanted = args.node_name and absolute(args.node_name)
     with node_of(args) if wanted else graph_node(args) as node:
-        if node is None:
-            return NOT_FOUND
         nodes = sorted({n.full_name for n in node_names(node, args.include_hidden_nodes)})
         for name, future in _listed(node, [wanted] if wanted else nodes, args.param_prefixes).items():
             if future.result() is None:
@@ -73,8 +71,6 @@ def get_arguments(parser):
 def get_verb(args):
     """Print one parameter's value."""
     with node_of(args) as node:
-        if node is None:
-            return NOT_FOUND
         values = call(node, args.node_name, "GetParameters", names=[args.parameter_name]).values
         if not values:
             return "Parameter not set"
@@ -96,8 +92,6 @@ def set_arguments(parser):
 def set_verb(args):
     """Set one parameter."""
     with node_of(args) as node:
-        if node is None:
-            return NOT_FOUND
         result = set_parameter(node, args.node_name, args.parameter_name, value_message(args.value))
         reason = f": {result.reason}" if result.reason else ""
         if result.successful:
@@ -115,8 +109,6 @@ def describe_arguments(parser):
 def describe_verb(args):
     """Print what parameters' descriptors say."""
     with node_of(args) as node:
-        if node is None:
-            return NOT_FOUND
         for descriptor in call(node, args.node_name, "DescribeParameters", names=args.parameter_names).descriptors:
             print("\n".join(_description(descriptor)))
 
@@ -163,8 +155,6 @@ def dump_verb(args):
         raise RuntimeError(f"'{args.output_dir}' is not a valid directory.")
     name = absolute(args.node_name)
     with node_of(args) as node:
-        if node is None:
-            return NOT_FOUND
         names = sorted(call(node, name, "ListParameters").result.names)
         values = call(node, name, "GetParameters", names=names).values if names else []
     tree = _nested({name: plain_value(value) for name, value in zip(names, values, strict=True)})

@@ -33,14 +33,12 @@ def node_arguments(parser, nargs=None):
 
 @contextmanager
 def node_of(args):
-    """Give a node that sees the named one, or None after having said that it is not there."""
+    """Give a node that sees the named one; RuntimeError where that is not there."""
     name = absolute(args.node_name)
     with graph_node(args, found=has_node(name)) as node:
-        known = {n.full_name for n in node_names(node, args.include_hidden_nodes)}
-        yield node if name in known else None
-
-
-NOT_FOUND = "Node not found"
+        if name not in {n.full_name for n in node_names(node, args.include_hidden_nodes)}:
+            raise RuntimeError("Node not found")
+        yield node
 
 
 def call(node, node_name, service, **fields):

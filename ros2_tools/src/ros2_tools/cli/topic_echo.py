@@ -95,18 +95,12 @@ def topic_class(node, topic):
         return None
     if len(types) > 1:
         raise RuntimeError(f"Cannot echo topic '{topic}', as it contains more than one type: [{', '.join(types)}]")
-    try:
-        return message_class(types[0])
-    except (AttributeError, ModuleNotFoundError, ValueError):
-        raise RuntimeError(f"The message type '{types[0]}' is invalid") from None
+    return message_class(types[0], f"The message type '{types[0]}' is invalid")
 
 
 def _chosen_class(node, args):
     if args.message_type is not None:
-        try:
-            return message_class(args.message_type)
-        except (AttributeError, ModuleNotFoundError, ValueError):
-            raise RuntimeError("The passed message type is invalid") from None
+        return message_class(args.message_type)
     found = topic_class(node, args.topic_name)
     if found is None:
         print(f"WARNING: topic [{args.topic_name}] does not appear to be published yet")

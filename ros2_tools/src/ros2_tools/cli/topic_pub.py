@@ -92,10 +92,7 @@ def pub_verb(args):
     """Publish the message once, so many times, or until interrupted."""
     import rclpy
 
-    try:
-        kind = message_class(args.message_type)
-    except (AttributeError, ModuleNotFoundError, ValueError):
-        raise RuntimeError("The passed message type is invalid") from None
+    kind = message_class(args.message_type)
     try:
         values = load_yaml(args.values)
     except yaml.YAMLError as error:
