@@ -14,15 +14,15 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait.interface import finite_twist
 from hexapod_dynamics.gait.modes import AdaptiveSettings, Present, write_settings
 from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP
+from hexapod_dynamics.gait.planning.evaluation import guard
 from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan
 from hexapod_dynamics.gait.roughness import DEAD_ZONE
 from hexapod_dynamics.gait.terrain import ROWING_RISE, Terrain
 from hexapod_dynamics.robot import Robot
 
 # Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
-# speed, distance between legs [m]. During GUARD_TIME [s] after touch-down and before lift-off a foot does not count as
-# standing.
-KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART, GUARD_TIME = 0.002, 0.002, -0.05, 1.2, 0.015, 0.02
+# speed, distance between legs [m].
+KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART = 0.002, 0.002, -0.05, 1.2, 0.015
 # The fastest commands may saturate the servos for moments of a swing: planned joint rates up to this multiple of their
 # speed. The set-points are no faster than the servos (core/adaptive_gait.h), which catch up before the foot lands.
 # Rowing and patterns may not, because they would then walk faster or slower than commanded.
@@ -113,8 +113,8 @@ class CommandLimits:
         plan.lift = self._lift or plan.lift
         if self._rowing is not None:
             plan.rise, plan.height = self._rowing
-        guard = min(GUARD_TIME / period, (plan.duty - 0.5) / 2.2)
-        self._cycle.evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, guard, found)
+        share = guard(period, plan.duty)
+        self._cycle.evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, share, found)
         fits = (
             (found.margin >= KEEP_MARGIN or not with_margin)
             and found.reach >= KEEP_REACH

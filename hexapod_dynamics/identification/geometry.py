@@ -24,6 +24,7 @@ from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.identification.foot_chain import FootChain
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians
 from hexapod_dynamics.identification.recording import Means
+from hexapod_dynamics.identification.robust import inflation, robust_share
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector, skew
 
@@ -38,7 +39,6 @@ ANGLE, FOOT, DIRECTION = 2.5e-3, 1e-4, 0.7e-3
 # How far a foot slides and sinks in a second, growing with the root of the time [m]. In MuJoCo feet creep by 1 mm in 13
 # s, 0.3 mm by this law; of 0.1, 0.2 and 0.4 mm the least gave the smallest errors of the offsets (seeds 1000 to 1009).
 SLIP, SINK = 1e-4, 2e-5
-CLIP = 4.0
 ROUNDS = 6
 
 
@@ -70,11 +70,11 @@ def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> 
             f"zero offsets: {len(means.time)} complete samples on three feet or more, 50 needed: stand and move longer"
         )
     fit = _Fit(robot, means, stands)
-    before, inflation, covariance = np.nan, 1.0, np.zeros((0, 0))
+    before, factor, covariance = np.nan, 1.0, np.zeros((0, 0))
     for turn in range(ROUNDS):
-        covariance, following, noise = fit.improve(inflation)
+        covariance, following, noise = fit.improve(factor)
         before = noise if turn == 0 else before
-        inflation = following if turn > 0 else 1.0
+        factor = following if turn > 0 else 1.0
     deviation, n = np.sqrt(np.diag(covariance)), robot.joint_count
     return Geometry(fit.offsets, fit.mounting, deviation[:n], deviation[n : n + 3], noise, before)
 
@@ -102,7 +102,7 @@ class _Fit:
             np.array([SLIP, SLIP, SINK]) ** 2 * np.maximum(passed, 1e-3)[:, None, None]
         )
 
-    def improve(self, inflation: float) -> tuple[Array, float, float]:
+    def improve(self, factor: float) -> tuple[Array, float, float]:
         """Take a step. Returns the covariance of the constants, the factor on all variances that what remains asks
         for, and what remained at the feet before it [m].
         """
@@ -119,9 +119,9 @@ class _Fit:
             at_feet.append(r[: 3 * L][np.repeat(self.stands[b], 3)])
             W = self._whitener(J[b], self.stands[b])
             rows, poses, r = W @ rows, W @ poses, W @ r
-            share = np.minimum(1.0, CLIP / np.maximum(np.abs(r), 1e-9))
+            share = robust_share(r)
             remaining[b] = r * share
-            weight = share / inflation
+            weight = share / factor
             C = rows.T @ (weight[:, None] * poses)
             right = poses.T @ (weight * r)
             pose = np.linalg.solve(poses.T @ (weight[:, None] * poses), np.column_stack([C.T, right]))
@@ -188,5 +188,4 @@ class _Fit:
         power = float(np.sum(remaining**2)) / max(1, free)
         used = np.column_stack([np.repeat(self.stay, 3, axis=1), np.ones((B, 3), bool)])[1:]
         alike = float(np.sum(remaining[1:] * remaining[:-1] * used)) / float(np.sum(remaining[1:] ** 2 * used))
-        alike = min(max(alike, 0.0), 0.95)
-        return max(1.0, power) * (1.0 + alike) / (1.0 - alike)
+        return inflation(power, alike)

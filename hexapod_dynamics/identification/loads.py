@@ -13,11 +13,11 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import Servos, Statics
 from hexapod_dynamics.identification.recording import Means
+from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, in addition to its resolution
-CLIP = 4.0  # standard deviations at which a residual is limited
 # Standard deviations before anything is known: stiffness of all servos and of one from the others (relative), friction
 # [N m] and its share of the load, mass (relative) if the robot was not weighed and if it was, centre of mass [m].
 ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, SCALE_ERROR, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.005, 0.02
@@ -110,7 +110,7 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     information = np.diag(width**-2.0)
     for _ in range(ROUNDS):
         r = residuals(values)
-        weight_of = np.minimum(1.0, CLIP / np.maximum(np.abs(r), 1e-9))
+        weight_of = robust_share(r)
         slopes = np.empty((*r.shape, len(values)))
         for p in range(len(values)):
             nearby = values.copy()
@@ -154,6 +154,4 @@ def _inflation(residuals: Array) -> float:
     consecutive ones.
     """
     power = float(np.mean(residuals**2))
-    alike = float(np.mean(residuals[1:] * residuals[:-1])) / max(power, 1e-12)
-    alike = min(max(alike, 0.0), 0.95)
-    return max(1.0, power) * (1.0 + alike) / (1.0 - alike)
+    return inflation(power, float(np.mean(residuals[1:] * residuals[:-1])) / max(power, 1e-12))

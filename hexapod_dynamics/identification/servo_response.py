@@ -25,6 +25,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.robust import CLIP, inflation
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -50,7 +51,6 @@ LONGEST = 24.0  # [s] longest part of a joint's motion that is used
 BEFORE, AFTER = 0.5, 0.6  # [s] of rest around it
 NOISE = 1.5e-3  # [rad] of a reading, in addition to its resolution
 CREEP = 0.01  # [rad/s] below which friction is viscous
-CLIP = 4.0  # standard deviations at which a residual is limited
 MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
 # Latencies and lags [s] and kinds of damping from which the fit may start.
 LATENCIES, LAGS, KINDS = (0.01, 0.016, 0.022, 0.03, 0.04), (0.006, 0.011, 0.016, 0.022), (0.05, 0.95)
@@ -279,10 +279,8 @@ def _scale(residuals: Array, parameters: int) -> float:
     m = len(residuals)
     if m <= parameters + 2:
         return 1.0
-    size = max(1.0, float(residuals @ residuals) / (m - parameters))
-    alike = float(residuals[1:] @ residuals[:-1]) / max(float(residuals @ residuals), 1e-12)
-    alike = min(max(alike, 0.0), 0.9)
-    return size * (1.0 + alike) / (1.0 - alike)
+    squares = float(residuals @ residuals)
+    return inflation(squares / (m - parameters), float(residuals[1:] @ residuals[:-1]) / max(squares, 1e-12), 0.9)
 
 
 def _rms(residuals: Array, joint: NDArray[np.intp], n: int) -> Array:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.bench.get_up.conditions import CONDITIONS, Condition
+from hexapod_dynamics.bench.get_up.fallen_robot import TICK, TIMESTEP
 from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, TUCKS
 from hexapod_dynamics.gait.recovery.manoeuvres import POSES, Manoeuvre, joint_poses, pose_angles
 from hexapod_dynamics.gait.recovery.poses import STAR, TUCK, UPRIGHT, WITHIN
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 
-TIMESTEP, TICK = 2e-3, 0.02  # [s]
 SATURATION = 0.2  # [s] uninterrupted time of a servo at its limit above which it costs
 LONG = 2.5  # [s] duration of a manoeuvre that costs as much as SATURATION
 SERVES = 0.9  # cost below which a manoeuvre works under all conditions

@@ -20,13 +20,11 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
+from hexapod_dynamics.gait.planning.evaluation import GUARD_TIME
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, tripod_plan
 from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.robot import Morphology, Robot
-
-# A foot at the ends of its stance does not count as standing for this time [s].
-GUARD_TIME = 0.02
 
 
 @dataclass(frozen=True)
