@@ -21,8 +21,8 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import KINDS
 from hexapod_dynamics.ros import stop_key
 from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
-from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
 PACKAGE = "hexapod_dynamics"

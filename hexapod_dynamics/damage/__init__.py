@@ -14,13 +14,13 @@ from hexapod_dynamics.damage.kind import (
     JointKind,
     LinkKind,
     LinkRequest,
+    NamedValue,
 )
 from hexapod_dynamics.damage.limp import LIMP
 from hexapod_dynamics.damage.locked import LOCKED
 from hexapod_dynamics.damage.missing import MISSING
 from hexapod_dynamics.damage.registry import KINDS, Registry, list_losses
 from hexapod_dynamics.damage.short import SHORT
-from hexapod_dynamics.damage.values import NamedValue
 
 __all__ = [
     "KINDS",

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, JointEffect, JointKind, LinkRequest, M
-from hexapod_dynamics.damage.values import FARTHEST_LOCK, NamedValue, Value, check_position, check_truth
+from hexapod_dynamics.damage.kind import (
+    FARTHEST_LOCK,
+    CommandOption,
+    Hypothesis,
+    JointEffect,
+    JointKind,
+    LinkRequest,
+    M,
+    NamedValue,
+    Value,
+    check_position,
+    check_truth,
+)
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:

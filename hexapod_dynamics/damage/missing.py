@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.kind import CommandOption, Hypothesis, LinkKind, LinkRequest, M
-from hexapod_dynamics.damage.values import NamedValue, Value, check_truth
+from hexapod_dynamics.damage.kind import (
+    CommandOption,
+    Hypothesis,
+    LinkKind,
+    LinkRequest,
+    M,
+    NamedValue,
+    Value,
+    check_truth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

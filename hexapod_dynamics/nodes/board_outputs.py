@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.drivers.board.imu import SOCKET, ImuSender
 from hexapod_dynamics.drivers.board.port import BoardListener
 from hexapod_dynamics.drivers.board.protocol import PRESSED, beep, joy_values, remote_values
-from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.servos.interface import BusError
 from sensor_msgs.msg import Joy
@@ -20,8 +19,8 @@ from std_msgs.msg import Bool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hexapod_dynamics.drivers.board.port import BoardPort
     from hexapod_dynamics.drivers.board.protocol import Pad, Remote
+    from hexapod_dynamics.drivers.board.servos import BoardServos
     from hexapod_dynamics.nodes.servos_parameters import ServosParameters
     from hexapod_dynamics.nodes.stop_inputs import StopInputs
     from rclpy.node import Node
@@ -35,19 +34,13 @@ PAD_IGNORED = 1.0  # [s] time after a signal of the remote control for which the
 class BoardOutputs(BoardListener):
     """Publishes what the board reports; called by the thread that reads its port."""
 
-    @classmethod
-    def of(cls, node: Node, parameters: ServosParameters, stop_inputs: StopInputs) -> BoardOutputs | None:
-        """Return the outputs of a node whose servos are behind a board, else None."""
-        servos = parameters.servos
-        return cls(node, servos.board, parameters, stop_inputs) if isinstance(servos, BoardServos) else None
-
-    def __init__(self, node: Node, board: BoardPort, parameters: ServosParameters, stop_inputs: StopInputs) -> None:
+    def __init__(self, node: Node, servos: BoardServos, parameters: ServosParameters, stop_inputs: StopInputs) -> None:
         self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
         self._remote_until, self._remote_lost = 0.0, True
-        self._board = board
-        board.listener = self
+        self._board = servos.board
+        self._board.listener = self
         node.create_subscription(Bool, "buzzer", self._on_buzzer, 1)
 
     def _on_buzzer(self, message: Bool) -> None:

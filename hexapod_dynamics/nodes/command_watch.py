@@ -6,7 +6,7 @@ import os
 import socket
 from collections import Counter
 
-from hexapod_dynamics.control.command_check import SourceLock
+from hexapod_dynamics.onboard.inputs import SourceLock
 from rclpy.node import Node
 
 _REPORTED = 3.0  # [s] for which a rejection is reported

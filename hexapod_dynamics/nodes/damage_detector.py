@@ -21,8 +21,7 @@ from hexapod_dynamics.nodes.declarations import Declarations
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
-from hexapod_dynamics.onboard.imu_input import ImuInput
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, text_of

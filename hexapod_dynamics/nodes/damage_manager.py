@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import Declarations
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState

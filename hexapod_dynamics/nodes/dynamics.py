@@ -20,8 +20,7 @@ from hexapod_dynamics.nodes.payload import LOOK, PayloadReport
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
-from hexapod_dynamics.onboard.imu_input import NOT_GIVEN, ImuInput
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import NOT_GIVEN, ImuInput, JointInput
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState

@@ -7,10 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from builtin_interfaces.msg import Duration
-from hexapod_dynamics.drivers.servos.interface import ServoInterface
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.joint_messages import age_of
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import JointInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN
@@ -18,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-MEASURED, COMMANDS, ASKED = "joint_states", "joint_commands", "gait/joint_commands"
+MEASURED, COMMANDS = "joint_states", "joint_commands"
 
 
 class ForeignJoints:
@@ -27,13 +26,6 @@ class ForeignJoints:
     `joint_commands` is always published (`dynamics` and `damage_detector` follow it); command_interface adds `commands`
     (std_msgs/Float64MultiArray, in the order of the robot's joints) or `joint_trajectory`.
     """
-
-    @classmethod
-    def of(
-        cls, node: GuardedNode, servos: ServoInterface, robot: Robot, command_interface: str, joints: JointInput
-    ) -> ForeignJoints | None:
-        """Return the connection for these servos; None if they do not belong to another driver."""
-        return cls(node, servos, robot, command_interface, joints) if isinstance(servos, TopicServos) else None
 
     def __init__(
         self, node: GuardedNode, servos: TopicServos, robot: Robot, command_interface: str, joints: JointInput

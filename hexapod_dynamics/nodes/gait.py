@@ -16,10 +16,8 @@ from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.velocity_input import VelocityInput
-from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
-from hexapod_dynamics.onboard.imu_input import ImuInput
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
 from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, GET_UP, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.cdr import Template, joint_template

@@ -22,8 +22,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sampl
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.drivers.imu.subscribed import SubscribedImu
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.robot.parts import Imu as Mounting
 from hexapod_dynamics.ros.cdr import Template

@@ -1,13 +1,11 @@
-"""Plain data out of sensor_msgs: what `onboard.imu_input` and `onboard.joint_input` check."""
+"""Plain data out of sensor_msgs: what `onboard.inputs` and `onboard.inputs` check."""
 
 from __future__ import annotations
 
 import time
 
 from builtin_interfaces.msg import Time
-from hexapod_dynamics.control.command_check import stamp_refusal
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import NOT_GIVEN, ImuInput, ImuReading
+from hexapod_dynamics.onboard.inputs import NOT_GIVEN, Faults, ImuInput, ImuReading, stamp_refusal
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from sensor_msgs.msg import Imu
 

@@ -19,9 +19,7 @@ from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import MorphologyError, RobotError
 from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuInput
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
 from hexapod_dynamics.parameters.robot_description import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree

@@ -14,31 +14,28 @@ sits down or torque is off, or before all joints have been measured again.
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.control.command_check import SourceLock, stamp_refusal
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
 from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
-from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.foreign_joints import ASKED, ForeignJoints
 from hexapod_dynamics.nodes.joint_messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters
 from hexapod_dynamics.nodes.stop_inputs import StopInputs
 from hexapod_dynamics.nodes.stop_services import StopServices, restored_stop
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import Faults, JointInput, SourceLock, stamp_refusal
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
@@ -48,6 +45,10 @@ from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.nodes.board_outputs import BoardOutputs
+    from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
 # A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
 MOST_LATE, ALIGNED = 0.01, 0.002
@@ -96,7 +97,7 @@ class ServosNode(GuardedNode):
         self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
-        foreign = isinstance(parameters.servos, TopicServos)  # its driver publishes joint_states
+        foreign = parameters.protocol == "topics"  # another driver publishes joint_states
         self._messages = ServoMessages(self, self._names, parameters.stale, joint_states=not foreign)
         longest = min(parameters.control.period, 1.0 / parameters.rate)
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
@@ -105,8 +106,15 @@ class ServosNode(GuardedNode):
         # A command is executed with the torques that were received before it. Commands of two sources are
         # distinguished.
         self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
-        self.loop.subscribe(JointState, ASKED if foreign else "joint_commands", self._on_command, 20)
-        self.foreign = ForeignJoints.of(self, parameters.servos, self.robot, parameters.command_interface, self._joints)
+        # The other driver's topic is joint_commands.
+        commands = "gait/joint_commands" if foreign else "joint_commands"
+        self.loop.subscribe(JointState, commands, self._on_command, 20)
+        self.foreign: ForeignJoints | None = None
+        if foreign:
+            module = importlib.import_module("hexapod_dynamics.nodes.foreign_joints")
+            self.foreign = module.ForeignJoints(
+                self, parameters.servos, self.robot, parameters.command_interface, self._joints
+            )
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -119,7 +127,10 @@ class ServosNode(GuardedNode):
             self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
         self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._report_soon)
-        self.board = BoardOutputs.of(self, parameters, self.stop_inputs)
+        self.board: BoardOutputs | None = None
+        if parameters.protocol == "board":
+            module = importlib.import_module("hexapod_dynamics.nodes.board_outputs")
+            self.board = module.BoardOutputs(self, parameters.servos, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware is started last, after all checks
 

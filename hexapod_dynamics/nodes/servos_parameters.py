@@ -35,6 +35,7 @@ class ServosParameters:
     joint_states.
     """
 
+    protocol: str
     servos: ServoInterface
     servo_map: ServoMap
     chain: ChainSettings
@@ -73,6 +74,7 @@ def declare_parameters(node: Node, robot: Robot) -> ServosParameters:
     servo_map = ServoMap.of_joints(robot.joint_names) if topics else ServoMap.from_robot(robot)
     # The servos are last: no hardware is accessed before every parameter has been accepted.
     return ServosParameters(
+        values["protocol"],
         make_servos(
             PortSettings(port, **lines, prove=prove, model=values["servo_model"]), servo_map.ids, values["protocol"]
         ),

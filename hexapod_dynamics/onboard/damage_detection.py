@@ -12,8 +12,7 @@ from hexapod_dynamics.detection.decisions import Decision, Finding
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 
 DECLARE, REPORT = "declare", "report"

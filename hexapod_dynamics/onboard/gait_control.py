@@ -22,9 +22,8 @@ from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait_kinds import ADAPTIVE, GaitValue, make
-from hexapod_dynamics.onboard.faults import Faults
 from hexapod_dynamics.onboard.getting_up import GettingUp
-from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 

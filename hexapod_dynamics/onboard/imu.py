@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuInput, ImuReading
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading
 from hexapod_dynamics.robot import Robot
 
 

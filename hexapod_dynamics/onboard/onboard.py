@@ -18,7 +18,7 @@ from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDet
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State
 from hexapod_dynamics.onboard.imu import Imu
-from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
 from hexapod_dynamics.onboard.servos import Servos
 from hexapod_dynamics.robot import Morphology, Robot

@@ -13,8 +13,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.commanded_torques import CommandedTorques
 from hexapod_dynamics.estimation.observer import Gains, Observer
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuReading
+from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.onboard.payload import PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import euler_zyx

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hexapod_dynamics.parameters import (
     commands,
-    common,
     damage_detector,
     damage_manager,
     dynamics,
@@ -13,6 +12,7 @@ from hexapod_dynamics.parameters import (
     robot_description,
     servos,
     simulator,
+    spec,
     view,
     walk_status,
 )
@@ -21,33 +21,33 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 # In the order of config/nodes.yaml and docs/parameters.md. For damage_manager, these are the patterns of names.
 NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "gait": (
-        common.ROBOT,
-        common.SESSION,
-        common.STATE_DIRECTORY,
+        spec.ROBOT,
+        spec.SESSION,
+        spec.STATE_DIRECTORY,
         commands.COMMAND_PERIOD,
         commands.RATE,
         *gait.PARAMETERS,
     ),
     "dynamics": (
-        common.ROBOT,
-        common.SESSION,
+        spec.ROBOT,
+        spec.SESSION,
         commands.COMMAND_PERIOD,
         *commands.GUARD,
         *dynamics.PARAMETERS,
     ),
     "servos": (
-        common.ROBOT,
-        common.SESSION,
-        common.STATE_DIRECTORY,
+        spec.ROBOT,
+        spec.SESSION,
+        spec.STATE_DIRECTORY,
         commands.COMMAND_PERIOD,
         *commands.GUARD,
         *servos.PARAMETERS,
     ),
-    "imu": (common.ROBOT, *imu.PARAMETERS),
-    "simulator": (common.ROBOT, *simulator.PARAMETERS),
-    "damage_manager": (common.ROBOT, common.SESSION, common.STATE_DIRECTORY, *damage_manager.PATTERNS),
-    "damage_detector": (common.ROBOT, *damage_detector.PARAMETERS),
-    "robot_description": (common.ROBOT, *robot_description.PARAMETERS),
+    "imu": (spec.ROBOT, *imu.PARAMETERS),
+    "simulator": (spec.ROBOT, *simulator.PARAMETERS),
+    "damage_manager": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_manager.PATTERNS),
+    "damage_detector": (spec.ROBOT, *damage_detector.PARAMETERS),
+    "robot_description": (spec.ROBOT, *robot_description.PARAMETERS),
     "view": view.PARAMETERS,
     "_walk_status": walk_status.PARAMETERS,
 }

@@ -1,4 +1,4 @@
-"""The elements of the list of parameters: a ParameterSpec for each parameter."""
+"""The elements of the list of parameters: a ParameterSpec for each parameter, and those of nearly every node."""
 
 from __future__ import annotations
 
@@ -88,3 +88,19 @@ class ParameterSpec:
     def default_for(self, source: object = None) -> Value:
         """Return the default; for a Derived one, that for `source`, which is the robot or a value."""
         return self.default.of(source) if isinstance(self.default, Derived) else self.default
+
+
+# Parameters of nearly every node.
+ROBOT = ParameterSpec("robot", "", "YAML file of the robot; empty: the JetHexa of this package")
+SESSION = ParameterSpec(
+    "session",
+    "",
+    "name of the launch, chosen by the launch file: the state of this node is restored after a crash "
+    "and respawn within one session; empty: no state is restored",
+)
+STATE_DIRECTORY = ParameterSpec(
+    "state_directory",
+    "",
+    "absolute path of a directory in which the state of this node lasts over launches and reboots, until a person "
+    "changes it; one directory for each robot; empty: it lasts for the session only",
+)

@@ -15,16 +15,23 @@ x of a link's axes is along the link; its point (0, 0, 0) is the start of the li
 
 from __future__ import annotations
 
+import os
+import runpy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.casadi_extra import import_casadi
+from hexapod_dynamics.robot.casadi_extra import INSTALL, import_casadi
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
 
 # q (n,) -> pose (4, 4) and d pose / dq_k side by side (4, 4n)
 PoseFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -169,3 +176,26 @@ def _check_chain(
                     f"leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off "
                     "those of a chain in which each joint moves its link and all beyond it in one fixed screw motion"
                 )
+
+
+def robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
+    """Return the result of the function robot() of a Python file, which is trusted code: see `Robot.load`.
+
+    make: the class `Robot`, passed as an argument because its module imports those of this folder. Raises RobotError.
+    """
+    if not Path(path).is_file():
+        raise RobotError(f"robot file {path}: cannot be read: there is no such file")
+    try:
+        program = runpy.run_path(str(path)).get("robot")
+        if not callable(program):
+            raise RobotError("defines no function robot() that returns a Robot")
+        robot = program()
+    except RobotError as error:
+        raise RobotError(f"robot file {path}: {error}") from None
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise RobotError(f"robot file {path}: it imports CasADi, which is not installed here: {INSTALL}") from None
+    if not isinstance(robot, make):
+        raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
+    return robot

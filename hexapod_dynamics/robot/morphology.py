@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, DamageKind, JointDamage, JointKind
-from hexapod_dynamics.damage.changes import apply_values
-from hexapod_dynamics.damage.values import check_fraction, check_position
+from hexapod_dynamics.damage.kind import check_fraction, check_position
+from hexapod_dynamics.damage.registry import apply_values
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
-    from hexapod_dynamics.robot.leg import Leg
+    from hexapod_dynamics.robot.parts import Leg
 
 T = TypeVar("T")
 Fractions = tuple[float, ...]  # of the length of each link of a leg that is left

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import runpy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,8 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.casadi_extra import INSTALL
 from hexapod_dynamics.robot.checked_yaml import MISSING, Section, integer, load_yaml, number, shown, sign
-from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Link, Servo, constant
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
@@ -122,37 +119,14 @@ def jethexa_path() -> Path:
 def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
     """Read and check a robot's YAML file, or execute a Python file and call its robot(). Raises RobotError.
 
-    make: the class `Robot`, passed as an argument because its module imports this one. A Python file is trusted
-    code: see `Robot.load`.
+    make: the class `Robot`, passed as an argument because its module imports this one.
     """
-    if str(path).endswith(".py"):
-        return _robot_of_program(path, make)
     try:
         return make(**robot_fields(load_yaml(path)))
     except RobotError as error:
         text = str(error)
         text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
         raise RobotError(f"robot file {path}: {text}") from None
-
-
-def _robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
-    """Return the result of the function robot() of a Python file."""
-    if not Path(path).is_file():
-        raise RobotError(f"robot file {path}: cannot be read: there is no such file")
-    try:
-        program = runpy.run_path(str(path)).get("robot")
-        if not callable(program):
-            raise RobotError("defines no function robot() that returns a Robot")
-        robot = program()
-    except RobotError as error:
-        raise RobotError(f"robot file {path}: {error}") from None
-    except ModuleNotFoundError as error:
-        if error.name != "casadi":
-            raise
-        raise RobotError(f"robot file {path}: it imports CasADi, which is not installed here: {INSTALL}") from None
-    if not isinstance(robot, make):
-        raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
-    return robot
 
 
 def robot_fields(data: object) -> dict[str, Any]:

@@ -6,7 +6,7 @@ the next launch of the same session (HEXAPOD_DYNAMICS_SESSION) continues with it
 belong to no session and are never deleted.
 
 A file that was deleted while the node runs is written again and reported. If a file was deleted before a restart,
-the memory of the launch (launch_memory.py) shows this, and has the last values, too.
+the memory of the launch (state_file.py) shows this, and has the last values, too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
-from hexapod_dynamics.parameters.common import SESSION, STATE_DIRECTORY
+from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.launch_memory import VARIABLE, LaunchMemory
 from hexapod_dynamics.ros.node_functions import declare
-from hexapod_dynamics.ros.state_file import FAILURES, StateFile
-from hexapod_dynamics.ros.state_writer import StateWriter
+from hexapod_dynamics.ros.state_file import FAILURES, VARIABLE, LaunchMemory, StateFile, StateWriter
 from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
 from rclpy.task import Future
 

@@ -1,18 +1,34 @@
-"""A file with the state of one node: replaced atomically, on the disk when `write` returns, checked when it is
-read.
+"""The stored state of one node: its file, the thread that writes it, and its copy in the memory of the launch.
+
+The file is replaced atomically, is on the disk when `write` returns, and is checked when it is read. A thread writes it
+and checks that it stays, so that control threads access no files.
+
+A node that is started again without its file cannot know from the file system whether it has stored a state
+before. The launch makes one memory for each such process (`memfd_create`), keeps it open until the launch ends,
+and passes its descriptor in the environment; the node opens it through /proc. No program deletes this memory, as it may
+delete files. A node that was not started by a launch has none.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import stat
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from hexapod_dynamics.errors import HexapodError, StoredStateError
 
+Result = TypeVar("Result")
+
 LARGEST = 1 << 20  # bytes; the declared damage of a robot takes some thousand
+WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
+NAME = "hexapod_state"
+VARIABLE = "HEXAPOD_LAUNCH_MEMORY"  # number of the memory's file descriptor in the launch process
+_SAVING = threading.Lock()  # nodes of one process save in threads of their own
 
 
 def parse_state(text: bytes) -> dict[str, object]:
@@ -110,3 +126,149 @@ def _sync(path: Path) -> None:
 
 
 FAILURES = (OSError, HexapodError)  # exceptions of `StateFile.write`
+
+
+class StateWriter:
+    """Calls write(values, lost) in its own thread.
+
+    write(values, lost) returns whether it has succeeded; lost: the file was found changed. is_lost(): whether the
+    file differs from what `write` has written. on_written(number): called after each attempt, with the number of
+    the newest values in it.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Mapping[str, object], bool], bool],
+        is_lost: Callable[[], bool],
+        on_written: Callable[[int], None],
+    ) -> None:
+        self._write_file, self._is_lost, self._on_written = write, is_lost, on_written
+        self.posted = self.written = self.losses = 0
+        self._values: Mapping[str, object] = {}  # the newest that were posted
+        self._failed, self._ending = False, False
+        self._lock = threading.Lock()  # held only for moments, because control threads call `post`
+        self._file = threading.Lock()  # held while the file is written
+        # Not a condition variable: below Python 3.11 its waits end at a time of the system clock, which may be set
+        # back.
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._thread = threading.Thread(target=self._run, name="state", daemon=True)
+        self._thread.start()
+
+    def post(self, values: Mapping[str, object]) -> None:
+        """Request that `values` are written; of several waiting requests only the last one is."""
+        with self._lock:
+            self._values = values
+            self.posted += 1
+            self._ring()
+
+    def write(self, values: Mapping[str, object]) -> bool:
+        """Write `values` in the calling thread and return whether that has succeeded."""
+        with self._lock:
+            self._values = values
+            self.posted += 1
+        return self._attempt(False)
+
+    def close(self) -> None:
+        """Write what was posted, and end the thread."""
+        with self._lock:
+            if self._ending:
+                return
+            self._ending = True
+            self._ring()
+        self._thread.join(1.0)
+
+    def _ring(self) -> None:
+        try:
+            os.write(self._wake, b"1")
+        except BlockingIOError:
+            pass  # the pipe is full: the thread will wake anyway
+
+    def _run(self) -> None:
+        while True:
+            if select.select([self._woken], [], [], WATCH)[0]:
+                os.read(self._woken, 4096)
+            if self.written < self.posted:
+                self._attempt(False)
+            elif self._ending:
+                os.close(self._woken)
+                with self._lock:
+                    os.close(self._wake)
+                return
+            elif self._failed:
+                self._attempt(False)
+            elif self.posted and self._is_file_lost():
+                self.losses += 1
+                self._attempt(True)
+
+    def _is_file_lost(self) -> bool:
+        # wait for another thread that is writing the file, until it has stored the identity of the file
+        with self._file:
+            return self._is_lost()
+
+    def _attempt(self, lost: bool) -> bool:
+        with self._file:
+            with self._lock:
+                values, number = self._values, self.posted
+            done = self._write_file(values, lost)
+            self._failed, self.written = not done, number
+        self._on_written(number)
+        return done
+
+
+def make_memory() -> dict[str, str]:
+    """Make a memory in this process; return the environment variables for the process that uses it.
+
+    It lasts until this process ends.
+    """
+    return {VARIABLE: str(os.memfd_create(NAME))}
+
+
+class LaunchMemory:
+    """The memory `number` of the launch process `launch`; `number` is the text in the environment, empty if there
+    is none.
+
+    The memory holds the state of each node of the process under its name.
+    """
+
+    def __init__(self, launch: int, number: str, name: str) -> None:
+        self.exists = bool(launch and number)
+        self._path, self._name = f"/proc/{launch}/fd/{number}", name
+        if self.exists and not (number.isascii() and number.isdigit()):
+            raise StoredStateError(f"{VARIABLE} is {number[:40]!r}, not the number of a file descriptor")
+
+    def load(self) -> dict[str, object] | None:
+        """Return the saved values, None if nothing was saved; raises StoredStateError if this cannot be
+        determined.
+        """
+        if not self.exists:
+            return None
+        state = self._read().get(self._name)
+        if state is not None and not isinstance(state, dict):
+            raise StoredStateError("the memory of the launch does not contain the stored state of a node")
+        return state
+
+    def save(self, values: dict[str, object]) -> None:
+        """Save values; raises StoredStateError."""
+        if not self.exists:
+            return
+        # The end is marked, so that a shorter text needs only one call; between two calls the node could be killed.
+        with _SAVING:
+            text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
+            self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
+
+    def _read(self) -> dict[str, object]:
+        text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]
+        return parse_state(text) if text else {}
+
+    def _open(self, flags: int, use: Callable[[int], Result]) -> Result:
+        try:
+            fd = os.open(self._path, flags | os.O_CLOEXEC)
+            try:
+                if not os.readlink(self._path).startswith(f"/memfd:{NAME}"):
+                    raise StoredStateError(f"{self._path} is no memory of the launch")
+                return use(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise StoredStateError(f"the memory of the launch ({self._path}): {error.strerror}") from None

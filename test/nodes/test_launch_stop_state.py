@@ -12,8 +12,8 @@ from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.state_file import make_memory
 from nav_msgs.msg import Odometry
 from std_srvs.srv import SetBool, Trigger
 

@@ -13,8 +13,8 @@ from support.driver_session import Commands, Robots, Servos
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from hexapod_dynamics.ros.launch_memory import make_memory
 from hexapod_dynamics.ros.start import LAUNCH
+from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import private_directory
 from std_srvs.srv import SetBool
 

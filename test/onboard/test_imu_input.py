@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.imu_input import ImuInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 

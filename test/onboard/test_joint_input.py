@@ -6,8 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from hexapod_dynamics.onboard.faults import Faults
-from hexapod_dynamics.onboard.joint_input import JointInput
+from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()

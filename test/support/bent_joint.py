@@ -7,7 +7,7 @@ import importlib
 import sys
 
 from hexapod_dynamics.damage import KINDS, CommandOption, Hypothesis, JointEffect, JointKind, NamedValue
-from hexapod_dynamics.damage.values import FARTHEST_LOCK, check_position
+from hexapod_dynamics.damage.kind import FARTHEST_LOCK, check_position
 from hexapod_dynamics.errors import MorphologyError
 
 

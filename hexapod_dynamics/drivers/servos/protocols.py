@@ -1,23 +1,23 @@
-"""The servo protocols by their names: the only module outside a protocol's own directory that refers to it."""
+"""The servo protocols by their names: the only module outside a protocol's own directory that refers to it.
+
+A protocol's module is imported when it is chosen: a node loads one driver.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Sequence
 
-from hexapod_dynamics.drivers.board.servos import BoardServos
-from hexapod_dynamics.drivers.servos.dynamixel import DynamixelServos
-from hexapod_dynamics.drivers.servos.feetech import FeetechServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings, ServoInterface
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.errors import DeviceError
 
-PROTOCOLS: dict[str, Callable[[PortSettings, Sequence[int]], ServoInterface]] = {
-    "lx": LxServos.from_settings,
-    "board": BoardServos.from_settings,
-    "dynamixel": DynamixelServos.from_settings,
-    "feetech": FeetechServos.from_settings,
-    "topics": TopicServos.from_settings,
+# {name: "module:class"}; the class has from_settings(PortSettings, ids).
+PROTOCOLS = {
+    "lx": "hexapod_dynamics.drivers.servos.lx.servos:LxServos",
+    "board": "hexapod_dynamics.drivers.board.servos:BoardServos",
+    "dynamixel": "hexapod_dynamics.drivers.servos.dynamixel:DynamixelServos",
+    "feetech": "hexapod_dynamics.drivers.servos.feetech:FeetechServos",
+    "topics": "hexapod_dynamics.drivers.servos.topics:TopicServos",
 }
 DEFAULT_PROTOCOL = "lx"
 
@@ -28,4 +28,6 @@ def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFA
     """
     if protocol not in PROTOCOLS:
         raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[protocol](settings, ids)
+    module, _, name = PROTOCOLS[protocol].partition(":")
+    servos: ServoInterface = getattr(importlib.import_module(module), name).from_settings(settings, ids)
+    return servos

@@ -44,6 +44,10 @@ class MemoryServos(ServoInterface):
         self.written, self.stops = [], 0
         self._lock = threading.Lock()
 
+    @classmethod
+    def from_settings(cls, settings, ids):
+        return cls(settings, ids)
+
     def open(self):
         self.line.is_open = True
 
@@ -101,7 +105,7 @@ def wait_until(condition, what, timeout=10.0):
 
 @pytest.fixture
 def servos(monkeypatch):
-    monkeypatch.setitem(PROTOCOLS, "memory", MemoryServos)
+    monkeypatch.setitem(PROTOCOLS, "memory", f"{__name__}:MemoryServos")
     return make_servos(PortSettings("nowhere"), MAP.ids, "memory")
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.control.command_check import (
+from hexapod_dynamics.onboard.inputs import (
     POSITION_MARGIN,
     SPEED_MARGIN,
     CommandCheck,

@@ -1,0 +1,394 @@
+"""Checks of what comes in, one for all nodes: joint commands, values with joint names, IMU samples.
+
+A joint command is rejected as a whole if it is far beyond the joint limits, too old, or from a second source; the nodes
+that execute `joint_commands` (`servos`, `dynamics`) use the same check, so that they execute the same commands. Of
+other messages, values with unknown and repeated names and values that are not finite or not plausible are left out.
+Faults are counted, and reported for some seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_from_quaternion
+
+Number = TypeVar("Number", int, float)
+
+# A fault is reported for this time [s].
+KEPT = 2.5
+POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
+SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
+# Number of orders of joints that are remembered.
+ORDERS = 400
+# A reading longer before the stamp of its message than this [s] is left out.
+OLDEST_READING = 1.0
+FASTEST = math.radians(2000.0)  # [rad/s] a larger value shows that the driver does not publish rad/s
+STRONGEST = 16.5 * 9.80665  # [m/s^2]
+# Time constant [s] of the mean magnitudes by which other units are recognised, and their plausible ranges: a robot
+# measures gravity, and does not spin.
+MEAN_OVER = 2.0
+MEAN_FORCE = 5.0, 15.0  # [m/s^2]
+MEAN_RATE = 8.0  # [rad/s]
+LONGEST_STEP = 0.1  # [s] between two samples, for the means
+NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
+
+Vector = tuple[float, float, float]
+
+
+class Faults:
+    """The last fault of each input, and the number of faults of each input."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, str]] = {}
+        self._counts: Counter[str] = Counter()
+
+    def add(self, about: str, what: str, now: float | None = None) -> None:
+        """Store a fault of the input `about` (a topic) at the monotonic time `now` [s], by default the present."""
+        self._last[about] = (time.monotonic() if now is None else now, what)
+        self._counts[about] += 1
+
+    def recent(self, now: float) -> list[str]:
+        """Return the faults of the last seconds, as texts."""
+        self._last = {about: (at, what) for about, (at, what) in self._last.items() if now - at < KEPT}
+        return [what for _, what in self._last.values()]
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of faults of each input so far, as diagnostic values."""
+        return {f"faults of {about}": count for about, count in self._counts.items()}
+
+
+class CommandCheck:
+    """Checks the joint commands of one robot.
+
+    Args:
+        names: joint names (n,), for the messages.
+        lower, upper: joint limits (n,) [rad].
+        speed_limit: of a servo [rad/s].
+
+    """
+
+    def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float) -> None:
+        self.names, self.lower, self.upper = list(names), np.asarray(lower, float), np.asarray(upper, float)
+        self.speed_limit = float(speed_limit)
+        self._least = (self.lower - POSITION_MARGIN).tolist()
+        self._most = (self.upper + POSITION_MARGIN).tolist()
+        self._fastest = SPEED_MARGIN * self.speed_limit
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> CommandCheck:
+        """Take the limits of a `hexapod_dynamics.robot.Robot`."""
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        return cls(robot.joint_names, [j.lower for j in joints], [j.upper for j in joints], robot.servo.speed_limit)
+
+    def refusal(
+        self,
+        joints: Sequence[int] | np.ndarray,
+        positions: Sequence[float] | np.ndarray,
+        velocities: Sequence[float] | np.ndarray = (),
+    ) -> str:
+        """Return the reason to reject a command as a whole; empty if it is accepted.
+
+        Args:
+            joints: indices (k,) of the joints that are commanded.
+            positions: (k,) [rad]; NaN: the joint holds.
+            velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
+
+        """
+        if len(positions) != len(joints):
+            return f"it has {len(joints)} joints and {len(positions)} positions: one position for each is needed"
+        if len(velocities) not in (0, len(joints)):
+            return f"it has {len(joints)} joints and {len(velocities)} velocities: one for each, or none, is needed"
+        # A loop over numbers: numpy takes three times as long for 18.
+        for joint, position in zip(_numbers(joints), _numbers(positions), strict=True):
+            if position < self._least[joint] or position > self._most[joint]:  # NaN is neither
+                return (
+                    f"it asks {position:.6g} rad of {self.names[joint]}, whose limits are "
+                    f"{self.lower[joint]:g}..{self.upper[joint]:g} rad: more than {POSITION_MARGIN} rad beyond"
+                )
+        for place, velocity in enumerate(_numbers(velocities)):
+            if abs(velocity) > self._fastest:
+                return (
+                    f"it asks {velocity:.6g} rad/s of {self.names[joints[place]]}: more than "
+                    f"{SPEED_MARGIN:g} times the servo's {self.speed_limit:g} rad/s"
+                )
+        return ""
+
+
+def _numbers(values: Sequence[Number] | np.ndarray) -> Sequence[Number]:
+    """Return Python numbers: access to an element of an array takes three times as long."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def stamp_refusal(age: float, limit: float) -> str:
+    """Return the reason to reject a command stamped `age` [s] ago; empty if |age| is within `limit` [s]."""
+    if age > limit:
+        return f"it is {age:.3g} s old, {limit:g} s are allowed: an old recording, or clocks that differ"
+    if age < -limit:
+        return f"its stamp is {-age:.3g} s in the future: the clocks of sender and receiver differ (is chrony running?)"
+    return ""
+
+
+class SourceLock:
+    """Accepts one source of commands at a time: the first, until it has not published for `timeout` [s]."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self.source: str | None = None
+        self._last = -np.inf
+
+    def accepts(self, source: str, t: float) -> bool:
+        """Whether to execute a command of `source` at monotonic time t [s]."""
+        if source != self.source and t - self._last <= self.timeout:
+            return False
+        self.source, self._last = source, t
+        return True
+
+
+class Order(NamedTuple):
+    """Order of the joints in a message: places in the message and joint indices, as lists and as arrays.
+
+    unknown: names that are no joint of the robot. repeated: names that come more than once; both are left out.
+    """
+
+    places: list[int]
+    joints: list[int]
+    places_array: np.ndarray
+    joints_array: np.ndarray
+    unknown: list[str]
+    repeated: list[str]
+
+
+class JointInput:
+    """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name."""
+
+    def __init__(self, robot: Robot, faults: Faults) -> None:
+        self._names, self._faults = robot.joint_names, faults
+        self._index = {name: j for j, name in enumerate(robot.joint_names)}
+        self._all = list(range(robot.joint_count))
+        self._check = CommandCheck.of_robot(robot)
+        self._orders: dict[tuple[str, ...], Order] = {}
+
+    def order(self, topic: str, names: Sequence[str], *, others: bool = False) -> Order:
+        """Return the Order of the names of a message; others: names of no joint of the robot are no fault."""
+        order = self.order_of_command(names)
+        if order.repeated:
+            self._faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
+        if order.unknown and not others:
+            self._faults.add(
+                topic,
+                f"{topic} names the joint {order.unknown[0]!r}, which this robot has not; it has {self._names[0]}, ...",
+            )
+        return order
+
+    def _make_order(self, names: Sequence[str]) -> Order:
+        counts = Counter(names)
+        known = [k for k, name in enumerate(names) if name in self._index and counts[name] == 1]
+        joints = [self._index[names[k]] for k in known]
+        return Order(
+            known,
+            joints,
+            np.array(known, np.intp),
+            np.array(joints, np.intp),
+            [name for name in counts if name not in self._index],
+            [name for name, count in counts.items() if count > 1 and name in self._index],
+        )
+
+    def as_many(self, topic: str, names: Sequence[str], values: Sequence[float]) -> bool:
+        """Return whether a message has as many values as names; else it is rejected as a whole."""
+        if len(values) == len(names):
+            return True
+        self._faults.add(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
+        return False
+
+    def readings(
+        self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False
+    ) -> Iterator[tuple[int, float]]:
+        """Yield (joint index, value) of the finite values of a message; none if it is rejected."""
+        if not self.as_many(topic, names, values):
+            return
+        order = self.order(topic, names, others=others)
+        for k, joint in zip(order.places, order.joints, strict=True):  # mostly a single joint
+            if math.isfinite(values[k]):
+                yield joint, float(values[k])
+            else:
+                self._not_finite(topic, joint)
+
+    def measurements(
+        self, topic: str, names: Sequence[str], values: Sequence[float], ages: Sequence[float]
+    ) -> Iterator[tuple[int, float, float]]:
+        """Yield (joint index, value, age [s]) of the finite values of a message; none if it is rejected.
+
+        ages: how long before the message's stamp each joint was read [s]; empty: all at the stamp.
+        """
+        if not self.as_many(topic, names, values) or (len(ages) and not self.as_many(topic, names, ages)):
+            return
+        order = self.order(topic, names)
+        for k, joint in zip(order.places, order.joints, strict=True):
+            age = float(ages[k]) if len(ages) else 0.0
+            if not math.isfinite(values[k]):
+                self._not_finite(topic, joint)
+            elif not 0.0 <= age <= OLDEST_READING:
+                self._faults.add(
+                    topic, f"{topic}: {self._names[joint]} was read {age} s before the stamp; it is left out"
+                )
+            else:
+                yield joint, float(values[k]), age
+
+    def scatter(
+        self, topic: str, names: Sequence[str], values: Sequence[float], out: np.ndarray, *, others: bool = False
+    ) -> bool:
+        """Write the values of a message in joint order, NaN if missing; return False if it is rejected."""
+        if not self.as_many(topic, names, values):
+            return False
+        order = self.order(topic, names, others=others)
+        if order.joints == self._all and order.places == self._all and math.isfinite(sum(values)):
+            out[:] = values
+            return True
+        out[:] = np.nan
+        given = np.asarray(values, float)[order.places_array]
+        out[order.joints_array] = given
+        good = np.isfinite(given)
+        if not good.all():
+            self._not_finite(topic, order.joints[int(np.argmin(good))])
+            out[~np.isfinite(out)] = np.nan
+        return True
+
+    def _not_finite(self, topic: str, joint: int) -> None:
+        self._faults.add(topic, f"{topic} has a value that is not finite for {self._names[joint]}; it is left out")
+
+    def command_refusal(
+        self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = ()
+    ) -> str:
+        """Return the reason to reject a command as a whole; empty if it is accepted.
+
+        A command with a name that is unknown or repeated, too few values, or values far beyond what joints can do
+        moves nothing.
+        """
+        order = self.order_of_command(names)
+        if order.unknown:
+            return f"joint {order.unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}"
+        if order.repeated:
+            return f"joint {order.repeated[0]!r} is named more than once: one position for each is needed"
+        return self._check.refusal(order.joints, positions, velocities)
+
+    def order_of_command(self, names: Sequence[str]) -> Order:
+        """Return the Order of a command's names; its unknown and repeated names are no fault yet."""
+        key = tuple(names)
+        order = self._orders.get(key)
+        if order is None:
+            if len(self._orders) >= ORDERS:
+                self._orders.clear()
+            order = self._orders[key] = self._make_order(names)
+        return order
+
+
+class ImuReading(NamedTuple):
+    """What one sample tells, in base_link axes; None for what is not given, not finite or not plausible.
+
+    rotation: (3, 3) world <- base_link. force: specific force (3,) [m/s^2]. rate: angular velocity (3,) [rad/s].
+    chip_force, chip_rate: the same in the axes of the chip.
+    """
+
+    rotation: np.ndarray | None
+    force: Vector | None
+    rate: Vector | None
+    chip_force: Vector | None
+    chip_rate: Vector | None
+
+
+class ImuInput:
+    """Checks the samples of one IMU; faults are added to `faults` under the name of the topic.
+
+    Args:
+        chip: rotation (3, 3) base_link <- chip (`robot.imu.rotation`).
+        faults: where they are counted and named.
+        topic: its name in the messages.
+
+    """
+
+    def __init__(self, chip: np.ndarray, faults: Faults, topic: str = "imu/data") -> None:
+        self._chip = np.asarray(chip, float)
+        self._axes = self._chip.tolist()
+        self._faults, self._topic = faults, topic
+        self._time: float | None = None
+        self._mean_force, self._mean_rate = sum(MEAN_FORCE) / 2.0, 0.0
+
+    def read(
+        self,
+        now: float,
+        orientation: Sequence[float] | None,
+        acceleration: Sequence[float] | None,
+        angular_velocity: Sequence[float] | None,
+    ) -> ImuReading:
+        """Return what a sample at the time `now` [s] tells.
+
+        Args:
+            now: on a monotonic clock [s].
+            orientation: quaternion (x, y, z, w), world <- chip; None if the IMU gives none.
+            acceleration: specific force (3,) [m/s^2] in chip axes; None if it is not measured.
+            angular_velocity: (3,) [rad/s] in chip axes; None if it is not measured.
+
+        """
+        rotation = None
+        if orientation is not None:
+            try:
+                rotation = rotation_from_quaternion(orientation) @ self._chip.T
+            except HexapodError as error:
+                self._refuse(now, "orientation", str(error))
+        force = self._checked(now, "linear_acceleration", acceleration, STRONGEST, "m/s^2")
+        rate = self._checked(now, "angular_velocity", angular_velocity, FASTEST, "rad/s")
+        force, rate = self._of_these_units(now, force, rate)
+        return ImuReading(rotation, self._turned(force), self._turned(rate), force, rate)
+
+    def _checked(self, now: float, name: str, values: Sequence[float] | None, most: float, unit: str) -> Vector | None:
+        if values is None:
+            return None
+        x, y, z = map(float, values)
+        largest = max(abs(x), abs(y), abs(z))
+        if not math.isfinite(x + y + z):
+            self._refuse(now, name, "has a value that is not finite")
+        elif largest > most:
+            self._refuse(now, name, f"is {largest:.3g} {unit}, more than {most:.3g}: REP-145 wants {unit}")
+        else:
+            return x, y, z
+        return None
+
+    def _refuse(self, now: float, name: str, what: str) -> None:
+        self._faults.add(f"{self._topic} {name}", f"{self._topic}: {name} {what}; it is not used", now)
+
+    def _of_these_units(
+        self, now: float, force: Vector | None, rate: Vector | None
+    ) -> tuple[Vector | None, Vector | None]:
+        """Leave out quantities whose mean magnitude shows other units, or that gravity has been subtracted."""
+        step = 0.0 if self._time is None else min(max(now - self._time, 0.0), LONGEST_STEP)
+        self._time = now
+        share = step / MEAN_OVER
+        if force is not None:
+            self._mean_force += share * (math.hypot(*force) - self._mean_force)
+            if not MEAN_FORCE[0] <= self._mean_force <= MEAN_FORCE[1]:
+                mean = f"is {self._mean_force:.2g} m/s^2 in the mean"
+                self._refuse(now, "linear_acceleration", f"{mean}: REP-145 wants m/s^2 with gravity, 9.8 at rest")
+                force = None
+        if rate is not None:
+            self._mean_rate += share * (math.hypot(*rate) - self._mean_rate)
+            if self._mean_rate > MEAN_RATE:
+                mean = f"is {self._mean_rate:.2g} rad/s in the mean"
+                self._refuse(now, "angular_velocity", f"{mean}: REP-145 wants rad/s")
+                rate = None
+        return force, rate
+
+    def _turned(self, vector: Vector | None) -> Vector | None:
+        if vector is None:
+            return None
+        a, b, c = vector
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self._axes
+        return xx * a + xy * b + xz * c, yx * a + yy * b + yz * c, zx * a + zy * b + zz * c
