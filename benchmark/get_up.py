@@ -2,12 +2,12 @@
 
     ./with_ros2 python benchmark/get_up.py [--rows whole,lost] [--runs 50] [--first 10000] [--speed 2.0] [--out FILE]
 
-Each run is a fresh fall in MuJoCo with collisions of all links (bench/get_up/fallen_robot.py): attitude at random,
-height 0.2 to 0.4 m, or as much more as puts all links above the ground, joints within 0.3 rad of the stance (`tangled`:
-anywhere within the limits), `servos=real` with the run's seed, friction 0.5 to 0.9, masses +-10 %. What is lost is
-declared. Times are from the first motion on, after the 2 s of rest that are announced. `sat`: longest time in a row in
-which a servo was at its torque limit; `heat`: largest warming of a servo, by the thermal model of fallen_robot.py; of
-both, as of the times, the median run and the worst. A run takes about 1 s of CPU time.
+Each run is a fresh fall in MuJoCo with collisions of all links (tools/get_up_search/fallen_robot.py): attitude at
+random, height 0.2 to 0.4 m, or as much more as puts all links above the ground, joints within 0.3 rad of the stance
+(`tangled`: anywhere within the limits), `servos=real` with the run's seed, friction 0.5 to 0.9, masses +-10 %. What is
+lost is declared. Times are from the first motion on, after the 2 s of rest that are announced. `sat`: longest time in a
+row in which a servo was at its torque limit; `heat`: largest warming of a servo, by the thermal model of
+fallen_robot.py; of both, as of the times, the median run and the worst. A run takes about 1 s of CPU time.
 """
 
 import argparse
@@ -19,14 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import numpy as np
 
-from hexapod_dynamics.bench.get_up.fallen_robot import (
-    TICK,
-    FallenRobot,
-    joints_anywhere,
-    joints_near,
-    random_rotation,
-    random_truth,
-)
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
@@ -35,6 +27,14 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
 from hexapod_dynamics.simulation.ground import ground_values
+from hexapod_dynamics.tools.get_up_search.fallen_robot import (
+    TICK,
+    FallenRobot,
+    joints_anywhere,
+    joints_near,
+    random_rotation,
+    random_truth,
+)
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)

@@ -12,11 +12,11 @@ import numpy as np
 from draw_film import SIZE, Camera
 from PIL import Image, ImageDraw, ImageFont
 
-from hexapod_dynamics.bench.get_up.fallen_robot import TICK, FallenRobot, joints_near, random_truth
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, FallenRobot, joints_near, random_truth
 
 LOST, SEED, EVERY, LONGEST, COLOURS = ("LF", "RM"), 7, 5, 15.0, 48
 ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])

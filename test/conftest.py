@@ -36,7 +36,7 @@ MARKERS = {
 # Tests that compute for seconds: simulated walks, planning, compilers, processes. A
 # developer's own loop is `pytest -m pure`.
 LONG = (
-    "bench/get_up",
+    "tools/get_up_search",
     "learning",
     "view/test_other_robots.py",
     "view/test_record.py",

@@ -81,8 +81,8 @@ def _make(given: argparse.Namespace) -> int:
 
 
 def _get_up(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.bench.get_up.search import make_get_up_library
     from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
+    from hexapod_dynamics.tools.get_up_search.search import make_get_up_library
 
     robot = load_robot(given.robot)
     path = given.out or f"get_up_{robot.name}.yaml"

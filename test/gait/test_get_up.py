@@ -1,4 +1,7 @@
-"""GetUp on a robot that is an equation: what it does in each phase, and what stops it. Falls in MuJoCo: test/bench."""
+"""GetUp on a robot that is an equation: what it does in each phase, and what stops it.
+
+Falls in MuJoCo: test/tools/get_up_search.
+"""
 
 import dataclasses
 import itertools

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.bench.get_up.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
-from hexapod_dynamics.bench.get_up.roll_trial import SATURATION
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre
 from hexapod_dynamics.gait.recovery.poses import UPRIGHT, GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
+from hexapod_dynamics.tools.get_up_search.roll_trial import SATURATION
 
 FALLS = 100
 FIRST, SEEDS = 1_000_000, 2_000_000_000  # the least seed of a fall, and how many there are: Truth has 2^31

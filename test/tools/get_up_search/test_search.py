@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.get_up.conditions import Condition
-from hexapod_dynamics.bench.get_up.roll_trial import FALLS_BACK, RollTrial
-from hexapod_dynamics.bench.get_up.search import (
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.get_up_search.roll_trial import FALLS_BACK, Condition, RollTrial
+from hexapod_dynamics.tools.get_up_search.search import (
     GENTLE,
     find_manoeuvre,
     first_manoeuvre,
@@ -15,8 +16,6 @@ from hexapod_dynamics.bench.get_up.search import (
     search_manoeuvre,
     starts_of,
 )
-from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
-from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
 FIRST = first_manoeuvre(ROBOT)

@@ -3,7 +3,7 @@
 A manoeuvre is evaluated from STAR on the back, under conditions that differ in friction, mass, strength, servos
 and slope, because a manoeuvre that works under only one of them is often dynamic and fails under the next. The
 conditions are tried one after the other, and the first that fails ends the evaluation. What works under all of them
-is tried under harder ones, too, for its margins (conditions.py, roll_trial.py). Each leg has its own angles: with
+is tried under harder ones, too, for its margins (roll_trial.py). Each leg has its own angles: with
 equal angles for all legs of a side, no manoeuvre was found for some sets of lost legs.
 """
 
@@ -17,9 +17,6 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from hexapod_dynamics.bench.get_up.conditions import CONDITIONS, Condition
-from hexapod_dynamics.bench.get_up.judge import FALLS, judge
-from hexapod_dynamics.bench.get_up.roll_trial import SERVES, RollTrial
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
@@ -27,6 +24,8 @@ from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.one_thread import compute_in_one_thread
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.get_up_search.judge import FALLS, judge
+from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SERVES, Condition, RollTrial
 
 # The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
 # (coxa, femur, tibia) of the legs that push and of the others.

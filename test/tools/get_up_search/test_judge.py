@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.bench.get_up import judge as judge_module
-from hexapod_dynamics.bench.get_up import search
-from hexapod_dynamics.bench.get_up.judge import FIRST, Turned, Verdict, judge, turned_over
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools.get_up_search import judge as judge_module
+from hexapod_dynamics.tools.get_up_search import search
+from hexapod_dynamics.tools.get_up_search.judge import FIRST, Turned, Verdict, judge, turned_over
 
 ROBOT = Robot.jethexa()
 GOOD = find_get_up_library(ROBOT).own(["LM"])[0]
