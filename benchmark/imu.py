@@ -39,7 +39,7 @@ def robot_process(directory, seconds, error_rate, results):
     robot = Robot.jethexa()
     whole = Morphology.whole(robot)
     simulated = SimulatedRobot(robot, whole, directory)
-    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.hardware.imu).set({"imu.error_rate": error_rate})
+    FaultInjector(robot.joint_names, simulated.servo_bus, simulated.sensor).set({"imu.error_rate": error_rate})
     simulated.start()
     servo_map = ServoMap.from_robot(robot)
     bus = ServoBus(PortSettings(str(Path(directory) / SERVO_BUS)))

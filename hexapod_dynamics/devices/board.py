@@ -12,10 +12,9 @@ import os
 import struct
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
-from hexapod_dynamics.devices.mpu6050 import I2cFaults, VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
@@ -58,18 +57,10 @@ def frame(function: int, data: bytes) -> bytes:
     return bytes([0xAA, 0x55, *body, checksum(body)])
 
 
-@dataclass
-class BoardImu:
-    """The chip behind the board. Exchanges between them can fail; the board does not report their samples."""
-
-    sensor: VirtualMpu6050
-    faults: I2cFaults
-
-
 class BoardDevice(SerialDevice):
     """A board on a pty; `link` is the stable path to open.
 
-    link, session: as in SerialDevice.
+    sensor: the chip behind the board; samples whose exchange fails are not reported. link, session: as in SerialDevice.
     """
 
     def __init__(
@@ -81,8 +72,7 @@ class BoardDevice(SerialDevice):
         session: str = "",
     ) -> None:
         super().__init__(link, 1_000_000, session)
-        self.servos = servos
-        self.imu = BoardImu(sensor, I2cFaults())
+        self.servos, self.sensor = servos, sensor
         self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
         self._received = bytearray()
@@ -93,7 +83,7 @@ class BoardDevice(SerialDevice):
     def start(self) -> None:
         """Make the port, serve it, and report battery and IMU from now on."""
         for register, value in chip.Mpu6050Settings(rate=_IMU_RATE).registers.items():
-            self.imu.sensor.write(register, value)
+            self.sensor.write(register, value)
         now = time.monotonic()
         self.at(now, self._say_imu, -1.0)
         self.at(now, self._say_battery, -1.0)
@@ -221,8 +211,8 @@ class BoardDevice(SerialDevice):
         self._poke()
 
     def _say_imu(self, when: float) -> None:
-        if not self.imu.faults.draw_error():
-            raw = self.imu.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, when)
+        if not self.sensor.faults.draw_error():
+            raw = self.sensor.read(chip.ACCEL_XOUT_H, chip.BURST.size, when)
             ax, ay, az, _, gx, gy, gz = chip.BURST.unpack(raw)
             settings = chip.Mpu6050Settings()
             a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]

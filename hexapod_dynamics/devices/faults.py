@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_dynamics.devices.board import BoardDevice
-from hexapod_dynamics.devices.hardware import ImuDevice, ServoDevice
+from hexapod_dynamics.devices.hardware import ServoDevice
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.errors import DeviceError
 
@@ -85,10 +86,9 @@ def _known(name: str) -> Fault:
 class FaultInjector:
     """Applies faults to the servo bus and the IMU of one simulated robot with these joint names."""
 
-    def __init__(self, joint_names: Sequence[str], servo_bus: ServoDevice, imu_bus: ImuDevice) -> None:
+    def __init__(self, joint_names: Sequence[str], servo_bus: ServoDevice, sensor: VirtualMpu6050) -> None:
         self._joints = list(joint_names)
-        self._bus, self._i2c = servo_bus, imu_bus
-        self._servos, self._sensor = servo_bus.servos, imu_bus.sensor
+        self._bus, self._servos, self._sensor = servo_bus, servo_bus.servos, sensor
         self._ids = self._servos.ids.copy()
         self._temperature = float(self._servos.temperature[0])
         self._values: dict[str, Any] = {name: fault.healthy for name, fault in FAULTS.items()}
@@ -133,15 +133,11 @@ class FaultInjector:
         self.check(values)
         before, self._values = self._values, self._values | dict(values)
         changed = {name for name, value in self._values.items() if value != before[name]}
-        for name in changed & {
-            "bus.drop_rate",
-            "bus.flip_rate",
-            "bus.insert_rate",
-            "bus.late_rate",
-            "bus.late_delay",
-            "bus.echo",
-        }:
-            setattr(self._bus.faults, name.partition(".")[2], self._values[name])
+        for name in changed:
+            part, _, field = name.partition(".")
+            faults = {"bus": self._bus.faults, "imu": self._sensor.faults}.get(part)
+            if faults is not None and hasattr(faults, field):  # a fault of the line, or of the exchanges with the chip
+                setattr(faults, field, self._values[name])
         if "bus.unplugged" in changed:
             (self._bus.unplug if self._values["bus.unplugged"] else self._bus.plug_in)()
         if any(name.startswith(("servo.", "battery.")) for name in changed):
@@ -150,8 +146,6 @@ class FaultInjector:
             self._bus.refuse_rate, self._bus.mute = self._values["board.refuse_rate"], self._values["board.mute"]
             if "board.reset" in changed and self._values["board.reset"]:
                 self._bus.reset()
-        for name, field in (("imu.error_rate", "error_rate"), ("imu.locked", "locked"), ("imu.absent", "absent")):
-            setattr(self._i2c.faults, field, self._values[name])
         if "imu.brown_out" in changed and self._values["imu.brown_out"]:
             self._sensor.brown_out()
         if "imu.identity" in changed:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy.typing as npt
 
 from hexapod_dynamics.devices.board import BoardDevice
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, I2cFaults, VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
@@ -24,20 +23,12 @@ BUSES = ("lx", "board", *_MODELS)
 BAUDRATES = {"lx": 115200, "board": 1_000_000, "dynamixel": 1_000_000, "feetech": 1_000_000}
 
 
-class ImuDevice(Protocol):
-    """The chip, and its exchanges that can fail: what the faults of an IMU act on."""
-
-    sensor: VirtualMpu6050
-    faults: I2cFaults
-
-
 @dataclass
 class Hardware:
-    """Servos with their bus, and the IMU; `i2c`: the IMU's own bus, None if the IMU is behind the servos' board."""
+    """Servos with their bus, and the bus of the IMU; None if the IMU is behind the servos' board."""
 
     servos: VirtualServos
     servo_bus: ServoDevice
-    imu: ImuDevice
     i2c: I2cBusDevice | None
 
     def start(self) -> None:
@@ -74,9 +65,8 @@ def make_hardware(
     link = Path(directory) / SERVO_BUS
     servos = VirtualServos(ids, directions, angles, speed_limit=speed_limit, loaded=loaded)
     if bus == "board":
-        board = BoardDevice(servos, sensor, link, session=session)
-        return Hardware(servos, board, board.imu, None)
+        return Hardware(servos, BoardDevice(servos, sensor, link, session=session), None)
     i2c = I2cBusDevice(sensor, Path(directory) / IMU_BUS)
     if bus in _MODELS:
-        return Hardware(servos, RegisterBusDevice(servos, _MODELS[bus], link, session=session), i2c, i2c)
-    return Hardware(servos, ServoBusDevice(servos, link, session=session), i2c, i2c)
+        return Hardware(servos, RegisterBusDevice(servos, _MODELS[bus], link, session=session), i2c)
+    return Hardware(servos, ServoBusDevice(servos, link, session=session), i2c)

@@ -28,6 +28,32 @@ _ACCEL_LSB = [lsb / chip.STANDARD_GRAVITY for lsb in chip.ACCEL_RANGES.values()]
 _ADDRESS, _CLOCK = 0x68, 100e3  # on the I2C bus; speed of this bus [Hz]
 
 
+@dataclass
+class I2cFaults:
+    """The active faults of the exchanges with the chip.
+
+    error_rate: share of exchanges that fail with one of `errors` (errno). locked: all fail (SDA held low). absent: the
+    chip does not answer.
+    """
+
+    error_rate: float = 0.0
+    errors: tuple[int, ...] = (5, 110, 121)
+    locked: bool = False
+    absent: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def draw_error(self) -> int:
+        """Return the errno with which this exchange fails, 0 if it succeeds."""
+        if self.absent:
+            return 121
+        if self.locked:
+            return 110
+        return self.random.choice(self.errors) if self.random.random() < self.error_rate else 0
+
+
 class VirtualMpu6050:
     """The chip: the physics sets specific force and angular velocity in chip axes, the bus reads and writes registers.
 
@@ -48,6 +74,7 @@ class VirtualMpu6050:
         self.drift = np.zeros(3)
         self.shake = 0.0  # [m/s^2] added to the specific force
         self.identity, self.noise = identity, noise
+        self.faults = I2cFaults()
         self.lock = threading.Lock()
         self._random = np.random.default_rng(seed)
         self._force, self._rate, self._temperature = np.array([0.0, 0.0, chip.STANDARD_GRAVITY]), np.zeros(3), 31.0
@@ -138,37 +165,11 @@ class VirtualMpu6050:
         self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = chip.BURST.pack(*clipped.tolist())
 
 
-@dataclass
-class I2cFaults:
-    """The active faults of the bus.
-
-    error_rate: share of exchanges that fail with one of `errors` (errno). locked: all fail (SDA held low). absent: the
-    chip does not answer.
-    """
-
-    error_rate: float = 0.0
-    errors: tuple[int, ...] = (5, 110, 121)
-    locked: bool = False
-    absent: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)
-
-    def draw_error(self) -> int:
-        """Return the errno with which this exchange fails, 0 if it succeeds."""
-        if self.absent:
-            return 121
-        if self.locked:
-            return 110
-        return self.random.choice(self.errors) if self.random.random() < self.error_rate else 0
-
-
 class I2cBusDevice:
     """Serves the chip over the socket at `path`."""
 
     def __init__(self, sensor: VirtualMpu6050, path: str | os.PathLike) -> None:
-        self.sensor, self.path, self.faults = sensor, Path(path), I2cFaults()
+        self.sensor, self.path, self.faults = sensor, Path(path), sensor.faults
         self.exchanges = 0
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None

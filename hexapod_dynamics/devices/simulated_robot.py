@@ -105,10 +105,12 @@ class SimulatedRobot:
             session=session,
         )
         self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
-        # The devices start before the physics, which may have to be compiled first, so that drivers need not wait.
+        # The devices start before the physics, so that drivers need not wait for it.
         self.hardware.start()
         try:
-            self._make_physics(PHYSICS[physics], morphology, timestep, truth, standing)
+            self.physics = PHYSICS[physics](robot, morphology, timestep=timestep, truth=truth)
+            self.physics.reset(joints=standing)
+            self.set_morphology(morphology)
         except BaseException:
             self.hardware.stop()  # else drivers would find devices without a simulated robot
             raise
@@ -120,30 +122,6 @@ class SimulatedRobot:
         self._failure: Exception | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="physics", daemon=True)
-
-    def _make_physics(
-        self,
-        kind: type[Simulator] | type[MujocoSimulator],
-        morphology: Morphology,
-        timestep: float,
-        truth: Truth | None,
-        standing: np.ndarray,
-    ) -> None:
-        self.physics = kind(self.robot, morphology, timestep=timestep, truth=truth)
-        self.physics.reset(joints=standing)
-        self._rehearse()
-        self.physics.reset(joints=standing)
-        self.set_morphology(morphology)
-
-    def _rehearse(self) -> None:
-        """Step and break the robot once, so that later nothing has to be compiled or loaded for it."""
-        leg = self.robot.legs[0]
-        whole = Morphology.whole(self.robot)
-        for broken in (whole, whole.without(leg.name), whole.locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0)):
-            self.physics.set_morphology(whole)
-            self.physics.step(self.steps)
-            self.physics.set_morphology(broken)
-        self.physics.step(self.steps)
 
     def start(self) -> None:
         """Start the thread that steps the physics."""

@@ -69,7 +69,7 @@ class SimulatorNode(GuardedNode):
             truth=Truth.parse(truth),
         )
         self._simulates = f"{physics}, truth: {truth or 'as the model'}"
-        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.hardware.imu)
+        self._faults = FaultInjector(robot.joint_names, self.simulated.servo_bus, self.simulated.sensor)
         self._faults.set(
             {name.removeprefix("faults."): value for name, value in declare_all(self, FAULT_PARAMETERS).items()}
         )

@@ -8,7 +8,7 @@ import pytest
 
 from hexapod_dynamics.devices.faults import FAULTS, FaultInjector, parse
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
+from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.errors import DeviceError
 
@@ -19,7 +19,7 @@ JOINTS = ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF")
 def injector(tmp_path):
     servos = VirtualServos([5, 3, 1], [-1, -1, -1], np.zeros(3), loaded=True)
     bus = ServoBusDevice(servos, tmp_path / "bus")
-    return FaultInjector(JOINTS, bus, I2cBusDevice(VirtualMpu6050(), tmp_path / "imu.sock"))
+    return FaultInjector(JOINTS, bus, VirtualMpu6050())
 
 
 def test_a_launch_argument_is_read_with_each_faults_type():
@@ -59,7 +59,7 @@ def test_a_refused_set_changes_nothing(injector, values):
 
 
 def test_every_fault_is_active_when_set_and_gone_when_set_back(injector):
-    servos, bus, i2c = injector._servos, injector._bus, injector._i2c
+    servos, bus, chip = injector._servos, injector._bus, injector._sensor
     wrong = {
         name: fault.high if fault.high is not None else not fault.healthy
         for name, fault in FAULTS.items()
@@ -78,10 +78,10 @@ def test_every_fault_is_active_when_set_and_gone_when_set_back(injector):
     assert set(injector.active) == set(FAULTS) - {"servo.power", "bus.unplugged"} - of_boards
     assert bus.faults.echo and bus.faults.drop_rate == 1.0 and bus.faults.silent == {5}
     assert servos.ids.tolist() == [1, 3, 1] and servos.temperature[1] > 85 and not servos.holding().any()
-    assert i2c.faults.locked and i2c.faults.absent and injector._sensor.identity == 255
+    assert chip.faults.locked and chip.faults.absent and injector._sensor.identity == 255
     injector.set({name: fault.healthy for name, fault in FAULTS.items()})
     assert injector.active == [] and servos.ids.tolist() == [5, 3, 1] and servos.holding().all()
-    assert not bus.faults.echo and bus.faults.silent == set() and not i2c.faults.draw_error()
+    assert not bus.faults.echo and bus.faults.silent == set() and not chip.faults.draw_error()
     assert injector._sensor.identity == 0x68
 
 

@@ -107,7 +107,7 @@ class Rig:
         self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
         self.values = {name: value for name, (value, _) in CASES.items()}
         self.values["battery.voltage"] = SUPPLY.get(bus, self.values["battery.voltage"])
-        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.hardware.imu)
+        self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.chip)
         self.hardware.start()
         port = str(Path(directory) / SERVO_BUS)
         if bus == "lx":

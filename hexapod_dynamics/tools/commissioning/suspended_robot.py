@@ -53,7 +53,7 @@ class SuspendedRobot:
             bus, servo_map.ids, truly, np.full(len(truly), angle), self.sensor, directory, loaded=loaded
         )
         self.servos, self.servo_bus = self.hardware.servos, self.hardware.servo_bus
-        self.faults = FaultInjector(self.joints, self.servo_bus, self.hardware.imu)
+        self.faults = FaultInjector(self.joints, self.servo_bus, self.sensor)
         self.blocked: set[str] = set()  # joints that cannot move
         self._chip = np.asarray(robot.imu.rotation if imu_rotation is None else imu_rotation, float)
         self._up = np.array([0.0, 0.0, 1.0])  # in base_link

@@ -27,11 +27,10 @@ class Rig:
     """A robot without dynamics on the hardware of a bus, and the bus thread."""
 
     def __init__(self, bus, directory):
-        self.hardware = make_hardware(
-            bus, MAP.ids, MAP.directions, np.full(18, 0.1), VirtualMpu6050(), directory, loaded=True
-        )
+        sensor = VirtualMpu6050()
+        self.hardware = make_hardware(bus, MAP.ids, MAP.directions, np.full(18, 0.1), sensor, directory, loaded=True)
         self.servos = self.hardware.servos
-        self.faults = FaultInjector(NAMES, self.hardware.servo_bus, self.hardware.imu)
+        self.faults = FaultInjector(NAMES, self.hardware.servo_bus, sensor)
         self.hardware.start()
         self.port = str(directory / SERVO_BUS)
         self.driver = make_servos(
