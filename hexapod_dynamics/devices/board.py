@@ -195,7 +195,6 @@ class BoardDevice(SerialDevice):
             return
         values = struct.unpack(layout, answers[0][5:-1]) if layout != "<b" else (answers[0][5],)
         data = bytes((answers[0][2], command, 0)) + struct.pack("<B" if layout == "<b" else layout, *values)
-        self.counters.answers += 1
         later = when + _THINKING + self.faults.lateness()
         self.at(later, lambda _: self._say(frame(5, data)), later)
 

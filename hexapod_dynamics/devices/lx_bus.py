@@ -92,5 +92,4 @@ class ServoBusDevice(SerialDevice):
             self.counters.collisions += 1
             data = bytes(byte & self.faults.random.randrange(256) for byte in data)
         self._spoken.append((begin, end))
-        self.counters.answers += 1
         self.say(self.faults.noisy(data))

@@ -219,26 +219,24 @@ class RegisterBusDevice(SerialDevice):
         wide = self.model.protocol == 2
         words, at = request.parameters, 2 if wide else 1
         instruction, servo_id = request.instruction, request.servo_id
+        address, size = (int.from_bytes(words[begin : begin + at], "little") for begin in (0, at))
         if instruction == _PING and not words:
             data = self.model.number.to_bytes(2, "little") + b"\x2e" if wide else b""
             if servo_id != _BROADCAST:
                 self._answer(self._addressed(servo_id), lambda i: data, when)
         elif instruction == _READ and len(words) == 2 * at and servo_id != _BROADCAST:
-            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at:], "little")
             self._answer(self._addressed(servo_id), partial(self._registers, address, size), when)
         elif instruction == _WRITE and len(words) > at:
             for i in self._addressed(servo_id):
-                self._store(i, int.from_bytes(words[:at], "little"), words[at:], when)
+                self._store(i, address, words[at:], when)
             if servo_id != _BROADCAST:
                 self._answer(self._addressed(servo_id), lambda i: b"", when)
         elif instruction == _SYNC_WRITE and len(words) > 2 * at:
-            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at : 2 * at], "little")
             parts = words[2 * at :]
             for k in range(0, len(parts) - size, 1 + size):
                 for i in self._addressed(parts[k]):
                     self._store(i, address, parts[k + 1 : k + 1 + size], when)
         elif instruction == _SYNC_READ and self.model.sync_read and len(words) > 2 * at:
-            address, size = int.from_bytes(words[:at], "little"), int.from_bytes(words[at : 2 * at], "little")
             self._answer_group(list(words[2 * at :]), address, size, when)
 
     def _answer_group(self, ids: list[int], address: int, size: int, when: float) -> None:
@@ -260,7 +258,6 @@ class RegisterBusDevice(SerialDevice):
         if any(other != data for other in packets[1:]):  # two servos with one id
             self.counters.collisions += 1
             data = bytes(a & b for a, b in zip(*packets[:2], strict=False))
-        self.counters.answers += 1
         self.at(end, lambda _: self.speak(data), end)
         return end
 
@@ -309,16 +306,11 @@ class RegisterBusDevice(SerialDevice):
             goal = self._number(i, model.goal)
             speed = self._number(i, model.speed) * model.speed_unit
             angle = (goal - model.centre) / model.counts_per_radian
-            here = self._place(i, when)
+            # The set-point, in the servo's own direction; it follows the shaft while there is no torque.
+            here = float(self.servos.setpoints(when)[i]) * math.copysign(1.0, self.servos.slope[i])
             self.servos.move(i, angle, abs(angle - here) / speed if speed > 0.0 else 0.0, when)
         if self.on_write is not None:
             self.on_write(int(self.servos.ids[i]), address, data, when)
-
-    def _place(self, i: int, when: float) -> float:
-        joint = self.servos.setpoints(when)[i]
-        return (
-            float(joint * math.copysign(1.0, self.servos.slope[i])) if self.servos.loaded[i] else self.servos.shaft(i)
-        )
 
     def _number(self, i: int, register: tuple[int, int]) -> int:
         address, size = register

@@ -88,7 +88,6 @@ class BusCounters:
 
     frames: int = 0
     collisions: int = 0
-    answers: int = 0
 
 
 @dataclass(order=True)
