@@ -1,6 +1,7 @@
 """A second servo protocol, in memory and with its own pace, under the bus thread and what decides for the robot."""
 
 import ast
+import re
 import threading
 import time
 from pathlib import Path
@@ -191,8 +192,10 @@ def test_nothing_outside_the_protocols_directory_imports_it_or_names_counts():
         name = path.relative_to(ROOT).as_posix()
         if name.startswith("drivers/servos/lx/"):
             continue
-        if any(module.startswith("hexapod_dynamics.drivers.servos.lx") for module in imported_modules(path)):
+        text = path.read_text(encoding="utf-8")
+        modules = [*imported_modules(path), *re.findall(r'"([\w.]+):\w+"', text)]  # imported when it is chosen
+        if any(module.startswith("hexapod_dynamics.drivers.servos.lx") for module in modules):
             found.add(name)
-        if "COUNTS_PER_RADIAN" in path.read_text(encoding="utf-8"):
+        if "COUNTS_PER_RADIAN" in text:
             assert name in KNOW_LX | KNOW_COUNTS, f"{name} names counts"
     assert found == KNOW_LX
