@@ -145,14 +145,15 @@ def test_interface_show_prints_fields_and_what_is_in_them():
     )
 
 
-def test_a_command_loads_messages_but_no_generator_of_code():
+def test_a_command_loads_the_messages_that_it_uses_and_no_generator_of_code():
     code = (
         "import sys; from ros2_tools.cli import main; main(['interface', 'show', 'std_msgs/msg/String'])\n"
         "from sensor_msgs.msg import Imu; Imu.__class__.__import_type_support__(); import rclpy.serialization\n"
-        "rclpy.serialization.serialize_message(Imu()); print({'em', 'lark'} & {*sys.modules})"
+        "rclpy.serialization.serialize_message(Imu())\n"
+        "print({'em', 'lark', 'sensor_msgs.msg._image'} & {*sys.modules}, hasattr(sys.modules['std_msgs.msg'], 'Nope'))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "string data\nset()\n", done.stderr
+    assert done.stdout == "string data\nset() False\n", done.stderr
 
 
 def test_interface_list_has_messages_services_and_actions():

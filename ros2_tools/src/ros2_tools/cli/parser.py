@@ -2,11 +2,11 @@
 
 import argparse
 import importlib
-import importlib.util
 import signal
 import sys
 
 from ..errors import NotCoveredImport
+from ..lazy_interfaces import load_interfaces_when_used
 from .commands import COMMANDS, NOT_COVERED, NOT_COVERED_VERBS
 
 _FORMAT = argparse.RawDescriptionHelpFormatter
@@ -89,23 +89,8 @@ def not_covered(argv):
     return f"{named}: ros2_tools does not cover {what}; source a real ROS 2 to use it"
 
 
-def _leave_out_generators():
-    """Let messages import their one function of rosidl_generator_py without its generators of code (lark, em), which
-    take a sixth of a command's time.
-    """
-    spec = importlib.util.find_spec("rosidl_generator_py")
-    if spec is None or spec.name in sys.modules:
-        return
-    package = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    try:
-        module = importlib.import_module(f"{spec.name}.import_type_support_impl")
-        package.import_type_support = module.import_type_support
-    except (ImportError, AttributeError):  # another release: its package as it is
-        del sys.modules[spec.name]
-
-
 def _run(argv):
-    _leave_out_generators()
+    load_interfaces_when_used()
     parser = build(argv)
     args = parser.parse_args(argv)
     if not args.use_python_default_buffering:
