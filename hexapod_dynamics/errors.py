@@ -1,5 +1,13 @@
 """The errors of this package; each message names the given value, the allowed values and the remedy."""
 
+from __future__ import annotations
+
+import math
+
+TYPE_CHECKING = False  # not from `typing`: the command `stop` loads this file and must be fast
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class HexapodError(ValueError):
     """Base of all errors of this package."""
@@ -59,3 +67,13 @@ class StoredStateError(HexapodError):
 
 class IdentificationError(HexapodError):
     """Identification has too little or wrong data."""
+
+
+def require_positive(values: Mapping[str, object], error: type[HexapodError] = HexapodError) -> None:
+    """Raise `error` for the first of some named numbers, or tuples of numbers, that is not a finite number above
+    0.
+    """
+    for name, value in values.items():
+        for number in value if isinstance(value, tuple) else (value,):
+            if not (math.isfinite(number) and number > 0):
+                raise error(f"{name}: given {value!r}, a finite number above 0 is needed")

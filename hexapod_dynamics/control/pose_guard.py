@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.settings_check import require_positive
+from hexapod_dynamics.errors import DeviceError, require_positive
 
 # Time [s] without commands after which the servos, by default, approach the next ones slowly (`PoseGuard.pause`). The
 # models that execute the same commands assume it.

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.settings_check import require_positive
 
 
 @dataclass(frozen=True)

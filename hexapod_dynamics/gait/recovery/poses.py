@@ -8,11 +8,10 @@ from enum import Enum
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.recovery.manoeuvres import pose_angles
 from hexapod_dynamics.robot import Leg, Morphology, Robot
-from hexapod_dynamics.settings_check import require_positive
 
 
 class Phase(Enum):
