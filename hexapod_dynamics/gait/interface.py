@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Key of `Gait.report` for the leg whose foot is being pressed down.
 PRESSED_FOOT = "pressed foot"
-# Key of the value of `gait_state` that tells whether the robot lies after a fall or is getting up.
+# Keys of `gait_state`: whether the robot braces against a push; whether it lies after a fall or is getting up.
 BRACES = "braces against a push"
 OFF_ITS_FEET = "off its feet"
 WALKING = "walking"  # value of Gait.doing

@@ -100,13 +100,17 @@ class StopInputs:
         """Stop at once, from any thread except the one that ticks; return (success, message) when the stop is on
         the disk.
         """
-        self._control.chain.freeze()
+        sent = (
+            "the stop was sent"
+            if self._control.chain.freeze()
+            else "the port took no stop: it follows as soon as it can"
+        )
         try:
             success, message = self._loop.submit(lambda: self._control.emergency_stop(True)).result(PATIENCE)
         except StillBusy:
-            return False, f"the stop was sent, but the node has not confirmed it within {PATIENCE:g} s"
+            return False, f"{sent}, but the node has not confirmed it within {PATIENCE:g} s"
         except CancelledError:
-            return False, "the stop was sent, but the node is ending or not ready yet: call again"
+            return False, f"{sent}, but the node is ending or not ready yet: call again"
         failure = self._wait_for_disk()
         return success, f"{message}; {failure}" if failure else message
 

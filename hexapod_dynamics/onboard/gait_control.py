@@ -102,6 +102,8 @@ class GaitControl:
         n = robot.joint_count
         self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
         self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
+        self._morphology: Morphology | None = None  # what is declared; the gait may still change to it
+        self._payload, self._body_pose = (0.0, 0.0, 0.0), (0.0,) * 6
         self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
         self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
@@ -162,6 +164,7 @@ class GaitControl:
 
     def set_morphology(self, t: float, morphology: Morphology) -> None:
         """Walk with the legs that a Morphology has."""
+        self._morphology = morphology
         self.gait.set_morphology(morphology)
         self.get_up.set_morphology(t, morphology, self.gait, self.permit.waiting)
         self.brace.set_morphology(morphology)
@@ -174,10 +177,12 @@ class GaitControl:
 
     def set_payload(self, mass: float, mx: float, my: float) -> None:
         """Set what the body carries: mass [kg] and its first moment about base_link [kg m]."""
-        self._checked("payload", lambda: self.gait.set_payload(mass, mx, my))
+        self._payload = mass, mx, my
+        self._checked("payload", lambda: self.gait.set_payload(*self._payload))
 
     def set_body_pose(self, pose: tuple[float, ...]) -> None:
         """Set the offset (x, y, z, roll, pitch, yaw) [m, rad] of the body over its feet."""
+        self._body_pose = pose
         self._checked("body_pose", lambda: self.gait.lean(pose))
 
     def probe_foot(self, leg: str) -> None:
@@ -213,12 +218,20 @@ class GaitControl:
         else:
             if self.gait.walking:
                 raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
-            other = make(kind, values).bind(self.robot, self.gait.morphology)
+            other = make(kind, values).bind(self.robot, self._morphology)
             other.reset(joints=self.gait.position)
             self.gait.close()
             self.gait = other
+            self._restore_settings()
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))
         self._kind, self._values = kind, values
+
+    def _restore_settings(self) -> None:
+        """Give the new gait the load and the offset of the body that the one before had."""
+        if any(self._payload):
+            self.set_payload(*self._payload)
+        if any(self._body_pose):
+            self.set_body_pose(self._body_pose)
 
     def _change_live(self, kind: str, values: Mapping[str, GaitValue]) -> None:
         fixed = [name for name in values if name not in LIVE and values[name] != self._values[name]]

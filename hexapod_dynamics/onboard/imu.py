@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu
@@ -23,10 +23,10 @@ class Imu:
         time_constant: float = 3.0,
         memory: Path | None = None,
         faults: Faults | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.faults = faults or Faults()
-        self.messages: list[str] = []
-        self.calibrated = CalibratedImu(rate, robot.imu.rotation, time_constant, True, memory, self.messages.append)
+        self.calibrated = CalibratedImu(rate, robot.imu.rotation, time_constant, True, memory, tell)
         self._raw = ImuInput(robot.imu.rotation, self.faults, "imu/data_raw")
         self._data = ImuInput(robot.imu.rotation, self.faults)
 

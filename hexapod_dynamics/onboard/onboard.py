@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 OFF = "off"
 DETECT = (DECLARE, REPORT, OFF)
 PERIOD = 0.02  # [s] between two commands
+LOGGED = 1000  # messages that are kept
 PREDICT = 0.01  # [s] between two predictions
 DETECT_EVERY = 0.04  # [s] between two updates of the detector
 STATE_EVERY, BUS_EVERY = 1.0, 0.1  # [s] between two reports of the gait, of the servo bus
@@ -90,14 +92,15 @@ class Onboard:
         kind = gait if isinstance(gait, str) else "auto"
         settings = GaitControlSettings(kind=kind, values=DEFAULTS, period=PERIOD, get_up=get_up)
         self._gait = GaitControl(robot, settings, gait=_make_gait(gait), report=self._report)
-        self._imu, self._servos = Imu(robot), Servos(robot)
+        self._imu = Imu(robot, tell=lambda text: self._report("info", text))
+        self._servos = Servos(robot, tell=lambda text: self._report("warn", text))
         self._prediction = Prediction(robot, PredictionSettings(command_period=PERIOD))
         self._detection: DamageDetection | None = None
         if detect != OFF:
             self._detection = DamageDetection(robot, detect, detector=detector)
         self._declarations = Declarations(robot)
         self.decisions: list[MadeDecision] = []
-        self.log: list[tuple[float, str, str]] = []  # (time, level, text), as the nodes' logs
+        self.log: deque[tuple[float, str, str]] = deque(maxlen=LOGGED)  # (time, level, text), as the nodes' logs
         self.torques = np.zeros(n)  # feed-forward (n,) [N m] that the servos have
         self._angles = np.full(n, np.nan)
         self._newest: ImuReading | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -95,7 +95,11 @@ class ReadingsBus:
         self._measure_again()
 
     def set_torque(self, on: bool) -> None:
-        """Switch torque of all servos; they start again from newly measured positions."""
+        """Switch torque of all servos; they start again from newly measured positions, and hold there until then."""
+        if not on:
+            self.targets[:] = np.nan
+        elif not self.state.torque:
+            self.targets[:] = np.where(self.state.missing, np.nan, self.state.angle)
         self.state.torque = on
         self._measure_again()
 
@@ -186,7 +190,7 @@ class ReadingsBus:
 class Servos:
     """Commands in, set-points out, in simulated time or on another's hardware; times are seconds on one clock.
 
-    bus: the readings; supervisor: decides whether commands are followed, and stops the robot.
+    bus: the readings; supervisor: decides whether commands are followed, and stops the robot, which it says by `tell`.
     """
 
     def __init__(
@@ -195,14 +199,14 @@ class Servos:
         settings: SupervisorSettings | None = None,
         guard: GuardSettings | None = None,
         stop: StopState | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.bus = ReadingsBus(robot)
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
-        self.messages: list[str] = []  # what the supervisor told
         chain = cast(ServoChain, self.bus)  # it has what a supervisor uses of a chain
         settings = settings or SupervisorSettings(seated_pose(robot))
-        self.supervisor = ServoSupervisor(chain, self.guard, settings, self.messages.append, stop)
+        self.supervisor = ServoSupervisor(chain, self.guard, settings, tell, stop)
         self._all = np.arange(robot.joint_count)
 
     def command(self, t: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
+from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
+from hexapod_dynamics.onboard.servos import Servos
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -128,3 +131,33 @@ def test_nothing_moves_before_all_joints_have_been_measured():
         if k % 2 == 0:
             assert np.isnan(o.step(0.01 * k)).all()
     assert o.prediction is None
+
+
+def test_a_robot_that_was_moved_while_torque_was_off_holds_where_it_is_when_torque_comes_back():
+    servos = Servos(ROBOT)
+
+    def measure(t, angle):
+        for joint in range(18):
+            servos.bus.answered(t, joint, angle)
+
+    for k in range(50):
+        measure(0.02 * k, 0.3)
+        servos.command(0.02 * k, np.full(18, 0.3))
+        set_points = servos.step(0.02 * k)
+    assert set_points == pytest.approx(np.full(18, 0.3), abs=0.01)
+    servos.supervisor.disable_torque()
+    measure(2.0, 0.9)
+    assert np.isnan(servos.step(2.0)).all()
+    assert servos.supervisor.stand() == ""
+    assert servos.step(2.02) == pytest.approx(np.full(18, 0.9), abs=0.01)
+
+
+def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_changes():
+    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
+    control.set_payload(0.4, 0.016, 0.0)
+    control.set_morphology(0.0, WHOLE.without("RM"))
+    control.change({"gait": "tripod"})
+    control.change({"gait": "auto"})
+    gait = control.gait
+    assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted.any()
+    control.close()

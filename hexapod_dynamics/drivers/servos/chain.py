@@ -584,13 +584,13 @@ class ServoChain:
             stops_sent, pending.stops_sent = pending.stops_sent, False
             if pending.epoch != state.epoch:
                 targets = None
+        if missing is not None:  # before anything that the port may refuse
+            self._apply_missing(missing)
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
             self._stop_again = math.inf
             self._send_stops()
-        if missing is not None:
-            self._apply_missing(missing)
         if torque is not None:
             self._apply_torque(torque)
         if stop:

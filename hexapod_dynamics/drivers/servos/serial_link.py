@@ -27,6 +27,7 @@ BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
 LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
 _STUCK = 0.5  # [s] for which a port may take no bytes
+_PATIENCE = 0.002  # [s] after which a sender that waits for the port looks for a stop
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -182,8 +183,8 @@ class SerialLink(Line):
         Queued frames are dropped, and nothing else is sent until `interrupted` is cleared. The call does not depend on
         the thread that uses the link.
         """
+        waiting, self.interrupted = not self.interrupted, True  # before the lock: who waits for the port gives up
         with self._wire:
-            waiting = not self.interrupted
             self.interrupted = True
             if self._serial is None:
                 return False
@@ -212,11 +213,12 @@ class SerialLink(Line):
     def _put(self, frames: bytes) -> None:
         self._prepare_to_send()
         # Not with pyserial's write, which waits after each call until the port accepts more.
-        sent = self._write(frames)
-        while sent < len(frames):
-            if not select.select([], [self._fd], [], _STUCK)[1]:
+        sent, last = self._write(frames), time.monotonic()
+        while sent < len(frames) and not self.interrupted:
+            if select.select([], [self._fd], [], _PATIENCE)[1]:
+                sent, last = sent + self._write(frames[sent:]), time.monotonic()
+            elif time.monotonic() - last > _STUCK:
                 raise OSError(f"it took no byte for {_STUCK} s")
-            sent += self._write(frames[sent:])
         self._count(sent)
 
     def _write(self, frames: bytes) -> int:

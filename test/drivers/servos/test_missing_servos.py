@@ -11,7 +11,7 @@ from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.health import ServoHealth, figures
-from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
@@ -54,6 +54,26 @@ def declare_missing(chain, joints):
 
 
 HANGING = list(range(12, 18))  # two legs
+
+
+def test_legs_declared_missing_as_the_port_is_lost_are_missing_when_it_is_back(chain, monkeypatch):
+    settled(chain)
+    resume, failures = chain.servos.resume, [BusError("unplugged")]
+
+    def resume_or_fail():
+        if failures:
+            chain.servos.close()
+            raise failures.pop()
+        resume()
+
+    monkeypatch.setattr(chain.servos, "resume", resume_or_fail)
+    gone = np.zeros(18, bool)
+    gone[HANGING] = True
+    with chain._pending_commands.condition:  # the thread of the bus finds both at once
+        chain.set_missing(gone)
+        chain.freeze()
+    wait_until(lambda: not failures and chain.snapshot().opened == 2, what="the port is opened again")
+    wait_until(lambda: (chain.snapshot().missing == gone).all(), 2.0, what="the legs are missing")
 
 
 def test_torque_off_reaches_servos_that_are_declared_missing_but_hang_there(rig, chain):

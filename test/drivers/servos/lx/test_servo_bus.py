@@ -727,3 +727,17 @@ def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
 def chain_is_fresh(chain, since):
     state = chain.snapshot()
     return state.known.all() and state.stamp.min() > since
+
+
+def test_a_stop_does_not_wait_for_a_write_that_the_port_does_not_take():
+    master, slave = os.openpty()  # nobody reads from the master
+    stuck = ServoBus(PortSettings(os.ttyname(slave)))
+    stuck.open()
+    sender = threading.Thread(target=stuck.send, args=(bytes(200_000),))
+    sender.start()
+    time.sleep(0.1)
+    assert sender.is_alive() and stuck.interrupt(lx.move_stop(254))
+    sender.join(5.0)
+    stuck.close()
+    os.close(master)
+    os.close(slave)
