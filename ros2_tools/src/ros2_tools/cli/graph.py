@@ -87,7 +87,10 @@ def graph_node(args, node_name=None, found=None):
             automatically_declare_parameters_from_overrides=True,
         )
         look_around(node, getattr(args, "spin_time", SPIN_TIME), found and (lambda: found(node)))
-        yield node
+        try:
+            yield node
+        finally:
+            node.destroy_node()  # so that nobody takes it for alive
     finally:
         rclpy.try_shutdown()
 

@@ -1,7 +1,9 @@
 """Build the argument parser, only as deep as the command line at hand asks, and run the chosen verb."""
 
 import argparse
+import contextlib
 import importlib
+import os
 import signal
 import sys
 
@@ -102,8 +104,30 @@ def _run(argv):
 
 
 def main(argv=None):
-    """Run the `ros2` command with the words `argv` (default: the process's) and return what `sys.exit` takes."""
-    argv = sys.argv[1:] if argv is None else argv
+    """Run the `ros2` command with the words `argv` (default: the process's) and return what `sys.exit` takes.
+
+    As the process's command it ends the process, unless that is a launch, whose file may have what runs at the end.
+    """
+    words = sys.argv[1:] if argv is None else argv
+    status = _answer(words)
+    first = _first_word(words)
+    if argv is None and first is not None and words[first] not in ("launch", "run"):
+        _end(status)
+    return status
+
+
+def _end(status):
+    """End as `sys.exit(status)`, without destroying the objects of all libraries one by one, which takes 0.5 s."""
+    if isinstance(status, str):
+        print(status, file=sys.stderr)
+        status = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # its reader has gone
+            stream.flush()
+    os._exit(status or 0)
+
+
+def _answer(argv):
     signals = []
 
     def end(number, frame):

@@ -33,9 +33,9 @@ def call_verb(args):
     import rclpy
 
     rclpy.init(args=[])
+    package, *_, name = args.service_type.split("/")
+    node = rclpy.create_node(f"_ros2cli_requester_{package}_{name}", start_parameter_services=False)
     try:
-        package, *_, name = args.service_type.split("/")
-        node = rclpy.create_node(f"_ros2cli_requester_{package}_{name}", start_parameter_services=False)
         client = node.create_client(kind, args.service_name)
         if not client.service_is_ready():
             print("waiting for service to become available...")
@@ -52,4 +52,5 @@ def call_verb(args):
                 return None
             time.sleep(max(0.0, begin + 1.0 / args.rate - time.monotonic()))
     finally:
+        node.destroy_node()
         rclpy.try_shutdown()
