@@ -15,7 +15,7 @@
 /* Comparisons of magnitudes by the bits of a double, which see infinity and NaN whatever a compiler assumes of numbers. */
 #define HD_MAGNITUDE INT64_C(0x7FFFFFFFFFFFFFFF)
 #define HD_EXPONENT INT64_C(0x7FF0000000000000)
-#define HD_LAST_EXPONENT INT64_C(0x0010000000000000) /* added to the exponent of what is not finite, it sets the sign */
+#define HD_LARGEST_EXPONENT INT64_C(0x7FE0000000000000) /* of a finite number; less the exponent of another, it is negative */
 
 HD_INLINE int64_t hd_bits_of(double number)
 {
@@ -38,7 +38,7 @@ HD_INLINE int hd_are_finite(const double *numbers, int64_t count)
     wrong = (uint64_t)hd_any(lanes);
 #endif
     for (; i < count; i++)
-        wrong |= (uint64_t)((hd_bits_of(numbers[i]) & HD_EXPONENT)) + (uint64_t)HD_LAST_EXPONENT;
+        wrong |= (uint64_t)(HD_LARGEST_EXPONENT - (hd_bits_of(numbers[i]) & HD_EXPONENT));
     return wrong >> 63 == 0;
 }
 
