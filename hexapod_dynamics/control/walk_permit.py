@@ -17,6 +17,7 @@ class WalkPermit:
 
     by_itself: no command has arrived yet, so the default speed applies. fallen: the robot has not been upright since a
     fall. waiting: the robot has fallen and has not been commanded to walk since it was put upright.
+    state_known: the state from before a restart is known.
 
     While it is waiting, only a new command is executed: a speed after a zero command, or after `pause`
     seconds without commands. A joystick that is still pushed when the robot is turned over does not start it.
@@ -30,7 +31,7 @@ class WalkPermit:
         self.by_itself = state.get("by_itself", True) is True
         self.waiting = state.get("waiting", False) is not False
         self.fallen = self.waiting
-        self.known = True  # whether the state from before a restart is known
+        self.state_known = True
         self._pause = pause
         self._last, self._released = -math.inf, False
 
@@ -44,7 +45,7 @@ class WalkPermit:
             if all(isinstance(value, bool) for value in state.values()):
                 return cls(state, pause=pause)
         permit = cls({"by_itself": False, "waiting": True}, pause=pause)
-        permit.fallen = permit.known = False  # a fall has to be measured again
+        permit.fallen = permit.state_known = False  # a fall has to be measured again
         permit._last = time
         return permit
 
@@ -72,7 +73,7 @@ class WalkPermit:
         if self.waiting and not self.fallen:
             stop = not any(twist)
             if not stop and (self._released or time - self._last > self._pause):
-                self.waiting, self.known = False, True
+                self.waiting, self.state_known = False, True
             self._released = stop
         self._last = time
         return self.may_walk

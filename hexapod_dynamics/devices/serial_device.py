@@ -215,7 +215,9 @@ class SerialDevice(ABC):
     # The wire --------------------------------------------------------------------------------------------------------
 
     def occupy(self, count: int, now: float) -> float:
-        """Put this number of bytes of the host on the wire, behind those that are on it; return when they begin [s]."""
+        """Reserve the line for `count` bytes of the host, after those pending; return the monotonic time [s] at which
+        their transmission starts.
+        """
         begin = max(now, self.host_busy)
         self.host_busy = begin + count * self.byte_time
         return begin

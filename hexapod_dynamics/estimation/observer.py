@@ -24,7 +24,7 @@ from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.innovation_check import InnovationTest
-from hexapod_dynamics.estimation.odometry import TravelledWay
+from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
 from hexapod_dynamics.estimation.servo_model import DeadBandLearner, ServoLag
@@ -118,8 +118,8 @@ class Observer:
         self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
-        self.model.set_velocity_feed_forward(self.servo_lag.adopt())
-        self.way = TravelledWay(self.model, robot, spread)
+        self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
+        self.way = OdometryCorrection(self.model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
@@ -342,7 +342,7 @@ class Observer:
             self.servo_lag.forget(passed)
             if self._learns:
                 self.model.set_dead_band(self.dead_band.learn(passed))
-                self.model.set_velocity_feed_forward(self.servo_lag.adopt())
+                self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
             self.slope.store()
             self._learnt_at = time
         self.way.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)

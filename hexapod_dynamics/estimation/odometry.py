@@ -31,7 +31,7 @@ predicted from the others. STUMBLE: of 91 walks of 60 s of random truths on MuJo
 gait: seeds 2000, 3000 and 5100; tripod gait: 2500 and 5000); EVEN and LARGEST are set so that it acts only where feet
 stumble more than in nearly all of the 800. PLAY: of 22 walks of identified robots (servos=real, 6800 on).
 
-TravelledWay corrects the length of the modelled way along the ground, and advances the covariance of the pose
+OdometryCorrection corrects the length of the modelled way along the ground, and advances the covariance of the pose
 accordingly.
 """
 
@@ -208,7 +208,7 @@ class SpeedFactor:
         return self.share
 
 
-class TravelledWay:
+class OdometryCorrection:
     """The way of a model's body since the last call; `uncertainty` holds the covariance of the pose, `strides` how
     the strides differ from the model's.
 

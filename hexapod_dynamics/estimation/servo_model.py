@@ -167,7 +167,7 @@ class ServoLag:
         identified = mean(each.feed_forward for each in servos) if servos else None
         return cls(robot.servo.damping / robot.servo.stiffness, identified)
 
-    def adopt(self) -> float:
+    def apply_feed_forward(self) -> float:
         """Return the present `feed_forward`, with which the model's servos go on from now."""
         self._modelled = self.feed_forward
         return self._modelled

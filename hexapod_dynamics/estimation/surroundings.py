@@ -30,11 +30,11 @@ BELLY, STANDING_UP = 0.03, 4.0
 
 
 class GroundSlope:
-    """Turns the ground of a model.
+    """Estimates the ground's slope from tilts that the model does not explain; tilts the model's ground plane.
 
     Args:
-        model: the model whose ground is turned.
-        gain: slope learnt per time and unexplained tilt [1/s].
+        model: the model whose ground plane is tilted.
+        gain: learnt slope per second and per unexplained tilt [1/s].
         underside: distance of the body's underside from base_link [m].
     """
 

@@ -109,7 +109,7 @@ def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> Non
     state.skip_pause = 1.0
 
 
-def is_shifted(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
+def only_footholds_differ(plan: GaitPlan | None, before: GaitPlan | None) -> bool:
     """Return whether a plan to walk differs from the previous one only in its footholds, because the weight of the
     legs that are held up has changed: the feet then step there while they walk, and nothing else changes.
     """
@@ -284,7 +284,7 @@ class PlanChanger:
         state.reflexes, state.stay_down, state.scaled_cycles = 0.0, 0.0, 0.0
         transition = Transition.KEEP
         if self._now.plan != before:
-            shifted = mode == Mode.WALK and is_shifted(self._now.plan, before)
+            shifted = mode == Mode.WALK and only_footholds_differ(self._now.plan, before)
             if not shifted:
                 continue_from(data, sway, up)
             self._new_plan_on_ground()

@@ -60,10 +60,12 @@ ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 
 @dataclass(frozen=True, eq=False)
 class ServoResponse:
-    """Values and standard deviations (n, 8) in the order of NAMES; moved (n,): joints with a motion; noise (n,)
-    [rad]: root mean square of the residuals. before (n,): the same with the servos of the robot file. weight_by_zone
-    (n,) [1/rad]: how the weight changes with the zone, where that becomes known better: a joint that gravity always
-    pulls to one side stands at one edge of its zone.
+    """What a suspended exercise tells of each servo.
+
+    values, deviations (n, 8): estimates and standard deviations in the order and units of NAMES. moved (n,): whether
+    the joint moved. noise (n,) [rad]: root mean square of the residuals; before (n,) [rad]: with the servos of the
+    robot file. weight_by_zone (n,) [1/rad]: derivative of the weight with respect to the dead zone, to correct the
+    weight when the zone is estimated again.
     """
 
     values: Array

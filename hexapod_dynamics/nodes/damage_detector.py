@@ -1,6 +1,6 @@
 """Detects damage and calls `set_morphology`: converts messages for onboard.damage_detection, publishes what it finds.
 
-`detect`: declare calls the service, report only publishes. Declarations of a person have priority: this node never
+`detect`: declare calls the service, report only publishes. DeclarationClient of a person have priority: this node never
 restores a part that it has not declared missing itself.
 """
 
@@ -17,7 +17,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DetectorSettings
-from hexapod_dynamics.nodes.declarations import Declarations
+from hexapod_dynamics.nodes.declarations import DeclarationClient
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
@@ -69,7 +69,7 @@ class DamageDetectorNode(GuardedNode):
         self._publisher = self.create_publisher(DiagnosticArray, "damage_hypotheses", 10)
         self._probes = self.create_publisher(String, "press_foot", 10)
         self._trials = self.create_publisher(String, "try_joint", 10)
-        self._declarations = Declarations(self)
+        self._declarations = DeclarationClient(self)
         self._hardware_id = robot.name
         diagnose = lambda: self.detection.state(time.monotonic())  # noqa: E731
         self._diagnostics = Diagnostics(self, robot.name, diagnose, every=self.loop.every)

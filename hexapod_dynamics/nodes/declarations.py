@@ -27,7 +27,7 @@ class _Call:
     futures: list = field(default_factory=list)
 
 
-class Declarations:
+class DeclarationClient:
     """The decisions that `set_morphology` has not answered yet; declaring one twice has no additional effect."""
 
     def __init__(self, node: Node) -> None:

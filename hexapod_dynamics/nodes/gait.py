@@ -112,7 +112,7 @@ class GaitNode(GuardedNode):
         if state is None and not (stored.unreadable or stored.lost):
             return WalkPermit(pause=timeout)
         permit = WalkPermit.restored(state, time.monotonic(), pause=timeout)
-        if not permit.known:
+        if not permit.state_known:
             why = stored.problem or "the stored state has another shape"
             self.get_logger().warning(f"{NOT_KNOWN} ({why}): {NEW_COMMAND}")
         elif stored.lost or stored.unreadable:

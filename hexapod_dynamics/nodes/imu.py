@@ -240,12 +240,12 @@ class ImuNode(GuardedNode):
             return "warn", health.warning
         wrong = [self._late] if self._late else []
         if not self.imu.calibrated:
-            wrong.append(f"gyro not calibrated: {self.imu.refusal or 'waiting for samples'}")
+            wrong.append(f"gyro not calibrated: {self.imu.calibration_error or 'waiting for samples'}")
         return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
 
     def _report_changes(self) -> None:
         if self.source == "topic":
-            self.reader.watch(time.monotonic())
+            self.reader.check_timeout(time.monotonic())
         if self._assess()[0] != self._level:
             self.diagnostics.publish()
 

@@ -330,7 +330,7 @@ class GaitControl:
         if self.permit.fallen:
             return "error", FALLEN
         if self.permit.waiting:
-            return "warn", f"{'upright after a fall' if self.permit.known else NOT_KNOWN}, {NEW_COMMAND}"
+            return "warn", f"{'upright after a fall' if self.permit.state_known else NOT_KNOWN}, {NEW_COMMAND}"
         faults = self.faults.recent(t)
         if faults:
             return "warn", f"{doing}; {'; '.join(faults)}"

@@ -117,7 +117,7 @@ class Predictor:
         q.
         """
         self.position[:], self.rotation[:], self.q[:], self.nu[:] = position, rotation, q, nu
-        self._model.settle()
+        self._model.apply_joint_constraints()
         self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
     def snapshot(self) -> tuple[np.ndarray, ...]:
@@ -130,7 +130,7 @@ class Predictor:
         """Adopt the state and the servos of a `snapshot`; locked joints stay at their locked positions."""
         for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
             own[:] = array
-        self._model.settle()
+        self._model.apply_joint_constraints()
 
     def push(self, wrench: np.ndarray) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""

@@ -71,7 +71,7 @@ class Simulator(RobotSimulator):
         place, turn, angles = self._checked_pose(position, rotation, joints)
         model, state = self._model, self._model.state
         state.q[:], state.rotation[:], state.nu[:] = angles, turn, 0.0
-        model.settle()
+        model.apply_joint_constraints()
         model.settle_servos_at(state.q)
         if self._held is not None:
             self._held.reset()

@@ -116,7 +116,7 @@ class SteppedModel:
     def __copy__(self) -> SteppedModel:
         return copy.deepcopy(self)  # a shallow copy would share the state
 
-    def settle(self) -> None:
+    def apply_joint_constraints(self) -> None:
         """Set locked joints to their positions, stop locked and missing joints, enable the servos of the others."""
         self._stop_stuck()
         servos.set_driven(self.world.servos, self.morphology, self.state.q)

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 import pytest
 
 from hexapod_dynamics.detection.decisions import Decision
-from hexapod_dynamics.nodes.declarations import MOST, UNANSWERED, Declarations
+from hexapod_dynamics.nodes.declarations import MOST, UNANSWERED, DeclarationClient
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.task import Future
@@ -15,7 +15,7 @@ LATE = UNANSWERED + 0.01
 
 
 class Node:
-    """What Declarations uses of a node: a client that is ready and answers nothing by itself, and a log."""
+    """What DeclarationClient uses of a node: a client that is ready and answers nothing by itself, and a log."""
 
     def __init__(self):
         self.futures, self.log, self.ready, self.waited_for = [], Mock(), True, []
@@ -42,7 +42,7 @@ def node():
 
 @pytest.fixture
 def declarations(node):
-    declarations = Declarations(node)
+    declarations = DeclarationClient(node)
     declarations.declare(RM, 0.0)
     return declarations
 

@@ -162,7 +162,7 @@ class RelayedImu(ReceivedImu):
             if select.select([receiver], [], [], 0.1)[0]:
                 self._receive(receiver.recv(_SAMPLE.size + 1))
             else:
-                self.watch(time.monotonic())
+                self.check_timeout(time.monotonic())
         if receiver is not None:
             receiver.close()
 

@@ -324,7 +324,7 @@ class CalibratedImu:
         memory: Path | None,
         warn: Callable[[str], object],
     ) -> None:
-        self.calibrated, self.refusal = False, ""
+        self.calibrated, self.calibration_error = False, ""
         self.offsets = Calibration(np.zeros(3), np.zeros(3))
         self._rate, self._time_constant, self._level = rate, time_constant, level
         self._rotation = np.asarray(rotation)
@@ -362,7 +362,7 @@ class CalibratedImu:
             with self._lock:
                 self._wanted = None
             return f"the IMU gave too few samples in {timeout:.0f} s; see /diagnostics"
-        return self.refusal
+        return self.calibration_error
 
     @property
     def filter_name(self) -> str:
@@ -404,11 +404,11 @@ class CalibratedImu:
         try:
             found = calibrator.result(self._rotation.T[:, 2] if level else None)
         except DeviceError as error:
-            self.refusal = str(error)
+            self.calibration_error = str(error)
             return
         if not level:
             found.accel = self.offsets.accel
-        self.offsets, self.calibrated, self._rested, self.refusal = found, True, True, ""
+        self.offsets, self.calibrated, self._rested, self.calibration_error = found, True, True, ""
         self._filter = self._new_filter()
         if self._memory is None:
             return

@@ -97,7 +97,7 @@ class ReceivedImu:
         self.health.count_sample(stamp, sample.saturated)
         self.on_sample(sample, stamp)
 
-    def watch(self, now: float) -> None:
+    def check_timeout(self, now: float) -> None:
         """Note at the monotonic time `now` [s] that no sample has come for a while."""
         if self.health.connected and now - self.health.last_sample > LOST:
             self.health.lose(f"no {self._source} for more than {LOST} s")

@@ -67,7 +67,7 @@ class ChainState:
     rate: np.ndarray
     voltage: np.ndarray
     temperature: np.ndarray
-    loaded: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
+    torque_on: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
     # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
     start_angle: np.ndarray
     # The rows of `flags`:
@@ -562,7 +562,7 @@ class ServoChain:
             # Servos that must be without torque are read, and switched off if needed; opening the port switches no
             # torque on.
             state.unconfirmed[:] = not state.torque
-            state.loaded[:] = np.nan
+            state.torque_on[:] = np.nan
         if pending.frozen:
             self._send_stops()
         return True
@@ -701,7 +701,7 @@ class ServoChain:
             state.torque_left_off[:] = (
                 state.torque_left_off & state.missing if on else state.torque_left_off | state.missing
             )
-            state.loaded[:] = np.nan
+            state.torque_on[:] = np.nan
             state.angle[:] = np.nan
 
     def _idle(self) -> bool:

@@ -57,26 +57,26 @@ class ServoHealth:
         off = not state.torque
         for mask, words in (
             (
-                state.unconfirmed_there & (state.loaded == 1.0) & off,
+                state.unconfirmed_there & (state.torque_on == 1.0) & off,
                 "still has torque although torque is off: the command is repeated",
             ),
             (
-                state.unconfirmed_there & (state.loaded != 1.0) & off,
+                state.unconfirmed_there & (state.torque_on != 1.0) & off,
                 "has not confirmed that its torque is off",
             ),
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
             (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
             (
-                state.known & (state.loaded == 0.0) & state.torque & state.torque_left_off,
+                state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
                 "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
                 "it on where it stands",
             ),
             (
-                state.known & (state.loaded == 0.0) & state.torque & ~state.torque_left_off,
+                state.known & (state.torque_on == 0.0) & state.torque & ~state.torque_left_off,
                 "has switched its torque off: too hot, or the supply is outside the servo's limits",
             ),
             (
-                state.known & state.lagging & (state.loaded != 0.0) & state.torque,
+                state.known & state.lagging & (state.torque_on != 0.0) & state.torque,
                 "does not reach its target: blocked or overloaded",
             ),
         ):
@@ -156,7 +156,7 @@ def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, obje
         "torque not confirmed": named(state.unconfirmed_there),
         "silent": named(state.silent),
         "back": named(state.back >= BACK),
-        "torque off": named(known & (state.loaded == 0.0) & state.torque),
+        "torque off": named(known & (state.torque_on == 0.0) & state.torque),
     }
     values |= {f"errors {kind}": int(count) for kind, count in zip(FAULTS, state.errors.sum(axis=0), strict=True)}
     for i, name in enumerate(names):

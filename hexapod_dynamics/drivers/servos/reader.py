@@ -275,7 +275,7 @@ class JointReader:
             return None
         loaded = bool(answer)
         with self._lock:
-            state.missing_but_answering[index], state.loaded[index] = True, loaded
+            state.missing_but_answering[index], state.torque_on[index] = True, loaded
             state.unconfirmed[index] = loaded and not state.torque
         return loaded
 
@@ -309,7 +309,7 @@ class JointReader:
             start = self._find_start(index, angle)
             # While a servo's torque is off, its target follows its measured position, so that the joint does not jump
             # when torque returns.
-            self._initialised[index] = self._state.loaded[index] != 0.0 or not self._state.torque
+            self._initialised[index] = self._state.torque_on[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
         with self._lock:
@@ -388,7 +388,7 @@ class JointReader:
         counts as lagging.
         """
         now = time.monotonic()
-        if self._state.torque and self._state.loaded[index] != 0.0 and now >= self._next_load_check:
+        if self._state.torque and self._state.torque_on[index] != 0.0 and now >= self._next_load_check:
             self._next_load_check = now + self.settings.load_check_interval
             self._ask_loaded(index, tries=3)
 
@@ -401,7 +401,7 @@ class JointReader:
             loaded, tries = self._ask(index, "loaded"), tries - 1
         if loaded is not None:
             with self._lock:
-                self._state.loaded[index] = loaded
+                self._state.torque_on[index] = loaded
                 if loaded:
                     self._state.torque_left_off[index] = False
                 if bool(loaded) == self._state.torque:

@@ -156,7 +156,9 @@ class TopicServos(ServoInterface):
     # From the node ---------------------------------------------------------------------------------------------------
 
     def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
-        """Set the joints of each leg, from the hip on: lost ones are found although they are still reported."""
+        """Set the joint indices of each leg, proximal first: a leg whose reported angles stay frozen although it is
+        commanded counts as lost.
+        """
         self._chains = FrozenChains(len(self.ids), legs)
 
     def set_missing(self, missing: np.ndarray) -> None:

@@ -223,7 +223,7 @@ class Chain:
 
     @classmethod
     def from_robot(cls, robot: Robot, *, gravity: np.ndarray | None = None) -> Chain:
-        """Tree of all legs of a `Robot` on its body, which is fixed, or the floating base of `nth_order`."""
+        """Return the chain of all legs of a `Robot` on its fixed body; `nth_order` can let this base float."""
         legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
         starts = np.cumsum([0] + [len(leg) for leg in legs])
         parents = [

@@ -28,9 +28,11 @@ FALLS_BACK, BACK = 0.3, 0.15
 
 @dataclass(frozen=True)
 class Condition:
-    """truth: as for `Truth.parse`; slope [degrees] upward in the direction slope_yaw [degrees] of the robot's x axis;
-    spread [rad]: how far joints are off STAR at the start; speed [rad/s]: `get_up_speed` instead of the trial's. must:
-    whether a manoeuvre has to turn the robot over; where it need not, falling back costs.
+    """One condition of a trial.
+
+    truth: as for `Truth.parse`. slope [degrees]: inclination, uphill at slope_yaw [degrees] from the robot's x axis.
+    spread [rad]: initial deviation of the joints from STAR. speed [rad/s]: replaces the trial's. must: whether a
+    manoeuvre has to turn the robot over; where it need not, falling back costs.
     """
 
     truth: str
@@ -99,7 +101,7 @@ class Roll(NamedTuple):
     back: float
 
     @property
-    def lost(self) -> float:
+    def setback(self) -> float:
         """How much of the way was lost, 0 to 1: 1 where the robot is not upright at the end."""
         return 1.0 if self.up < UPRIGHT else float(np.clip((self.back - BACK) / (1.0 - BACK), 0.0, 1.0))
 
@@ -149,7 +151,7 @@ class RollTrial:
         cost += 0.1 * longest / SATURATION
         if self._hard and cost < least:
             rolls = [self._roll(physics, start, manoeuvre, speed) for physics, start, speed in self._hard]
-            cost += FALLS_BACK * sum(one.lost for one in rolls) / len(rolls)
+            cost += FALLS_BACK * sum(one.setback for one in rolls) / len(rolls)
         return min(0.99 * SERVES, cost)
 
     def passes(self, manoeuvre: Manoeuvre) -> bool:

@@ -122,7 +122,7 @@ def test_silent_hot_unplugged_and_without_supply_are_named_and_come_back(rig):
     assert "femur_joint_RM" in rig.words() and "does not answer" in rig.words()
     rig.faults.set({"servo.silent": "", "servo.hot": "coxa_joint_LM"})
     rig.until(lambda: rig.state.known.all(), "they are measured again")
-    rig.until(lambda: rig.state.loaded[NAMES.index("coxa_joint_LM")] == 0.0, "the hot one has no torque")
+    rig.until(lambda: rig.state.torque_on[NAMES.index("coxa_joint_LM")] == 0.0, "the hot one has no torque")
     assert "coxa_joint_LM has switched its torque off" in rig.words()
     rig.faults.set({"servo.hot": "", "bus.unplugged": True})
     rig.until(lambda: not rig.state.connected, "the port is lost")

@@ -82,7 +82,7 @@ def test_torque_off_reaches_servos_that_are_declared_missing_but_hang_there(rig,
     chain.set_torque(False)
     wait_until(lambda: not rig.servos.holding().any(), what="all let go")
     assert chain.wait_confirmed(5.0)
-    assert (chain.snapshot().loaded == 0.0).all(), "each was read back"
+    assert (chain.snapshot().torque_on == 0.0).all(), "each was read back"
     rig.servos.loaded[14] = True  # as by a stray frame
     wait_until(lambda: not rig.servos.holding().any(), 15.0, "it is found and switched off again")
     chain.set_torque(True)
@@ -102,7 +102,7 @@ def test_on_a_bad_line_servos_declared_missing_let_go_and_one_that_does_not_is_n
     wait_until(lambda: chain.wait_confirmed(1.0), 30.0, "all confirm")
     state = chain.snapshot()
     state.unconfirmed[deaf] = state.missing_but_answering[deaf] = True
-    state.loaded[deaf] = 1.0
+    state.torque_on[deaf] = 1.0
     level, words = ServoHealth(MAP.joint_names).assess(state, time.monotonic() + 2.0)
     assert level == "error" and any(MAP.joint_names[deaf] in text and "still has torque" in text for text in words)
 

@@ -57,7 +57,7 @@ def test_sitting_down_is_slow_and_all_joints_arrive_together():
 @pytest.fixture
 def state():
     state = ChainState.empty(6)
-    state.angle[:], state.stamp[:], state.loaded[:], state.connected = 0.0, 0.0, 1.0, True
+    state.angle[:], state.stamp[:], state.torque_on[:], state.connected = 0.0, 0.0, 1.0, True
     state.last_received = 0.9
     return state
 
@@ -110,7 +110,7 @@ def test_each_trouble_has_its_own_words(state):
         state.silent[2] = True
 
     def limp(state):
-        state.loaded[3] = 0.0
+        state.torque_on[3] = 0.0
         state.lagging[3] = True
 
     def blocked(state):

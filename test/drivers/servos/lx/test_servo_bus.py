@@ -586,13 +586,13 @@ def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, cha
     hanging = np.full(18, 0.1)
     hanging[7] = 0.6
     rig.servos.set_angles(hanging)
-    wait_until(lambda: chain.snapshot().lagging[7] or chain.snapshot().loaded[7] == 0.0, 10.0, "it does not follow")
-    wait_until(lambda: chain.snapshot().loaded[7] == 0.0, 10.0, "it is asked why")
+    wait_until(lambda: chain.snapshot().lagging[7] or chain.snapshot().torque_on[7] == 0.0, 10.0, "it does not follow")
+    wait_until(lambda: chain.snapshot().torque_on[7] == 0.0, 10.0, "it is asked why")
     wait_until(lambda: abs(chain.snapshot().start_angle[7] - 0.6) < COUNT, 10.0, "it starts from where it hangs")
-    assert (chain.snapshot().loaded != 0.0).sum() == 17 and chain.snapshot().epoch == epoch
+    assert (chain.snapshot().torque_on != 0.0).sum() == 17 and chain.snapshot().epoch == epoch
     rig.servos.temperature[7] = 60.0
     generation = chain.snapshot().generation[7]
-    wait_until(lambda: chain.snapshot().loaded[7] == 1.0, 10.0, "it holds again")
+    wait_until(lambda: chain.snapshot().torque_on[7] == 1.0, 10.0, "it holds again")
     time.sleep(0.2)
     assert chain.snapshot().generation[7] <= generation + 12
 
