@@ -103,7 +103,8 @@ class GaitControl:
         self._angles = np.full(n, np.nan)  # measured joints, used while the gait needs them
         self.gait.measure_joints(self._angles)  # from now on the gait waits for restored legs
         self._morphology: Morphology | None = None  # what is declared; the gait may still change to it
-        self._payload, self._body_pose = (0.0, 0.0, 0.0), (0.0,) * 6
+        self._payload = 0.0, 0.0, 0.0
+        self._body_pose: tuple[float, ...] = (0.0,) * 6
         self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
         self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
