@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-TYPE_CHECKING = False  # not from `typing`: the command `stop` loads this file and must be fast
+# Neither from `typing` nor from `math`: the command `stop` loads this file and must be fast.
+TYPE_CHECKING = False
+INFINITY = float("inf")
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -75,5 +75,5 @@ def require_positive(values: Mapping[str, object], error: type[HexapodError] = H
     """
     for name, value in values.items():
         for number in value if isinstance(value, tuple) else (value,):
-            if not (math.isfinite(number) and number > 0):
+            if not 0.0 < number < INFINITY:
                 raise error(f"{name}: given {value!r}, a finite number above 0 is needed")
