@@ -1,6 +1,6 @@
 """Detects damage and calls `set_morphology`: converts messages for onboard.damage_detection, publishes what it finds.
 
-`detect`: declare calls the service, report only publishes. DeclarationClient of a person have priority: this node never
+`detect`: declare calls the service, report only publishes. Declarations of a person have priority: this node never
 restores a part that it has not declared missing itself.
 """
 

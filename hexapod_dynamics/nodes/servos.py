@@ -14,7 +14,6 @@ sits down or torque is off, or before all joints have been measured again.
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
 import time
@@ -111,8 +110,9 @@ class ServosNode(GuardedNode):
         self.loop.subscribe(JointState, commands, self._on_command, 20)
         self.foreign: ForeignJoints | None = None
         if foreign:
-            module = importlib.import_module("hexapod_dynamics.nodes.foreign_joints")
-            self.foreign = module.ForeignJoints(
+            from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
+
+            self.foreign = ForeignJoints(
                 self, parameters.servos, self.robot, parameters.command_interface, self._joints
             )
         self._next_state = self._next_step = 0.0  # monotonic [s]
@@ -129,8 +129,9 @@ class ServosNode(GuardedNode):
         self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._report_soon)
         self.board: BoardOutputs | None = None
         if parameters.protocol == "board":
-            module = importlib.import_module("hexapod_dynamics.nodes.board_outputs")
-            self.board = module.BoardOutputs(self, parameters.servos, parameters, self.stop_inputs)
+            from hexapod_dynamics.nodes.board_outputs import BoardOutputs
+
+            self.board = BoardOutputs(self, parameters.servos, parameters, self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware is started last, after all checks
 

@@ -8,35 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Leg, Servo, check_number
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
 from hexapod_dynamics.robot.robot_file import jethexa_path, load_robot
 from hexapod_dynamics.se3 import rotation_rpy
-
-
-def _format(module: str) -> ModuleType:
-    """Import the module of this folder that reads or writes one format of robots.
-
-    A node reads the YAML file of its robot, and does not load URDF, MJCF and robots from positions.
-    """
-    return importlib.import_module(f"hexapod_dynamics.robot.{module}")
 
 
 @dataclass(frozen=True, eq=False)
 class Robot:
     """A main body with legs; immutable, equal to another one when every number in it is.
+
+    Its methods import what reads or writes a format: a node reads the YAML file of its robot, and loads no other.
 
     Legs, joints and links are always in the order of `legs`, each from the body outward; `joint_starts` is the index
     of each leg's first joint among all. joint_servos: identified parameters of the servos, one entry for each
@@ -88,9 +81,10 @@ class Robot:
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
         robot() returns the Robot (robot/geometry.py). Load only programs that you trust.
         """
-        robot: Robot
         if str(path).endswith(".py"):
-            robot = _format("geometry").robot_of_program(path, cls)
+            from hexapod_dynamics.robot.geometry import robot_of_program
+
+            robot = robot_of_program(path, cls)
         else:
             robot = load_robot(path, cls)
         object.__setattr__(robot, "file", Path(path))
@@ -122,12 +116,12 @@ class Robot:
         connected to the body, <mimic>, calls of xacro. A RobotWarning names elements that are not used:
         <dynamics>, mechanicalReduction, limits of effort and velocity in which joints differ.
         """
-        root, base = _format("urdf_reading").read_robot_tree(text_or_path)
+        from hexapod_dynamics.robot.model_tree import robot_of_tree
+        from hexapod_dynamics.robot.urdf_reading import read_robot_tree
+
+        root, base = read_robot_tree(text_or_path)
         name = root.get("name") or "robot"
-        robot: Robot = _format("model_tree").robot_of_tree(
-            cls, base, name, gravity, legs, servo, contact, imu, keep_frame
-        )
-        return robot
+        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame)
 
     @classmethod
     def from_mjcf(
@@ -147,23 +141,25 @@ class Robot:
         floating body, closed chains, actuators that are not position servos (then give servo). A RobotWarning names
         what is not used: springs and friction of joints, tendons.
         """
-        base, name, gravity, sensor = _format("mjcf_reading").read_mjcf(text_or_path)
-        robot: Robot = _format("model_tree").robot_of_tree(
-            cls, base, name, gravity, legs, servo, contact, imu, keep_frame, sensor
-        )
-        return robot
+        from hexapod_dynamics.robot.mjcf_reading import read_mjcf
+        from hexapod_dynamics.robot.model_tree import robot_of_tree
+
+        base, name, gravity, sensor = read_mjcf(text_or_path)
+        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame, sensor)
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""
-        text: str = _format("urdf").to_urdf(self, morphology)
-        return text
+        from hexapod_dynamics.robot.urdf import to_urdf
+
+        return to_urdf(self, morphology)
 
     def to_mjcf(self, morphology: Morphology | None = None, **options: Any) -> str:
         """Return the MJCF text (MuJoCo) of this robot with a Morphology (None: intact); options: see
         robot/mjcf.py.
         """
-        text: str = _format("mjcf").to_mjcf(self, morphology, **options)
-        return text
+        from hexapod_dynamics.robot.mjcf import to_mjcf
+
+        return to_mjcf(self, morphology, **options)
 
     @cached_property
     def leg_names(self) -> tuple[str, ...]:
