@@ -33,10 +33,13 @@ def test_one_process_walks_and_a_stop_outlasts_its_crash(launch):
         return abs(x[-1] - x[0])
 
     def process():
-        found = [
-            each for each in psutil.Process(launch.pid).children(recursive=True) if "companions" in each.cmdline()[1]
-        ]
-        return found[0] if found else None
+        for each in psutil.Process(launch.pid).children(recursive=True):
+            try:
+                if "companions" in each.cmdline()[1]:
+                    return each
+            except psutil.NoSuchProcess:  # the killed one, which the launch has not waited for yet
+                continue
+        return None
 
     try:
         wait_until(lambda: truth and moved(1.0) > 0.04, 120, lambda: launch.output[-3000:])

@@ -535,7 +535,7 @@ def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):
 
 
 def test_no_simulated_device_stays_behind(tmp_path, monkeypatch):
-    monkeypatch.setenv("ROS_DOMAIN_ID", "39")
+    monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path))  # nothing that another launch has left
     robot = Robots()
     directory = device_directory()
     assert sorted(os.listdir(directory)) == [IMU_BUS, SERVO_BUS, f"{SERVO_BUS}.owner"]
