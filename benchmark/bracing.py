@@ -1,6 +1,6 @@
 """Prints how many pushes turn a walking robot over, with and without its brace, and how often it braces for nothing.
 
-    ./with_ros2 python benchmark/bracing.py [--runs 40] [--first 1000] [--minutes 2] [--jobs 2]
+    ./with_ros2 python benchmark/bracing.py [--runs 40] [--first 1000] [--minutes 2] [--jobs 2] [--json FILE]
 
 MuJoCo, `servos=real` of the seed, friction 0.5 to 0.9, masses +-10 %; 0.07 m/s; after 4 to 6 s a push of 6 to 20 N s
 from a random direction, 0.3 s long, 60 mm above the body's origin (at the origin none of these turns a robot over on
@@ -20,6 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+import results
 from support.pushed_walk import PushedWalk, bereft, pushed
 
 LOST = ((), ("LF",), ("RM",), ("LM", "RM"), ("LF", "RR"))
@@ -86,6 +87,7 @@ def main():
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--minutes", type=float, default=2.0, help="of each walk without a push, in four walks")
     parser.add_argument("--jobs", type=int, default=2)
+    results.add_option(parser)
     given = parser.parse_args()
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         heads = " | ".join(f"{low:.0f} to {high:.0f} N s" for low, high in BANDS)
@@ -97,22 +99,31 @@ def main():
                 those = [row for row in rows if low <= row[0] < high]
                 cells.append(f"{', '.join(str(sum(r[k] for r in those)) for k in (1, 2, 3))} of {len(those)}")
             print(f"| {name(lost)} | {' | '.join(cells)} |", flush=True)
+            without, braced, told = (sum(row[k] for row in rows) for k in (1, 2, 3))
+            numbers = {"without": without, "braced": braced, "told": told, "runs": given.runs}
+            results.record(given.json, f"pushed, {name(lost)}", **numbers)
         print("\n| whole, other pushes and robots | without the brace, with it, told |\n|---|---|")
         for what, *how in OTHERS:
             rows = list(pool.map(push, [(given.first + 1000 + k, (), *how) for k in range(given.runs)]))
             cell = ", ".join(str(sum(r[k] for r in rows)) for k in (1, 2, 3))
             print(f"| {what} | {cell} of {given.runs} |", flush=True)
         print("\n| nobody pushes | braces a minute | turned over |\n|---|---|---|")
+        braces = 0
         for ground, truth, lost in GROUNDS:
             jobs = [(given.first + k, truth, lost, 15.0 * given.minutes) for k in range(4)]
             rows = list(pool.map(walk, jobs))
             often, over = sum(row[0] for row in rows) / given.minutes, sum(row[1] for row in rows)
+            braces += sum(row[0] for row in rows)
             print(f"| {ground}, {name(lost)} | {often:.1f} | {over} of 4 |", flush=True)
         print("\n| a foot is lost | braced | turned over |\n|---|---|---|")
+        at_losses = 0
         for lost in LOST:
             rows = list(pool.map(loss, [(given.first + 2000 + k, lost) for k in range(given.runs)]))
             braced, over = sum(row[0] for row in rows), sum(row[1] for row in rows)
+            at_losses += braced
             print(f"| {name(lost)} | {braced} of {given.runs} | {over} of {given.runs} |", flush=True)
+    minutes, losses = given.minutes * len(GROUNDS), given.runs * len(LOST)
+    results.record(given.json, "not pushed", braces=braces, minutes=minutes, at_losses=at_losses, losses=losses)
 
 
 if __name__ == "__main__":

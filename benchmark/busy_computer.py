@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import results
+
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
@@ -121,7 +123,7 @@ class Robot:
         self.node.destroy_node()
 
 
-def measure(load, minutes, arguments):
+def measure(load, minutes, arguments, file):
     """Print a table of one run."""
     rclpy.init()
     robot, stress = Robot(arguments), None
@@ -149,6 +151,8 @@ def measure(load, minutes, arguments):
         print(f"| healthy parts declared broken | {len(healthy)} {[names for _, names in healthy] or ''} |")
         print(f"| load average, largest | {sum(loads) / max(len(loads), 1):.1f}, {max(loads, default=0.0):.1f} |")
         print(f"| way, samples turned over | {way:.1f} m, {robot.turned_over} |")
+        walking = 100.0 * states["walking"] / max(sum(states.values()), 1e-9)
+        results.record(file, f"busy {load}", declared=len(healthy), minutes=minutes, walking=walking)
         shares = (f"{state} {100 * seconds / sum(states.values()):.0f} %" for state, seconds in states.most_common(6))
         print(f"| gait | {'; '.join(shares)} |")
         print(f"| `busy` in /diagnostics | {dict(robot.reasons)} |")
@@ -170,10 +174,11 @@ def main():
     parser.add_argument("--load", type=int, default=8, help="processes of stress-ng")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("arguments", nargs="*", help="of the launch")
+    results.add_option(parser)
     options = parser.parse_args()
     if options.load and shutil.which("stress-ng") is None:
         sys.exit("stress-ng is missing: sudo apt install stress-ng")
-    measure(options.load, options.minutes, options.arguments)
+    measure(options.load, options.minutes, options.arguments, options.json)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from unittest.mock import patch
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.gait import AdaptiveGait, adaptive
@@ -152,7 +153,7 @@ def print_tick_times():
     walking.close()
 
 
-def print_times():
+def print_times(file):
     """Print the table of --times."""
     AdaptiveGait().bind(ROBOT)
     print("| lost | changes | rehearsed | rehearsal: median | 99 % | largest | whole change: median | 99 % | largest |")
@@ -160,6 +161,7 @@ def print_times():
     for count in (1, 2):
         both = [change_times(lost) for lost in combinations(LEGS, count)]
         rehearsals, changes = (1e3 * np.concatenate(times) for times in zip(*both, strict=True))
+        results.record(file, f"times, {GROUPS[count]}", largest=changes.max(), changes=changes.size)
         figures = [f"{np.percentile(times, q):.1f} ms" for times in (rehearsals, changes) for q in (50, 99, 100)]
         print(f"| {GROUPS[count]} | {changes.size} | {rehearsals.size} | {' | '.join(figures)} |")
 
@@ -174,9 +176,10 @@ def main():
     parser.add_argument("--classes", action="store_true", help="one set of legs of each mirror pair")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--times", action="store_true", help="only the processor time of a plan change")
+    results.add_option(parser)
     given = parser.parse_args()
     if given.times:
-        print_times()
+        print_times(given.json)
         print_tick_times()
         return
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
@@ -206,6 +209,8 @@ def main():
             f"| {physics} | {group} | {len(rows)} | {np.nanmedian(times):.1f} s | {np.nanmax(times):.1f} s | "
             f"{tilts.max():.0f} deg | {np.count_nonzero(tilts > 60.0)} | {np.count_nonzero(np.isnan(times))} |"
         )
+        numbers = {"median": np.nanmedian(times), "worst": np.nanmax(times), "walks": len(rows)}
+        results.record(given.json, group, **{physics: numbers})
         for row in (
             sorted(rows, key=lambda row: -row[4])[:2] + sorted(rows, key=lambda row: -np.nan_to_num(row[3], nan=99))[:2]
         ):

@@ -4,7 +4,7 @@ python benchmark/first_minutes.py [--commit HEAD]
 
 In an empty folder, with empty caches of pip and of compiled models, it runs the README's first commands literally:
 clones, launches with the view, opens the printed address in headless chromium, tears off RM and LM, and waits until the
-robot walks on. It prints a table for docs/results/nodes.md: time of each step, the longest silence of the
+robot walks on. It prints a table: time of each step, the longest silence of the
 terminal, the longest status line, and lines that no newcomer should have to read. The measuring process needs the test
 extras (Playwright) and a chromium; the clone does not.
 """
@@ -20,6 +20,8 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+
+import results
 
 ROOT = Path(__file__).resolve().parents[1]
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-first-run"]
@@ -81,6 +83,7 @@ def main():
     """Run the protocol and print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--commit", default="HEAD", help="commit to clone")
+    results.add_option(options)
     given = options.parse_args()
     from playwright.sync_api import sync_playwright
 
@@ -141,6 +144,9 @@ def main():
         print(f"\nCommit {commit}, {os.cpu_count()} cores.\n\n| step | after |\n|---|---|")
         for what, after_begin in rows:
             print(f"| {what} | {after_begin:.0f} s |")
+        seconds = [after_begin for _, after_begin in rows]
+        status_line, page, named, walks = (seconds[k] for k in (2, 4, 6, 7))
+        results.record(given.json, "first minutes", status=status_line, page=page, named=named, walks=walks)
         print("\n- longest silence, in a pipe (a terminal shows a ticking line): "
               f"{silence:.0f} s, until {after - begin:.0f} s")  # fmt: skip
         print(f"- longest status line: {max(map(len, status))} characters of 100")

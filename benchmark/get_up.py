@@ -1,6 +1,6 @@
 """Prints how often, and how fast, a fallen robot gets up: one row a case.
 
-    ./with_ros2 python benchmark/get_up.py [--rows whole,lost] [--runs 50] [--first 10000] [--speed 2.0] [--out FILE]
+    ./with_ros2 python benchmark/get_up.py [--rows whole,lost] [--runs 50] [--first 10000] [--speed 2.0] [--json FILE]
 
 Each run is a fresh fall in MuJoCo with collisions of all links (tools/get_up_search/fallen_robot.py): attitude at
 random, height 0.2 to 0.4 m, or as much more as puts all links above the ground, joints within 0.3 rad of the stance
@@ -18,6 +18,7 @@ import sys
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.get_up import GetUp
@@ -91,26 +92,20 @@ def rights_itself(case, seed, speed):
     return good, upright[0] - began[0], robot.time - began[0], robot.saturated.max(), robot.heat.max(), reason
 
 
-def row(case, runs, first, speed, out):
-    """Run a case and print its row."""
-    results = [rights_itself(case, first + k, speed) for k in range(runs)]
-    good = [r for r in results if r[0]]
+def row(case, runs, first, speed):
+    """Run a case, print its row, return its numbers."""
+    outcomes = [rights_itself(case, first + k, speed) for k in range(runs)]
+    good = [r for r in outcomes if r[0]]
     numbers = np.array([r[1:5] for r in good] or [[np.nan] * 4])
     (up, stands, sat, heat), worst = np.median(numbers, axis=0), numbers.max(axis=0)
     soon = int((numbers[:, 1] <= case.within).sum())
-    say(
-        out,
+    print(
         f"| {case.name} | {len(good)} of {runs} | {soon} in {case.within:g} s | {up:.1f}, {worst[0]:.1f} | "
         f"{stands:.1f}, {worst[1]:.1f} | {sat:.2f}, {worst[2]:.2f} | {heat:.1f}, {worst[3]:.1f} | "
-        f"{'; '.join(r[5] for r in results if r[5])[:300]} |",
+        f"{'; '.join(r[5] for r in outcomes if r[5])[:300]} |",
+        flush=True,
     )
-
-
-def say(out, line):
-    print(line, flush=True)
-    if out:
-        with open(out, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+    return {"stands": len(good), "in_time": soon, "median": stands, "worst": worst[1]}
 
 
 # ---- rows in which it gets up ----------------------------------------------------------------------------------------
@@ -196,8 +191,9 @@ class Hands:
         physics.push([*force, *(here.T @ (20.0 * error) - 0.6 * physics.nu[3:6])])
 
 
-def never_moves(runs, first, out):
+def never_moves(runs, first):
     """Rows in which the robot must not move: set-points that were commanded beyond the trial of the joints."""
+    carried = 0
     for name, still in (("carried", False), ("held as still as hands can", True)):
         moved, way = 0, []
         for k in range(runs):
@@ -211,8 +207,9 @@ def never_moves(runs, first, out):
             robot.run(20.0)
             moved += robot.get_up.phase is not Phase.FAILED or "rest" not in robot.get_up.reason
             way.append(np.abs(robot.physics.q - before).max())
+        carried += moved
         gave = f"joints gave way by {np.median(way):.2f} rad, at most {max(way):.2f}"
-        say(out, f"| {name} | moved in {moved} of {runs}; {gave} | | | | | |")
+        print(f"| {name} | moved in {moved} of {runs}; {gave} | | | | | |", flush=True)
     moved = named = 0
     for k in range(runs):
         part = PARTS[int(np.random.default_rng(first + k).integers(18))]
@@ -224,14 +221,13 @@ def never_moves(runs, first, out):
         moved += np.abs(robot.physics.q - before).max() > 0.25 or robot.get_up.phase is not Phase.STOPPED
         leg, link = part.split(".")
         named += f"{link}_joint_{leg}" in robot.get_up.reason
-    say(
-        out,
-        f"| a hand on a leg: one joint held, not declared | moved in {moved} of {runs}, named in {named} | | | | | |",
-    )
+    print(f"| a hand on a leg: one joint held, not declared | moved in {moved} of {runs}, named in {named} | | | | | |")
+    return {"carried": carried, "walks": 2 * runs, "joint_held": moved}
 
 
-def pushed(runs, first, out):
+def pushed(runs, first):
     """Slow pushes against a robot that lies: whether its joints give way, as they may where it swings by itself."""
+    pushes = {}
     for size in (0.5, 1.0, 2.0):
         gave = moved = 0
         for k in range(runs):
@@ -247,13 +243,12 @@ def pushed(runs, first, out):
                 swung |= "give way" in robot.get_up.reason
             gave += swung
             moved += robot.get_up.phase is not Phase.FAILED
-        say(
-            out,
-            f"| pushed by {size:g} N m where it lies | gave way in {gave} of {runs}, went on in {moved} | | | | | |",
-        )
+        print(f"| pushed by {size:g} N m where it lies | gave way in {gave} of {runs}, went on in {moved} | | | | | |")
+        pushes[f"{size:g} N m"] = {"gave_way": gave, "went_on": moved}
+    return pushes
 
 
-def stopped(runs, first, out):
+def stopped(runs, first):
     """A stop at a random time: whether every set-point stands still from 60 ms after it, and stays."""
     frozen = asked = 0
     for k in range(runs):
@@ -273,10 +268,8 @@ def stopped(runs, first, out):
         robot.get_up.begin(GAIT, WHOLE)
         robot.run(60.0)
         asked += robot.get_up.phase is Phase.DONE
-    say(
-        out,
-        f"| stopped in any phase | frozen within 60 ms in {frozen} of {runs}, asked again stands {asked} | | | | | |",
-    )
+    print(f"| stopped in any phase | frozen within 60 ms in {frozen} of {runs}, asked again stands {asked} | | | | | |")
+    return {"frozen": frozen, "stands": asked}
 
 
 ROWS = {"whole": whole, "tangled": tangled, "lost": lost, "joints": joints, "ground": ground, "margins": margins}
@@ -290,20 +283,29 @@ def main():
     parser.add_argument("--first", type=int, default=10000, help="seed of the first run of each row")
     parser.add_argument("--speed", type=float, default=2.0, help="largest speed of a joint [rad/s]")
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    parser.add_argument("--out", default="", help="file to which the rows are appended")
+    results.add_option(parser)
     given = parser.parse_args()
-    say(
-        given.out,
-        "| case | success | in time | upright [s]: median, worst | stands [s] | sat [s] | heat [K] | failures |",
-    )
-    say(given.out, "|---|---|---|---|---|---|---|---|")
+    print("| case | success | in time | upright [s]: median, worst | stands [s] | sat [s] | heat [K] | failures |")
+    print("|---|---|---|---|---|---|---|---|")
     for name in given.rows.split(","):
         if name in QUIET:
-            QUIET[name](given.runs, given.first, given.out)
+            results.record(given.json, name, runs=given.runs, **QUIET[name](given.runs, given.first))
             continue
-        for case in ROWS[name]():
-            if given.only in case.name:
-                row(case, given.runs, given.first, given.speed, given.out)
+        chosen = [case for case in ROWS[name]() if given.only in case.name]
+        cases = {case.name: row(case, given.runs, given.first, given.speed) for case in chosen}
+        stands, in_time, medians, worst = ([case[key] for case in cases.values()] for key in next(iter(cases.values())))
+        results.record(
+            given.json,
+            name,
+            runs=given.runs,
+            walks=given.runs * len(cases),
+            stands=sum(stands),
+            in_time=sum(in_time),
+            least_in_time=min(in_time),
+            median=[min(medians), max(medians)],
+            worst=max(worst),
+            cases=cases,
+        )
     return 0
 
 

@@ -2,6 +2,7 @@
 
     ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
         [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--verbose] [--jobs 1]
+        [--json FILE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
 wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
@@ -24,6 +25,7 @@ from multiprocessing import get_context
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 from support.blind_walk import BlindWalk
 from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
@@ -158,6 +160,7 @@ def main():
     parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="a line for each run, to stderr")
+    results.add_option(parser)
     given = parser.parse_args()
     settings = {"step_height": given.lift}
     cells = [(ground, lost) for ground in given.grounds.split(",") for lost in given.lost.split(",")]
@@ -182,6 +185,10 @@ def main():
                         flush=True,
                     )
             print(line(ground, lost, rows), flush=True)
+            shares = [row[4] for row in rows if row[3]] or [0.0]
+            cell = {"arrived": sum(row[3] for row in rows), "walks": len(rows)}
+            cell |= {"median": np.median(shares), "least": min(shares)}
+            results.record(given.json, f"{given.way} {ground}".removeprefix("ahead "), **{lost: cell})
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import argparse
 import math
 
 import numpy as np
+import results
 from support.recorded_walk import Silent
 from support.servo_temperature import ServoTemperature, losses
 from support.servo_walk import servo_walk
@@ -60,12 +61,14 @@ def main():
     parser.add_argument("--air", type=float, default=25.0, help="[deg C]")
     parser.add_argument("--load", type=float, default=0.0, help="payload [kg]")
     parser.add_argument("--lost", nargs="*", default=["", "RM LM", "LF RR", "LF LM RR"])
+    results.add_option(parser)
     options = parser.parse_args()
     print("| lost | speed [m/s] | warmest servos after the walk [deg C] | said |\n|---|---|---|---|")
     for names in options.lost:
         case, speed, said = walk(names.split(), options)
         parts = [f"{leg.name}.{link.name}" for leg in Robot.jethexa().legs for link in leg.links]
         warmest = ", ".join(f"{parts[j]} {case[j]:.0f}" for j in np.argsort(-np.nan_to_num(case))[:3])
+        results.record(options.json, names or "nothing", warmest=np.nanmax(case), speed=speed)
         first = f"after {said[0][0] / 60.0:.0f} min: {said[0][1]}" if said else "nothing"
         print(f"| {names or 'nothing'} | {speed:.3f} | {warmest} | {first} |", flush=True)
 

@@ -3,7 +3,7 @@
     git clone https://github.com/Arjunsk1291/hexaheal DIR
     ./with_ros2 pip install psutil cma
     ./with_ros2 python benchmark/hexaheal.py --checkout DIR [--seeds 0-9] [--cases dl_0,dl_0_1]
-        [--rows told,untold,tripod] [--store walks.jsonl] [--markdown docs/results/referee.md]
+        [--rows told,untold,tripod] [--store walks.jsonl] [--json docs/results/referee.json]
     ./with_ros2 python benchmark/hexaheal.py --checkout DIR --tune dl_0 --seconds 120
 
 Their house: MuJoCo, 14 s, 0.25 m/s commanded, at 4 s one or two legs lose their torque (21 cases), 10 seeds that draw
@@ -17,7 +17,6 @@ known at once; untold: from joint readings (detection.joint_evidence). tripod: t
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -26,8 +25,9 @@ from itertools import combinations
 from multiprocessing import get_context
 from pathlib import Path
 
+import results
 from house.recovery import PLANS, Recovery, load_walks
-from house.robot import CLONE, open_house
+from house.robot import open_house
 
 from hexapod_dynamics.errors import HexapodError
 
@@ -54,15 +54,16 @@ def walks_of(checkout, row, case, seeds):
     return row, case, out
 
 
-def table(results, rows, cases, seeds, name_of):
-    """Lines of the two tables: cases recovered by row, and each case."""
+def table(outcomes, rows, cases, seeds, name_of, file):
+    """Lines of the two tables: cases recovered by row (into a file of results, too), and each case."""
     share = NEEDED / 10
     lines = ["| controller | cases recovered | cases upright | walks recovered | here |", "|---|---|---|---|---|"]
     for row in rows:
-        by = [results[row, case] for case in cases if results[row, case]]
+        by = [outcomes[row, case] for case in cases if outcomes[row, case]]
         recovered = sum(sum(w["recovered"] for w in walks) >= share * len(seeds) for walks in by)
         upright = sum(sum(not w["fell"] for w in walks) >= share * len(seeds) for walks in by)
         count = sum(w["recovered"] for walks in by for w in walks)
+        results.record(file, row, cases=recovered, upright=upright, walks=count)
         label = {"told": "this package, told", "untold": "this package, untold", "tripod": "their plain tripod"}[row]
         lines.append(
             f"| {label} | **{recovered} of the {len(by)} run** | {upright} | {count} of {len(by) * len(seeds)} | run |"
@@ -73,7 +74,7 @@ def table(results, rows, cases, seeds, name_of):
     for case in cases:
         cells = []
         for row in rows:
-            walks = results[row, case]
+            walks = outcomes[row, case]
             if not walks:
                 cells.append("not run")
                 continue
@@ -87,11 +88,11 @@ def table(results, rows, cases, seeds, name_of):
     return lines
 
 
-def needs(results, rows):
+def needs(outcomes, rows, file):
     """Lines on what the walks needed of the servos and how the detector did."""
     lines = []
     for row in rows:
-        walks = [w for (r, _), group in results.items() if r == row for w in group]
+        walks = [w for (r, _), group in outcomes.items() if r == row for w in group]
         if row == "tripod":
             continue
         lines.append(
@@ -103,29 +104,13 @@ def needs(results, rows):
             late = sorted(w["t_detect_s"] for w in walks if w["t_detect_s"] is not None)
             middle = f"{late[len(late) // 2]:.2f} s" if late else "never"
             early = sum(w["false_alarm"] for w in walks)
+            after = late[len(late) // 2] if late else None
+            results.record(file, "names", named=right, walks=len(walks), after=after, early=early)
             lines.append(
                 f"- untold: the lost legs named exactly in {right} of {len(walks)} walks, {middle} after the loss "
                 f"(median); declared before it: {early}."
             )
     return lines
-
-
-def heading(checkout, version):
-    """Lines above the tables: what is measured, command, commits."""
-    ours = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-    command = " ".join(sys.argv).replace(str(checkout), "DIR")
-    return (
-        f"""# Results: the referee of others
-
-HexaHeal's robot, faults, seeds and scorer, unchanged, in simulation. What is ours, and how to get theirs: the docstring
-of `benchmark/hexaheal.py`. Recovered: no fall and at least 0.125 m/s (half of what is commanded) over the last 8 of
-14 s; a case counts with at least 7 of 10 seeds. **Truth**: theirs, MuJoCo's position actuators as in their
-model, limited to 2.5 N m; nothing of this package's simulators. **Servo law** of our plans: none, they are set-points.
-
-Command: `./with_ros2 python {command}`, commit {ours.strip()} here. Theirs, by `{CLONE} DIR`: {version}.
-""".splitlines()
-        + [""]
-    )
 
 
 def main():
@@ -138,7 +123,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--stored", action="store_true", help="run nothing: the tables of what --store has")
     parser.add_argument("--store", type=Path, help="file of finished walks: a run that was interrupted goes on from it")
-    parser.add_argument("--markdown", type=Path)
+    results.add_option(parser)
     parser.add_argument("--tune", default="")
     parser.add_argument("--seconds", type=float, default=120.0)
     given = parser.parse_args()
@@ -155,34 +140,29 @@ def main():
         return 0
     first, _, last = given.seeds.partition("-")
     seeds, cases, rows = range(int(first), int(last or first) + 1), given.cases.split(","), given.rows.split(",")
-    begin, results = time.monotonic(), defaultdict(list)
+    begin, outcomes = time.monotonic(), defaultdict(list)
     for line in given.store.read_text().splitlines() if given.store and given.store.exists() else ():
         walk = json.loads(line)
-        known = [other["seed"] for other in results[walk["row"], walk["case"]]]
+        known = [other["seed"] for other in outcomes[walk["row"], walk["case"]]]
         if walk["seed"] in seeds and walk["seed"] not in known:
-            results[walk["row"], walk["case"]].append(walk)
+            outcomes[walk["row"], walk["case"]].append(walk)
     if given.stored:
-        rows = [row for row in rows if any(results[row, case] for case in cases)]
+        rows = [row for row in rows if any(outcomes[row, case] for case in cases)]
     left = (
-        [] if given.stored else [(row, case) for row in rows for case in cases if len(results[row, case]) < len(seeds)]
+        [] if given.stored else [(row, case) for row in rows for case in cases if len(outcomes[row, case]) < len(seeds)]
     )
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(walks_of, given.checkout, row, case, seeds) for row, case in left]
         for future in futures:
             row, case, walks = future.result()
-            results[row, case] = walks
+            outcomes[row, case] = walks
             if given.store:
                 with given.store.open("a") as store:
                     store.writelines(json.dumps({"row": row, **walk}) + "\n" for walk in walks)
             print(f"{time.monotonic() - begin:5.0f} s {row:7s} {case:7s} {sum(w['recovered'] for w in walks)} of "
                   f"{len(walks)}, fell {sum(w['fell'] for w in walks)}", file=sys.stderr, flush=True)  # fmt: skip
-    lines = table(results, rows, cases, seeds, house.scorer.case_name)
-    lines += ["", *needs(results, rows)]
-    head = heading(given.checkout, house.version)
-    print("\n".join(head + lines))
-    if given.markdown:
-        kept = given.markdown.read_text().partition("\n## ")[2] if given.markdown.exists() else ""
-        given.markdown.write_text("\n".join(head + lines) + "\n" + (f"\n## {kept}" if kept else ""))
+    lines = table(outcomes, rows, cases, seeds, house.scorer.case_name, given.json)
+    print("\n".join([f"Theirs: {house.version}\n", *lines, "", *needs(outcomes, rows, given.json)]))
     return 0
 
 

@@ -15,6 +15,7 @@ import sys
 import time
 
 import numpy as np
+import results
 from support.blind_walk import BlindWalk
 
 from hexapod_dynamics.gait import TripodGait
@@ -216,6 +217,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60.0, help="of the case quiet, in all")
     parser.add_argument("--seeds", type=int, default=10, help="of each of the 21 losses of hexaheal")
     parser.add_argument("--first", type=int, default=0, help="number of the first run")
+    results.add_option(parser)
     options = parser.parse_args()
     physics, cases = options.physics.split(","), options.cases.split(",")
     for given, known in ((physics, PHYSICS), (cases, [*CASES, "hexaheal", "quiet"])):
@@ -240,10 +242,10 @@ def quiet(case, options):
 
 def damages(case, options):
     """Run a case of damage; print the runs that are not right (of hexaheal each), and its line of the table."""
-    count, results, began = 21 * options.seeds if case == "hexaheal" else options.runs, [], time.monotonic()
+    count, runs, began = 21 * options.seeds if case == "hexaheal" else options.runs, [], time.monotonic()
     for done, index in enumerate(range(options.first, options.first + count), start=1):
         run = run_hexaheal(index, options) if case == "hexaheal" else run_damage(case, index, options)
-        results.append(run[:4])
+        runs.append(run[:4])
         if case == "hexaheal" or not run[0]:
             told = "; ".join(f"{at:.2f} {decision.text}" for at, decision in run[4].decisions)
             truth = run[4].physics.morphology.describe()
@@ -252,7 +254,8 @@ def damages(case, options):
             )
             print(f"  {case} {index}: {truth}, declared {run[4].declared.describe()} ({told}){walked}", flush=True)
         progress(case, done, count, began)
-    good, took, speed, tilt = (np.array(column, float) for column in zip(*results, strict=True))
+    good, took, speed, tilt = (np.array(column, float) for column in zip(*runs, strict=True))
+    results.record(options.json, case, **{options.physics: {"right": int(good.sum()), "runs": len(good)}})
     what = "walks on at >= 50 %" if case == "hexaheal" else "right"
     times = "" if case == "hexaheal" else f"{np.nanmedian(took):.2f} s, at most {np.nanmax(took):.2f} s"
     print(

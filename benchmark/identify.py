@@ -1,6 +1,6 @@
 """Prints how well a hidden robot's numbers are identified, and what it carries, on truths that are not the model.
 
-    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--assumed] [--walks] [--jobs 2]
+    ./with_ros2 python benchmark/identify.py [--first 1000] [--runs 20] [--assumed] [--walks] [--jobs 2] [--json FILE]
 
 Each run: MuJoCo with servos=real of a seed, everything about it hidden; a suspended exercise of a minute and a standing
 one of two, recorded at the rates of the nodes; the mass of the empty robot is known from a scale. --assumed: truths
@@ -26,6 +26,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+import results
 from support.identification_rig import LATENCY, record
 from support.payload_walk import PayloadWalk
 
@@ -104,13 +105,14 @@ def main() -> None:
     parser.add_argument("--assumed", action="store_true", help="vary all that the deviations contain")
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    results.add_option(parser)
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.runs)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         one = functools.partial(identified, as_assumed=given.assumed)
         all_found = zip(seeds, pool.map(one, seeds) if given.jobs > 1 else map(one, seeds), strict=True)
         rows, walks = measure(all_found, given.walks)
-    print_tables(rows, walks)
+    print_tables(rows, walks, given.json)
 
 
 def measure(all_found, with_weight: bool):
@@ -132,8 +134,8 @@ def measure(all_found, with_weight: bool):
     return rows, walks
 
 
-def print_tables(rows, walks) -> None:
-    """Print the table of the findings and what was found of weights, if any."""
+def print_tables(rows, walks, file=None) -> None:
+    """Print, and write into a file of results, the table of the findings and what was found of weights, if any."""
     print("| of those seen | number | median error | 90 % below | within the limit | within 2 of its deviations |")
     print("|---|---|---|---|---|---|")
     for kind in dict.fromkeys(row[0] for row in rows):
@@ -147,6 +149,7 @@ def print_tables(rows, walks) -> None:
             f"| {kind} | {len(those)} | {np.median(errors):.3f} | {np.quantile(errors, 0.9):.3f} | {inside} | "
             f"{100 * share:.0f} % |"
         )
+        results.record(file, kind, median=np.median(errors), ninety=np.quantile(errors, 0.9), honest=share)
     if walks:
         errors = np.array([(p.mass - m, m, np.hypot(p.x - x, p.y - y)) for m, x, y, p in walks])
         good = np.abs(errors[:, 0]) < 0.1 * errors[:, 1] + 0.02

@@ -1,6 +1,6 @@
 """What each library can do when a leg leaves: the edit, the first result after it, lines of code, and agreement.
 
-    ./with_ros2 python benchmark/leg_leaves.py [--markdown docs/results/libraries.md]
+    ./with_ros2 python benchmark/leg_leaves.py [--json docs/results/libraries.json]
 
 A running loop has a model of the whole JetHexa and its state, and leg RM is torn off. Each row is a function below:
 what a caller writes, from the whole model to the accelerations without the leg. The time is the best of many rounds on
@@ -11,16 +11,14 @@ import argparse
 import importlib
 import inspect
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import mujoco
 import numpy as np
 import pinocchio as pin
+import results
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
@@ -136,45 +134,29 @@ def best(function, seconds=0.4):
 
 
 def main():
-    """Measure and print."""
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--markdown", type=Path)
+    results.add_option(parser)
     given = parser.parse_args()
     reference = ours()
     off = np.abs(pinocchio_rebuilt()[:6] - reference[:6]).max() / np.abs(reference[:6]).max()
-    lines = [
-        "| edit | until the next accelerations | times ours | lines of code | what it means |",
-        "|---|---|---|---|---|",
-    ]
+    print(f"Pinocchio {pin.__version__}, MuJoCo {mujoco.__version__}; accelerations: {off:.1e} apart\n")
+    results.record(given.json, "accuracy", apart=off)
+    print("| edit | until the next accelerations | times ours | lines of code | what it means |\n|---|---|---|---|---|")
     took = dict.fromkeys(ROWS, np.inf)
     for _ in range(3):  # turns, so that the load of the machine falls on all of them
         took = {name: min(took[name], best(function)) for name, (function, _) in ROWS.items()}
     base = min(took.values())
     for name, (function, note) in ROWS.items():
-        us = 1e6 * took[name]
-        lines.append(f"| {name} | {us:.1f} us | {took[name] / base:.0f} | {lines_of(function)} | {note} |")
+        numbers = {"us": 1e6 * took[name], "times": took[name] / base, "lines": lines_of(function)}
+        print("| {} | {us:.1f} us | {times:.0f} | {lines} | {} |".format(name, note, **numbers))
+        results.record(given.json, name, **numbers)
     for package in ("mujoco.mjx", "mujoco_warp"):
         try:
             importlib.import_module(package)
-            lines.append(f"| {package} | not run | | | installed here; no row has been written for it |")
+            print(f"| {package} | not run | | | installed here; no row has been written for it |")
         except ImportError:
-            lines.append(f"| {package} | not run: not installed here | | | |")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-    head = (
-        f"""# Results: what libraries can do when a leg leaves
-
-Command: `./with_ros2 python {" ".join(sys.argv)}`, commit {commit.strip()}; Pinocchio {pin.__version__}, MuJoCo
-{mujoco.__version__}, one core, best of three turns of calls. A leg of the JetHexa is torn off in a running loop; each
-row is the function of `benchmark/leg_leaves.py` that a caller would write. The times of all other calls beside
-Pinocchio's: `benchmark/api.py`.
-
-Accelerations of the body without the leg, Pinocchio rebuilt against ours: {off:.1e} apart, relative.
-""".splitlines()
-        + [""]
-    )
-    print("\n".join(head + lines))
-    if given.markdown:
-        given.markdown.write_text("\n".join(head + lines) + "\n")
+            print(f"| {package} | not run: not installed here | | | |")
 
 
 if __name__ == "__main__":

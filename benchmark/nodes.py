@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import results
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Observer
@@ -86,7 +87,7 @@ def ticks(count=2000):
     return {name: np.array(values[len(values) // 5 :]) for name, values in samples.items()}
 
 
-def print_ticks(slow):
+def print_ticks(slow, file):
     """Print the table of parts, and their sum as a share of the period."""
     print(f"{'part of a prediction':42s} {'median':>9s} {'99 %':>9s} {f'x {slow:g}':>9s}")
     samples = ticks()
@@ -95,6 +96,7 @@ def print_ticks(slow):
         print(f"{name:42s} {median:6.3f} ms {worst:6.3f} ms {slow * median:6.2f} ms")
     state = [name for name in samples if name.startswith(("state", "torques", "an attitude"))]
     path = [name for name in samples if name.startswith("path")]
+    results.record(file, "parts", state_ms=1e3 * sum(np.median(samples[name]) for name in state))
     for label, parts in (("state and torques", state), ("with the path", state + path)):
         total = 1e3 * sum(np.median(samples[name]) for name in parts)
         print(f"{label:42s} {total:6.3f} ms {'':12s} {slow * total:6.2f} ms of 10 ms")
@@ -159,7 +161,7 @@ def shares(processes, wait, seconds):
     return {name: 100.0 * (after[name] - before[name]) / took for name in after}
 
 
-def print_shares(alone, watched, processes):
+def print_shares(alone, watched, processes, file):
     """Print both tables of `shares`, with each process's memory."""
     print(f"\n{'share of a core':16s} {'alone':>9s} {'watched':>9s} {'PSS':>9s}    {python_pace()}")
     memory = {name: process.memory_full_info().pss / 2**20 for name, process in processes.items()}
@@ -167,12 +169,14 @@ def print_shares(alone, watched, processes):
         print(f"{name:16s} {alone[name]:7.1f} % {watched[name]:7.1f} % {memory[name]:5.0f} MiB")
     sums = [sum(table[name] for name in processes) for table in (alone, watched)]
     print(f"{'all':16s} {sums[0]:7.1f} % {sums[1]:7.1f} % {sum(memory.values()):5.0f} MiB")
+    of_robot = sum(memory.values()) - memory["simulator"]
+    results.record(file, "launch", memory=sum(memory.values()), memory_of_robot=of_robot, shares=alone)
     five = [sum(table[name] for name in ROBOT) for table in (alone, watched)]
     print(f"{'the five nodes':16s} {five[0]:7.1f} % {five[1]:7.1f} %    {', '.join(ROBOT[:4])}, and of companions")
     print(f"{'':16s} {alone[ROBOT[4]]:7.1f} % {watched[ROBOT[4]]:7.1f} %    {ROBOT[4]}")
 
 
-def launched(seconds):
+def launched(seconds, file):
     """Launch, let it walk, print shares of a core, rates, delays and the prediction's error."""
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
@@ -226,7 +230,7 @@ def launched(seconds):
         for kept in heard.values():
             kept.clear()
         watched = shares(processes, wait, seconds)
-        print_shares(alone, watched, processes)
+        print_shares(alone, watched, processes, file)
         print(f"\n{'topic':22s} {'a second':>9s} {'stamp to arrival, median and 99 %':>34s}")
         for topic, kept in heard.items():
             delays = 1e3 * np.array([arrival - stamp for arrival, stamp, _ in kept])
@@ -271,6 +275,7 @@ def main():
     parser.add_argument("--slow", type=float, default=6.0, help="how many times slower the other computer is")
     parser.add_argument("--no-launch", action="store_true", help="the parts of a prediction only")
     parser.add_argument("--share", type=float, help="limit each process to this share of a core, and compare")
+    results.add_option(parser)
     given = parser.parse_args()
     os.environ.setdefault("ROS_LOCALHOST_ONLY", "1")
     if given.share is not None:
@@ -278,9 +283,9 @@ def main():
 
         compare(given.share, given.seconds)
         return
-    print_ticks(given.slow)
+    print_ticks(given.slow, given.json)
     if not given.no_launch:
-        launched(given.seconds)
+        launched(given.seconds, given.json)
 
 
 if __name__ == "__main__":

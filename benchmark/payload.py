@@ -27,6 +27,7 @@ import math
 import sys
 
 import numpy as np
+import results
 from support.payload_walk import CHAIN, PayloadWalk
 from support.servo_walk import servo_walk
 
@@ -94,6 +95,15 @@ def weigh(given: argparse.Namespace) -> None:
     used = np.array([one.expected[1:] for one in found]) - np.stack([mass * x, mass * y], axis=1)
     pairs = ", pairs lost" if given.pairs else ""
     print(f"| weighed, {given.known}{pairs}, sway {given.sway}, {given.empty} s empty | {len(rows)} runs |\n|---|---|")
+    results.record(
+        given.json,
+        f"weigh {given.known} {given.sway}{pairs}",
+        runs=len(rows),
+        mass_right=np.sum(np.abs(errors) < 0.1 * mass + 0.02),
+        rms_g=1e3 * np.sqrt(np.mean(errors**2)),
+        centre_right=np.sum(np.hypot(*off[heavy].T) < 0.008),
+        heavy=heavy.sum(),
+    )
     print(f"| mass within 10 % + 20 g | {np.sum(np.abs(errors) < 0.1 * mass + 0.02)} |")
     print(f"| mass, rms error [g] | {1e3 * np.sqrt(np.mean(errors**2)):.0f} |")
     print(f"| mass within two of its deviations | {100 * honest:.0f} % |")
@@ -174,6 +184,7 @@ def bags(given: argparse.Namespace) -> None:
             f"| a tibia breaks 2 s after a bag of 0.5 kg: found within 4 s, wrong | {found}, {wrong} of {given.runs} |"
         )
     else:
+        results.record(given.json, "bags", alarms=alarms, runs=given.runs)
         print(f"| a bag of 0.5 kg put on: declared as damage | {alarms} of {given.runs} |")
 
 
@@ -190,6 +201,7 @@ def main() -> None:
     parser.add_argument("--twist", default="0.077,0,0", help="commanded vx, vy [m/s], wz [rad/s]")
     parser.add_argument("--rough", type=float, default=0.0, help="roughness of the ground [m]")
     parser.add_argument("--lost", action="store_true", help="bags: a tibia breaks, too")
+    results.add_option(parser)
     given = parser.parse_args()
     {"weigh": weigh, "falls": falls, "bags": bags}[given.what](given)
 

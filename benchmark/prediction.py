@@ -2,6 +2,7 @@
 
 python benchmark/prediction.py [--runs 100] [--seconds 60] [--physics mujoco] [--gait both] [--seed 0] [--rough 0.008]
                                [--minutes 40] [--jobs 1] [--damage] [--servos real [--askew] [--identified]]
+                               [--json FILE]
 
 --identified: no payload; each truth once with the catalogue's robot, once with what `identify` finds of it in two
 exercises. --askew: hips 2 mm off, legs mounted 1 degree askew. `--gait both`: adaptive and tripod in turn, two
@@ -21,6 +22,7 @@ from multiprocessing import get_context
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 from support.identification_rig import identified_robot
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
@@ -130,14 +132,17 @@ def print_summary(table, runs):
 def damaged_walks(options, shape):
     """Print a table of damages, told and untold."""
     gait = "adaptive" if options.gait == "both" else options.gait
+    warned = []
     for name, morphology, truth in damages(Morphology.whole(Robot.jethexa())):
         for told in (True, False) if morphology is not None else (False,):
             damage = None if morphology is None else (morphology, told)
             figures, said = measure(options.physics, gait, truth, options.seed, options.seconds, damage)
             since = 0.0 if morphology is None else DAMAGED_AT
+            warned += [at - since for at, _ in said if at >= since and morphology is not None and not told][:1]
             first = next(((f"{at - since:5.1f} s", text) for text, at in said if at >= since), ("      -", ""))
             told_so = "" if morphology is None else ", told" if told else ", untold"
             print(shape.format(*figures), first[0], name + told_so, first[1], flush=True)
+    results.record(options.json, "damage", least=min(warned, default=None), most=max(warned, default=None))
 
 
 def main():
@@ -155,6 +160,7 @@ def main():
     parser.add_argument("--truth", default="", help="with --servos: values instead of the drawn ones, as lag=0.03")
     parser.add_argument("--identified", action="store_true", help="with the catalogue's robot, then with its own")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
+    results.add_option(parser)
     options = parser.parse_args()
     if options.truth and not options.servos:
         parser.error("--truth replaces values that --servos draws: give --servos real, too")
@@ -203,6 +209,21 @@ def main():
                 print(shape.format(*figures), at, gait, truth.describe(), *(text for text, _ in said), flush=True)
     walked = runs[: len(table)]
     print_summary(np.array(table), walked)
+    known = np.array([one[3] for one in walked]) == options.identified
+    table, others = np.array(table)[known], np.array(table)[~known]
+    drift, odometry, commands = table[:, 1], table[:, 2], table[:, 3]
+    results.record(
+        options.json,
+        f"{options.physics} {options.seed}{' ' * bool(options.truth)}{options.truth}",
+        walks=len(table),
+        drift=np.median(drift),
+        drift95=np.percentile(drift, 95),
+        pose=table[:, 6].mean(),
+        tilt=table[:, 7].mean(),
+        odometry=np.median(odometry),
+        commands=np.median(commands),
+        catalogue_drift=np.median(others[:, 1]) if len(others) else None,
+    )
 
 
 if __name__ == "__main__":

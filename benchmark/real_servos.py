@@ -2,15 +2,15 @@
 
     ./with_ros2 python benchmark/real_servos.py [--runs 20] [--first 0] [--servos real,half] [--cases foot,pair,healthy]
         [--minutes 20] [--detectors new,old] [--physics mujoco] [--truth lag=0.03] [--sweep lag=0,0.02,0.04] [--closed]
-        [--walks FILE] [--log FILE] [--markdown PAGE]
+        [--walks FILE] [--log FILE] [--json FILE]
 
 Each run: MuJoCo (or --physics built_in), `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the
 package's classes wired with the rates of the nodes; a walk of 17 to 18.3 s, in which nothing is broken, then damage.
 Each walk is recorded once and replayed to every detector, up to its first declaration (nobody obeys before it).
 --closed: what is declared is obeyed and suspected feet are pressed, also of healthy robots. --walks: the file in which
 the recorded walks are kept for other detectors. --log: a file to which each run is written as a line of JSON; what it
-has already is not run again, so that a long measurement can be interrupted. --markdown: the page to which the table is
-appended, with command, commit and truths. --sweep: instead of the cases, feet found in time and false alarms over the
+has already is not run again, so that a long measurement can be interrupted. --json: the file of docs/results/ that gets
+the numbers of the first detector. --sweep: instead of the cases, feet found in time and false alarms over the
 values of one quantity of the servos. Progress goes to stderr, the table to stdout.
 
 Detectors: `new`; `old`; `identified` (with --closed only): the new one and the gait have the robot that `identify`
@@ -23,7 +23,6 @@ import json
 import math
 import os
 import pickle
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -31,6 +30,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 from support.identification_rig import identified_with_plans
 from support.recorded_walk import Recorder, replay
 from support.sensed_walk import PHYSICS
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--closed", action="store_true")
     parser.add_argument("--walks", type=Path)
     parser.add_argument("--log", type=Path)
-    parser.add_argument("--markdown", type=Path)
+    results.add_option(parser)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.closed and "pushed" in options.cases.split(","):
@@ -222,40 +222,33 @@ def main():
         parser.error(
             "--detectors identified needs --closed: a recorded walk is that of a gait of the catalogue's robot"
         )
-    commit = read_commit()
     kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
-    table = make_curve(options, kept) if options.sweep else make_table(options, kept)
-    if options.markdown:
-        append_table(options.markdown, table, commit)
+    (make_curve if options.sweep else make_table)(options, kept)
 
 
 def make_table(options, kept):
-    """Measure the cases asked for, and print and return the lines of a table."""
+    """Measure the cases asked for, and print a table."""
     names = options.detectors.split(",")
     header = "| servos | case | wanted | " + " | ".join(
         f"{name}: in time (late) of runs; wrong, alarms; median" for name in names
     )
-    table = [f"{header} |", f"|---|---|---|{'---|' * len(names)}"]
-    print("\n".join(table), flush=True)
+    print(f"{header} |\n|---|---|---|{'---|' * len(names)}", flush=True)
     for servos, case in itertools.product(options.servos.split(","), options.cases.split(",")):
         servos = ",".join(filter(None, (servos, options.truth)))
         cells = measure(servos, case, options, kept)
+        name = " ".join(filter(None, (case, options.truth)))
+        results.record(options.json, name, **{options.physics: numbers(case, cells[0])})
         what, limit, wanted = CASES[case]
         wanted = f"{wanted} within {limit:g} s" if limit else wanted
-        table.append(f"| {servos} | {what} | {wanted} | " + " | ".join(row(case, one, options) for one in cells) + " |")
-        print(table[-1], flush=True)
-    return table
+        print(f"| {servos} | {what} | {wanted} | {' | '.join(row(case, one, options) for one in cells)} |", flush=True)
 
 
 def make_curve(options, kept):
-    """Measure hits and false alarms over the values of --sweep, and print and return the lines of a table."""
+    """Measure hits and false alarms over the values of --sweep, and print a table."""
     name, _, values = options.sweep.partition("=")
     names = options.detectors.split(",")
-    table = [
-        f"| {name} | " + " | ".join(f"{one}: feet in time; alarms, banks an hour" for one in names) + " |",
-        f"|---|{'---|' * len(names)}",
-    ]
-    print("\n".join(table), flush=True)
+    print(f"| {name} | " + " | ".join(f"{one}: feet in time; alarms, banks an hour" for one in names) + " |")
+    print(f"|---|{'---|' * len(names)}", flush=True)
     for value in values.split(","):
         servos = ",".join(filter(None, (options.servos, options.truth, f"{name}={value}")))
         feet, healthy = (measure(servos, case, options, kept) for case in ("foot", "healthy"))
@@ -268,9 +261,7 @@ def make_curve(options, kept):
             banks = 60.0 * sum(one[2] for one in quiet) / minutes
             wrong = f", {early} wrong" if early else ""
             cells.append(f"{hits} of {len(found)}{wrong}; {alarms} in {minutes:.0f} min, {banks:.0f}")
-        table.append(f"| {value} | " + " | ".join(cells) + " |")
-        print(table[-1], flush=True)
-    return table
+        print(f"| {value} | {' | '.join(cells)} |", flush=True)
 
 
 def measure(servos, case, options, kept):
@@ -338,17 +329,17 @@ def write_log(options, key, run):
         print(f"  {key}: {run}", file=sys.stderr, flush=True)
 
 
-def read_commit():
-    """Return the short hash of the checked-out commit."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent).stdout.strip()
-
-
-def append_table(page, table, commit):
-    """Append a table to a page, below the command and the commit that made it."""
-    command = " ".join(["./with_ros2 python benchmark/real_servos.py", *sys.argv[1:]])
-    with page.open("a") as file:
-        file.write(f"\n`{command}`, commit {commit}:\n\n" + "\n".join(table) + "\n")
+def numbers(case, cell):
+    """Return the numbers of a cell for the file of --json."""
+    whats = [one[0] for one in cell]
+    alarms = len(whats) - whats.count("nothing")
+    if case == "pushed":
+        return {"alarms": alarms, "pushes": PUSHES * len(cell)}
+    if case == "healthy":
+        return {"alarms": alarms, "minutes": round(sum(one[4] for one in cell) / 60.0)}
+    took = [one[1] for one in cell if one[0] in ("in time", "late")] or [np.nan]
+    found, late, wrong = (whats.count(what) for what in ("in time", "late", "wrong"))
+    return {"in_time": found, "late": late, "wrong": wrong, "runs": len(cell), "median": np.median(took)}
 
 
 def row(case, cell, options):

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
 import numpy as np
+import results
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -125,6 +126,25 @@ def job(physics, kind, name, group, values, seed, twist):
     return physics, kind, name, group, seed, measure(physics, kind, values, seed, twist)
 
 
+def write(given, physics, kind, groups):
+    """Write the numbers of a gait in a physics into the file of --json: without four lost legs, and these alone."""
+
+    def numbers(rows):
+        share, fell = np.array([row[2] for row in rows]), np.array([row[5] for row in rows], bool)
+        recovered = np.count_nonzero((share >= 0.5) & ~fell)
+        heading = max(abs(row[3]) for row in rows)
+        return {"walks": len(rows), "recovered": recovered, "least": share.min(), "heading": heading}
+
+    four = groups.pop("four legs", [])
+    of = numbers([row for rows in groups.values() for row in rows])
+    legs = [numbers(groups[name]) for name in ("one leg", "two legs", "three legs") if name in groups]
+    of["legs"] = [one["recovered"] for one in legs]
+    of["hexaheal"] = [sum(one[key] for one in legs[:2]) for key in ("recovered", "walks")]
+    results.record(given.json, f"{kind}, twists" if given.twists else kind, **{physics: of})
+    if four:
+        results.record(given.json, f"{kind}, four legs", **{physics: numbers(four)})
+
+
 def main():
     """Run all and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -134,6 +154,7 @@ def main():
     parser.add_argument("--gaits", default="auto,tripod,wave")
     parser.add_argument("--twists", action="store_true", help="eight twists for one and two lost legs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    results.add_option(parser)
     given = parser.parse_args()
     worlds = ["built_in", "mujoco"] if given.physics == "both" else [given.physics]
     jobs = []
@@ -150,27 +171,30 @@ def main():
                     continue
                 seeds = given.seeds if kind == "auto" else 1
                 jobs += [(physics, kind, name, group, morphology, seed, (SPEED, 0.0, 0.0)) for seed in range(seeds)]
-    results = defaultdict(list)
+    walks = defaultdict(list)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(job, *each) for each in jobs]
         for done, future in enumerate(as_completed(futures), start=1):
             physics, kind, name, group, seed, result = future.result()
-            results[physics, kind, group].append((name, seed, *result))
+            walks[physics, kind, group].append((name, seed, *result))
             end = "\n" if done == len(futures) else ""
             if sys.stderr.isatty() or done % 50 == 0 or end:
                 print(f"\r{done} of {len(futures)} walks", end=end or "", file=sys.stderr, flush=True)
     print("| physics | gait | case | walks | least speed | mean speed | heading error | tilt | fell | recovered |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for (physics, kind, group), rows in results.items():
+    for (physics, kind, group), rows in walks.items():
         share, heading, tilt, fell = (np.array([row[k] for row in rows]) for k in range(2, 6))
         recovered = np.count_nonzero((share >= 0.5) & ~fell)
         print(
             f"| {physics} | {kind} | {group} | {len(rows)} | {100 * share.min():.0f} % | {100 * share.mean():.0f} % | "
             f"{np.abs(heading).max():.1f} deg | {tilt.max():.1f} deg | {np.count_nonzero(fell)} | {recovered} |"
         )
+    for physics in worlds:
+        for kind in given.gaits.split(","):
+            write(given, physics, kind, {group: rows for (*of, group), rows in walks.items() if of == [physics, kind]})
     worst = [
         (row[2], physics, row[0], row[1], row[3], row[4])
-        for (physics, kind, _), rows in results.items()
+        for (physics, kind, _), rows in walks.items()
         if kind == "auto"
         for row in rows
     ]

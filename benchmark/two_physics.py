@@ -3,7 +3,7 @@
 MuJoCo's ground hardly gives way: a foot of the standing robot sinks in by 0.8 mm at the paper's stiffness, which the
 built-in physics has. The last table gives it MuJoCo's: a stiff ground, and the rotors' inertia.
 
-python benchmark/two_physics.py [--seconds 5.2]
+python benchmark/two_physics.py [--seconds 5.2] [--json FILE]
 
 Figures are taken over whole cycles of the gait after the first. A difference is given as a share of the largest
 distance (or angle) of its row in the built-in physics.
@@ -13,6 +13,7 @@ import argparse
 from dataclasses import replace
 
 import numpy as np
+import results
 
 from hexapod_dynamics.papers.figures.farghdani2025 import PERIOD, STEP_HEIGHT, STEP_LENGTH, scenarios
 from hexapod_dynamics.robot import Morphology, Robot
@@ -50,7 +51,9 @@ def motion(physics, robot, morphology, ground, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4 * PERIOD)
-    seconds = parser.parse_args().seconds
+    results.add_option(parser)
+    given = parser.parse_args()
+    seconds = given.seconds
     robot = Robot.jethexa()
     for law, ground, ours in (
         ("viscous, as in the paper", Ground.viscous(), robot),
@@ -66,6 +69,9 @@ def main():
             ]
             cells = " | ".join(f"{one:.1f} / {other:.1f}" for one, other in zip(*pair, strict=True))
             print(f"| {name} | {cells} |", flush=True)
+            forward, left, yaw, roll, pitch, height = np.transpose(pair).tolist()
+            numbers = {"forward": forward, "left": left, "yaw": yaw, "roll": roll, "pitch": pitch, "height": height}
+            results.record(given.json, f"{law}: {name}", **numbers)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 
+import results
 from first_minutes import FLAGS, TEAR, Terminal
 
 COUNT = """
@@ -62,6 +63,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--size", default="900x520", help="of the page [pixels]")
     parser.add_argument("arguments", nargs="*", help="of the launch")
+    results.add_option(parser)
     options = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
@@ -85,6 +87,8 @@ def main():
             subprocess.run(TEAR.split()[1:], check=True, capture_output=True)
             launch.wait(r"missing: (RM,? LM|LM,? RM)")
             rows.append(("walks without RM and LM", measure(page, options.seconds)))
+            rates = [rate for _, (rate, *_) in rows]
+            results.record(options.json, "view", rates=[min(rates), max(rates)])
             print("| the robot | frames a second | longest time between two | draw calls | triangles |")
             print("|---|---|---|---|---|")
             for name, (rate, longest, calls, triangles) in rows:

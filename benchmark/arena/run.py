@@ -1,7 +1,7 @@
 """The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/learning.md.
 
     ./with_ros2 python benchmark/arena/run.py [--methods tripod,wave,told,untold,cma,ite,ppo] [--losses 1,2,3]
-        [--runs 4] [--seconds 25] [--markdown docs/results/arena.md]
+        [--runs 4] [--seconds 25] [--json docs/results/arena.json]
     ./with_ros2 python benchmark/arena/run.py --methods my_file.py:MyClass,told     # a method of your own
     ./with_ros2 python benchmark/arena/run.py --archive 400     # makes the archive of IT&E
     ./with_ros2 python benchmark/arena/run.py --policy 12000000 # trains PPO's policy with so many ticks of 20 ms
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -28,6 +27,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+import results
 from episode import Outcome, run
 from learned import Learned, train
 from methods import Ours, Tripod, Wave
@@ -94,16 +94,16 @@ def one(row: str, count: int, index: int, seconds: float) -> tuple[str, int, Out
     return row, count, run(method, robot, loss_of(robot, count, index), 300 + index, told=told, seconds=seconds)
 
 
-def interval(values: list[float], random: np.random.Generator) -> str:
-    """Return mean and 95 % percentile bootstrap interval of some values."""
+def interval(values: list[float], random: np.random.Generator) -> dict[str, float]:
+    """Return mean and 95 % percentile bootstrap interval of some shares."""
     array = np.array(values)
     means = random.choice(array, (2000, len(array))).mean(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
-    return f"{array.mean():.2f} [{low:.2f}, {high:.2f}]"
+    return {"share": float(array.mean()), "low": float(low), "high": float(high)}
 
 
-def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts: list[int]) -> list[str]:
-    """Return the lines of the table."""
+def table(outcomes: dict[tuple[str, int], list[Outcome]], rows: list[str], counts: list[int], file: Path) -> list[str]:
+    """Return the lines of the table; the shares go into a file of results, too."""
     random = np.random.default_rng(0)
     lines = [
         "| method | legs lost | walks again at 90 % | after, median | share of speed [95 %] | speed | energy | fell | "
@@ -113,13 +113,16 @@ def table(results: dict[tuple[str, int], list[Outcome]], rows: list[str], counts
     for row in rows:
         name = NAMES.get(row) or method_of(row)[0].name or row
         for count in counts:
-            walks = results[row, count]
+            walks = outcomes[row, count]
             after = sorted(w.walks_after for w in walks if w.walks_after is not None)
+            middle = after[len(after) // 2] if after else None
+            share = interval([w.share for w in walks], random)
+            shown = "{share:.2f} [{low:.2f}, {high:.2f}]".format(**share)
+            results.record(file, row, **{("one", "two", "three")[count - 1]: {**share, "after": middle}})
             energy = [w.energy for w in walks if np.isfinite(w.energy)]
             lines.append(
                 f"| {name} | {count} | {len(after)} of {len(walks)} | "
-                f"{f'{after[len(after) // 2]:.1f} s' if after else '-'} | "
-                f"{interval([w.share for w in walks], random)} | "
+                f"{'-' if middle is None else f'{middle:.1f} s'} | {shown} | "
                 f"{100 * np.mean([w.speed for w in walks]):.1f} cm/s | "
                 f"{f'{np.mean(energy):.0f} J/m' if energy else '-'} | {sum(w.fell for w in walks)} | "
                 f"{np.mean([w.trials for w in walks]):.1f} |"
@@ -176,7 +179,7 @@ def main() -> int:
     parser.add_argument("--archive", type=int, default=0)
     parser.add_argument("--policy", type=int, default=0)
     parser.add_argument("--robots", action="store_true")
-    parser.add_argument("--markdown", type=Path)
+    results.add_option(parser)
     given = parser.parse_args()
     if given.archive:
         print(f"{make_archive(Robot.jethexa(), given.archive)} elites of {given.archive} walks")
@@ -184,11 +187,9 @@ def main() -> int:
     if given.policy:
         print(f"mean reward {train(given.policy):.3f} of 1")
         return 0
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-    begin, results = time.monotonic(), defaultdict(list)
-    lines = [f"`./with_ros2 python {' '.join(sys.argv)}`, commit {commit.strip()}:", ""]
+    begin, outcomes = time.monotonic(), defaultdict(list)
     if given.robots:
-        lines += robots(given.seconds, given.runs)
+        lines = robots(given.seconds, given.runs)
     else:
         rows, counts = given.methods.split(","), [int(count) for count in given.losses.split(",")]
         refuse_unready(rows)
@@ -201,13 +202,10 @@ def main() -> int:
             ]
             for future in futures:
                 row, count, outcome = future.result()
-                results[row, count].append(outcome)
+                outcomes[row, count].append(outcome)
                 print(f"{time.monotonic() - begin:5.0f} s {row} {count} {outcome}", file=sys.stderr, flush=True)
-        lines += table(results, rows, counts)
+        lines = table(outcomes, rows, counts, given.json)
     print("\n".join(lines))
-    if given.markdown:
-        with given.markdown.open("a") as page:
-            page.write("\n" + "\n".join(lines) + "\n")
     return 0
 
 

@@ -1,0 +1,117 @@
+"""The pages of docs/results/ have the numbers of their data, and the programs named there write these numbers."""
+
+import ast
+import importlib.util
+import json
+import re
+import shlex
+import string
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs" / "results").glob("*.md"))
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
+WITHOUT_NUMBERS = {"newcomers"}
+
+
+@pytest.fixture(scope="module")
+def results():
+    spec = importlib.util.spec_from_file_location("results", ROOT / "benchmark" / "results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def data_of(page):
+    return json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+def written_by(program):
+    """Return the names of the numbers that a program writes, and whether it computes some names."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(program.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "record" and len(node.args) == 2
+    ]
+    names = [keyword.arg for call in calls for keyword in call.keywords]
+    return set(names), None in names
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem not in WITHOUT_NUMBERS], ids=lambda page: page.stem
+)
+def test_a_page_has_the_numbers_of_its_data(page, results):
+    assert results.page_with_table(page) == page.read_text(encoding="utf-8"), (
+        "python benchmark/results.py writes it anew"
+    )
+    data = data_of(page)
+    assert {row["run"] for row in data["rows"]} <= set(data["runs"])
+    for name, run in data["runs"].items():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"]), name
+        assert run["commit"] and run["command"], name
+    for row in data["rows"]:
+        assert row["what"] and any(row["measured"]), row
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.stem not in WITHOUT_NUMBERS], ids=lambda page: page.stem
+)
+def test_the_programs_of_a_page_have_their_options_and_write_its_numbers(page):
+    data = data_of(page)
+    for row in data["rows"]:
+        words = shlex.split(data["runs"][row["run"]]["command"].replace("`", ""))
+        program = ROOT / words[0]
+        if program.suffix != ".py" or not program.is_file() or program.is_relative_to(ROOT / "test"):
+            assert "/" not in words[0] or program.exists(), words
+            continue
+        text = program.read_text(encoding="utf-8")
+        for option in (word for word in words if word.startswith("--")):
+            assert f'"{option}"' in text, f"{words[0]} has no {option}"
+        if not program.is_relative_to(ROOT / "benchmark"):
+            continue
+        assert "results.add_option(" in text, f"{words[0]} has no --json"
+        names, computed = written_by(program)
+        shown = {
+            re.match(r"[^.\[]+", field)[0]
+            for template in row["measured"]
+            for _, field, _, _ in string.Formatter().parse(template)
+            if field
+        }
+        assert computed or shown <= names, f"{words[0]} does not write {shown - names}"
+
+
+def test_a_program_writes_its_numbers_command_date_and_commit(results, tmp_path, monkeypatch):
+    file = tmp_path / "page.json"
+    monkeypatch.setattr(sys, "argv", [str(ROOT / "benchmark" / "heat.py"), "--lost", "RM LM", "--json", str(file)])
+    results.record(file, "RM LM", warmest=44.25)
+    data = json.loads(file.read_text())
+    run = data["runs"]["RM LM"]
+    assert run["command"] == "benchmark/heat.py --lost 'RM LM'"
+    assert re.fullmatch(r"([0-9a-f]{7,}|none)(-dirty)?", run["commit"])
+    data["columns"] = ["measured"]
+    data["rows"] = [{"run": "RM LM", "what": "warmest", "wanted": "60", "measured": ["{warmest:.1f} degrees"]}]
+    results.write(file, data)
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\n| what |\n\nThe end.\n")
+    written = results.page_with_table(page)
+    assert (
+        f"| warmest | 60 | 44.2 degrees | `heat.py --lost 'RM LM'` | {run['date']} | {run['commit']} |\n\nThe end.\n"
+        in written
+    )
+
+    results.record(file, "RM LM", warmest=61.0, speed=0.07)  # a later run: the row has its numbers
+    page.write_text(written)
+    assert "| warmest | 60 | 61.0 degrees |" in results.page_with_table(page)
+    results.record(None, "RM LM", warmest=0.0)  # without --json nothing is written
+    assert json.loads(file.read_text())["runs"]["RM LM"]["numbers"] == {"warmest": 61.0, "speed": 0.07}
+
+
+def test_a_page_without_the_table_of_its_data_is_an_error(results, tmp_path):
+    (tmp_path / "page.json").write_text('{"columns": ["measured"], "runs": {}, "rows": []}')
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n")
+    with pytest.raises(ValueError, match=r"page\.md: one table that begins with `\| what \|`"):
+        results.page_with_table(page)
