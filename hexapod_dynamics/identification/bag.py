@@ -66,7 +66,7 @@ def read_log(path: Path, robot: Robot) -> Log:
     attitudes = [
         (time - start, rotation_from_quaternion(_quaternion(message.orientation)) @ chip.T)
         for time, message in rows[IMU]
-        if message.orientation_covariance[0] != -1.0
+        if message.orientation_covariance[0] != -1.0 and np.isfinite(_quaternion(message.orientation)).all()
     ]
     index = {name: k for k, name in enumerate(robot.joint_names)}
     torques = []
@@ -263,8 +263,10 @@ def _recording(rows: Rows, robot: Robot) -> Recording:
     readings.sort()
     chip = np.asarray(robot.imu.rotation)
     imu = [
-        (time, chip @ _vector(message.linear_acceleration), chip @ _vector(message.angular_velocity))
+        (time, chip @ force, chip @ rate)
         for time, message in rows[RAW] or rows[IMU]
+        if np.isfinite(force := _vector(message.linear_acceleration)).all()
+        and np.isfinite(rate := _vector(message.angular_velocity)).all()
     ]
     start = commands[0][0]
     return Recording(

@@ -9,7 +9,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.joint_messages import age_of
-from hexapod_dynamics.onboard.inputs import JointInput
+from hexapod_dynamics.onboard.inputs import JointInput, count_refusal
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN
@@ -52,6 +52,8 @@ class ForeignJoints:
             readings = list(self._joints.readings(MEASURED, names, positions, others=True))
             joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
             self._servos.accept(joints, angles, age_of(message.header.stamp))
+        else:
+            self._servos.refuse(count_refusal(MEASURED, names, positions))
 
     def publish(self, angles: np.ndarray, duration: float) -> None:
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
-from hexapod_dynamics.drivers.servos.health import SEVERITY, ServoHealth, ServoHeat, figures
+from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import HexapodError
@@ -93,10 +93,12 @@ class ServosNode(GuardedNode):
         self._begun, self._port_reported = time.monotonic(), False
         self._faults = Faults()
         self._joints = JointInput(self.robot, self._faults)
-        self._health = ServoHealth(self._names, simulated=not self.get_parameter("port").value)
+        foreign = parameters.protocol == "topics"  # another driver publishes joint_states
+        self._health = ServoHealth(
+            self._names, simulated=not self.get_parameter("port").value, silence=UNMEASURED if foreign else SILENT
+        )
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
-        foreign = parameters.protocol == "topics"  # another driver publishes joint_states
         self._messages = ServoMessages(self, self._names, parameters.stale, joint_states=not foreign)
         longest = min(parameters.control.period, 1.0 / parameters.rate)
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
@@ -275,7 +277,10 @@ class ServosNode(GuardedNode):
     def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
         self.control.not_kept = self._session_state.failure
+        # Where another driver measures the joints, what its messages lack is the cause of what health finds.
+        causes = (self._assess_faults(now),) if self.foreign is not None else ()
         parts = (
+            *causes,
             self._health.assess(self.control.state, now),
             self._heat.assess(),
             self.watch.assess(self.guard.clamped, now),
@@ -285,7 +290,8 @@ class ServosNode(GuardedNode):
             self.foreign.assess() if self.foreign is not None else ("ok", []),
             self._assess_faults(now),
         )
-        return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(w for _, words in parts for w in words)
+        said = dict.fromkeys(word for _, words in parts for word in words)  # one reason may be known in two places
+        return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(said)
 
     def _assess_faults(self, now: float) -> tuple[str, list[str]]:
         faults = self._faults.recent(now)

@@ -137,6 +137,13 @@ def stamp_refusal(age: float, limit: float) -> str:
     return ""
 
 
+def count_refusal(topic: str, names: Sequence[str], values: Sequence[float]) -> str:
+    """Return the reason to reject a message that has not as many values as names; empty if it has."""
+    if len(values) == len(names):
+        return ""
+    return f"{topic} has {len(names)} names and {len(values)} values; as many are needed"
+
+
 class SourceLock:
     """Accepts one source of commands at a time: the first, until it has not published for `timeout` [s]."""
 
@@ -204,10 +211,10 @@ class JointInput:
 
     def as_many(self, topic: str, names: Sequence[str], values: Sequence[float]) -> bool:
         """Return whether a message has as many values as names; else it is rejected as a whole."""
-        if len(values) == len(names):
-            return True
-        self._faults.add(topic, f"{topic} has {len(names)} names and {len(values)} values; as many are needed")
-        return False
+        refusal = count_refusal(topic, names, values)
+        if refusal:
+            self._faults.add(topic, refusal)
+        return not refusal
 
     def readings(
         self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -49,13 +49,28 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
         raise ParameterError(f"params_file:={path}: {error}") from None
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is given twice: PyYAML would take the last one, rcl both sections."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        seen: set[object] = set()
+        for key, _ in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else key
+            if key.tag.endswith(":merge"):
+                raise ParameterError(f"line {key.start_mark.line + 1}: ROS has no merged sections (<<)")
+            if name in seen:
+                raise ParameterError(f"line {key.start_mark.line + 1}: {name} is given more than once")
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
 def _content(path: str | Path) -> Mapping[object, object]:
     try:
         text = Path(path).read_text(encoding="utf-8")
         for token in yaml.scan(text):
             if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
                 raise ParameterError(f"line {token.start_mark.line + 1}: ROS has no anchors and aliases (& and *)")
-        content = yaml.safe_load(text)
+        content = yaml.load(text, Loader=_Loader)
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except yaml.MarkedYAMLError as error:
@@ -92,6 +107,7 @@ def _is_section(value: object) -> bool:
 
 
 def _flat(values: object, place: str, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield (name, value) of the parameters of a section, names of groups joined by dots."""
     if not isinstance(values, Mapping):
         raise ParameterError(f"{place}.{prefix or KEY}: names with values are needed, as step_height: 0.03")
     for name, value in values.items():

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
 GIVE = "give servo=Servo(...)"
+# What MuJoCo adds to an actuator or a joint in some of its releases, and the robot has not.
+ADDED_TO_ACTUATORS = {"actuator_delay": "delay", "actuator_damping": "damping", "actuator_armature": "armature"}
+ADDED_TO_JOINTS = {"dof_dampingpoly": "damping that grows with the speed"}
+# Switches of the option `flag` that the robot does not follow.
+SWITCHES = {"mjDSBL_GRAVITY": "gravity", "mjDSBL_ACTUATION": "actuation", "mjDSBL_LIMIT": "limit"}
 Pose = tuple[np.ndarray, np.ndarray]  # position, rotation
 
 
@@ -176,7 +181,17 @@ class _Reader:
             if np.any(value):
                 said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
                 joint.notes.append(f"{said}; friction of a servo is in joint_servos")
+        joint.notes += self._added(ADDED_TO_JOINTS, dof)
         return joint, anchor
+
+    def _added(self, fields: dict[str, str], index: int) -> list[str]:
+        """Return a note for each field of the model, {name: word}, that this release has and this element uses."""
+        used = ((word, getattr(self.model, name, None)) for name, word in fields.items())
+        return [
+            f"{word} {np.max(np.abs(values[index])):g} is not used"
+            for word, values in used
+            if values is not None and np.any(values[index])
+        ]
 
     # ---- drives ------------------------------------------------------------------------------------------------------
 
@@ -187,8 +202,13 @@ class _Reader:
         for actuator in range(model.nu):
             joint = int(model.actuator_trnid[actuator, 0])
             on_joint = self._is(model.actuator_trntype[actuator], "mjtTrn.mjTRN_JOINT", "mjtTrn.mjTRN_JOINTINPARENT")
-            if on_joint and joint in acting:
+            group = int(model.actuator_group[actuator])
+            disabled = 0 <= group < 31 and bool(model.opt.disableactuator & 1 << group)
+            if on_joint and joint in acting and not disabled:
                 acting[joint].append(actuator)
+            else:
+                why = "its group is disabled" if disabled else "it acts on no joint of the robot"
+                warn(f"actuator {self._name('actuator', actuator)} is not used: {why}")
         for joint, actuators in acting.items():
             if len(actuators) == 1:
                 drive, speed = self._drive(joint, actuators[0])
@@ -228,6 +248,7 @@ class _Reader:
         if gain <= 0.0 or not math.isclose(gain, -spring, rel_tol=1e-9) or offset != 0.0 or gear == 0.0:
             values = f"gain {gain:g}, bias {offset:g} {spring:g} {rate:g}, gear {gear:g}"
             return Drive(problem=f"{name} is no position servo ({values}; the bias must be 0, -gain); {GIVE}"), None
+        self.joints[joint].notes += [f"{name}: its {note}" for note in self._added(ADDED_TO_ACTUATORS, actuator)]
         limits = [math.inf]
         if model.actuator_forcelimited[actuator]:
             limits += [abs(gear * float(force)) for force in model.actuator_forcerange[actuator]]
@@ -287,6 +308,11 @@ class _Reader:
         lifted = [link.name for body, link in self.links.items() if model.body_gravcomp[body]]
         if lifted:
             warn(f"gravcomp of {', '.join(lifted)} is not used: all links have their weight")
+        for switch, word in SWITCHES.items():
+            if model.opt.disableflags & int(getattr(self.mujoco.mjtDisableBit, switch)):
+                warn(f'flag {word}="disable" is not used: the robot has its {word}')
+        if model.opt.density or model.opt.viscosity:
+            warn("density and viscosity of the medium are not used: the robot moves in air without drag")
         x, y, z = model.opt.gravity
         if max(abs(x), abs(y)) > 1e-6 or z > 0.0:
             warn(f"gravity {x:g} {y:g} {z:g}: its size is taken, along -z")

@@ -180,8 +180,9 @@ def mass_properties(parts: list[Placed]) -> MassProperties:
 
 
 def free_body(base: TreeLink) -> TreeLink:
-    """Return the body of a tree: its root, or what floats on a root without mass, as a link `world`."""
-    if base.mass == 0.0 and len(base.children) == 1 and carried(base.children[0]).kind == "floating":
+    """Return the body of a tree: its root, or what floats or slides on a root without mass, as a link `world`."""
+    free = len(base.children) == 1 and carried(base.children[0]).kind in ("floating", "planar")
+    if base.mass == 0.0 and free:
         base.children[0].joint = None
         return base.children[0]
     return base

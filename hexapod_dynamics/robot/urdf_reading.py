@@ -22,6 +22,7 @@ from hexapod_dynamics.robot.parts import DRAKE
 from hexapod_dynamics.se3 import rotation_rpy
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
+ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
@@ -41,7 +42,7 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
             reason = error.strerror if isinstance(error, OSError) else error
             raise RobotError(f"URDF file {str(text_or_path)[:200]}: cannot be read: {reason}") from None
     try:
-        root = ET.fromstring(text)
+        root = ET.fromstring(_decoded(text) if isinstance(text, bytes) else text)
     except (ET.ParseError, ValueError, LookupError) as error:  # ValueError, LookupError: an encoding that is none
         found = XACRO_ELEMENT.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
         if found:
@@ -56,6 +57,12 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
     if root.tag != "robot":
         raise RobotError(f"URDF: the root element is <{root.tag[:60]}>, <robot> needed")
     return root
+
+
+def _decoded(content: bytes) -> str | bytes:
+    """Return the text of a file that declares an encoding, such as GB2312, which the parser of XML may not know."""
+    declared = ENCODING.match(content)
+    return content if declared is None else content.decode(declared[1].decode())
 
 
 def read_tree(root: ET.Element) -> TreeLink:
@@ -115,15 +122,16 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[ET.Element, T
 # ---- structure, for robots and the view ------------------------------------------------------------------------------
 
 
-def origin_of(element: ET.Element | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>, identity and zero without one. Raises
-    RobotError.
+def origin_of(element: ET.Element | None, where: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>, identity and zero without one.
+
+    Raises RobotError, which names `where` it stands.
     """
     origin = None if element is None else element.find("origin")
     if origin is None:
         return np.eye(3), np.zeros(3)
-    rpy = read_numbers(origin.get("rpy", "0 0 0"), 3, "origin rpy")
-    return rotation_rpy(*rpy), read_numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz")
+    rpy = read_numbers(origin.get("rpy", "0 0 0"), 3, f"{where}: origin rpy")
+    return rotation_rpy(*rpy), read_numbers(origin.get("xyz", "0 0 0"), 3, f"{where}: origin xyz")
 
 
 def read_numbers(text: str | None, count: int, what: str, remedy: str = "") -> np.ndarray:
@@ -144,7 +152,11 @@ def _joint(element: ET.Element) -> TreeJoint:
     if axis is not None and kind != "fixed":
         direction = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
     return TreeJoint(
-        name, {"continuous": "revolute"}.get(kind, kind), *origin_of(element), axis=direction, element=element
+        name,
+        {"continuous": "revolute"}.get(kind, kind),
+        *origin_of(element, f"joint {name}"),
+        axis=direction,
+        element=element,
     )
 
 
@@ -159,7 +171,7 @@ def _link(element: ET.Element, colours: dict[str, tuple[float, ...]]) -> TreeLin
             colour = colours.get("" if material is None else material.get("name", ""), Shape.rgba)
             if material is not None and material.find("color") is not None:
                 colour = _rgba(material)
-            shapes.append(Shape(*size, *origin_of(shaped), rgba=colour))
+            shapes.append(Shape(*size, *origin_of(shaped, f"link {link.name}: {what}"), rgba=colour))
     return link
 
 
@@ -170,7 +182,10 @@ def _size(geometry: ET.Element, link: str) -> tuple[str, np.ndarray] | None:
         shape = geometry.find(kind)
         if shape is not None:
             text = " ".join(shape.get(key, "") for key in keys)
-            return kind, read_numbers(text, 3 if kind == "box" else len(keys), f"link {link}: {kind}")
+            size = read_numbers(text, 3 if kind == "box" else len(keys), f"link {link}: {kind}")
+            if np.min(size) < 0.0:
+                raise RobotError(f"link {link}: {kind}: {text!r} given, no size [m] may be below 0")
+            return kind, size
     return None
 
 
@@ -245,7 +260,7 @@ def read_inertial(link: TreeLink) -> None:
     mass, moments = inertial.find("mass"), inertial.find("inertia")
     if mass is None or moments is None:
         raise RobotError(f"link {link.name}: its <inertial> needs <mass> and <inertia>")
-    rotation, link.com = origin_of(inertial)
+    rotation, link.com = origin_of(inertial, f"link {link.name}: inertial")
     xx, yy, zz, xy, xz, yz = (
         float(read_numbers(moments.get(key, "0"), 1, f"link {link.name}: {key}")[0])
         for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -306,7 +321,7 @@ def _read_meshes(link: TreeLink, folder: Path | None) -> None:
             if vertices is None:
                 link.unreadable.append(f"mesh {file}")
             else:
-                shapes.append(Shape("mesh", vertices * scale, *origin_of(shaped)))
+                shapes.append(Shape("mesh", vertices * scale, *origin_of(shaped, f"link {link.name}: {what}")))
 
 
 def _mesh_path(name: str, folder: Path | None) -> Path | None:

@@ -91,7 +91,10 @@ def session(request):
 
 def test_a_healthy_walk_is_left_alone(session):
     assert not session.broken()
-    assert all(status.message == "suspected" for status in session.hypotheses[-1][1].status)
+    heard = [message for at, message in list(session.hypotheses) if at > time.monotonic() - WARM_UP]
+    assert len(heard) >= 0.5 * WARM_UP, "it publishes what it finds, nothing too"
+    found = [status.name for message in heard for status in message.status if status.message != "suspected"]
+    assert not found
 
 
 def test_two_legs_that_are_torn_off(session):

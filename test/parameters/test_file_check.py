@@ -60,6 +60,15 @@ def test_what_nodes_accept_passes(tmp_path, text):
         ("gait:\n ros__parameters:\n\tperiod: 1.0", "line 3"),
         ("gait: {ros__parameters: {period: 1.0}", "no YAML"),
         ("a: &x {ros__parameters: {period: 1.0}}\ngait: *x", "line 1: ROS has no anchors"),
+        (
+            "gait:\n  ros__parameters: {step_height: 0.03, step_height: 0.05}",
+            "line 2: step_height is given more than once",
+        ),
+        (
+            "gait:\n  ros__parameters: {step_hight: 1.0}\ngait:\n  ros__parameters: {period: 1.0}",
+            "line 3: gait is given",
+        ),
+        ("gait:\n  ros__parameters: {<<: {period: 1.0}}", "line 2: ROS has no merged sections"),
         ("- 1\n- 2", "sections are needed"),
         ("", "sections are needed"),
         (b"\xff\xfe\x00g", "cannot be read|no YAML"),

@@ -124,11 +124,41 @@ def test_actuators_that_are_no_position_servos_are_refused_with_their_joints(act
                               for j in JOINTS)}, "joints lift_LR: stiffness 15 N m/rad, others up to 20"),
         ({"extra": '<tendon><fixed name="spring" stiffness="3"><joint joint="yaw_LF" coef="1"/></fixed></tendon>'},
          "tendon spring"),
+        ({"extra": '<option><flag gravity="disable"/></option>'}, 'flag gravity="disable" is not used'),
+        ({"extra": '<option density="1000" viscosity=".001"/>'}, "density and viscosity"),
+        ({"actuator": "".join(f'<position joint="{j}" kp="20" forcerange="-2 2"/>' for j in JOINTS)
+                      + '<adhesion name="sole" body="LF_t" ctrlrange="0 1" gain="2"/>'}, "actuator sole is not used"),
     ],
 )  # fmt: skip
 def test_what_the_robot_has_no_place_for_is_named(change, named):
     with pytest.warns(RobotWarning, match=named):
         Robot.from_mjcf(mjcf(**change))
+
+
+def test_what_a_newer_release_of_mujoco_adds_is_named_where_it_has_it():
+    added = (
+        ('<position joint="{j}" kp="20" forcerange="-2 2" delay=".02" nsample="10"/>', 'damping=".3"', "delay 0.02"),
+        (
+            '<position joint="{j}" kp="20" forcerange="-2 2"/>',
+            'damping=".3 .1"',
+            "damping that grows .* 0.1",
+        ),
+    )
+    for actuator, defaults, named in added:
+        text = mjcf(actuator, defaults)
+        try:
+            mujoco.MjModel.from_xml_string(text)
+        except ValueError:
+            continue  # this release does not know it
+        with pytest.warns(RobotWarning, match=named):
+            Robot.from_mjcf(text)
+
+
+def test_an_actuator_whose_group_is_disabled_moves_no_joint():
+    text = mjcf('<position joint="{j}" kp="20" forcerange="-2 2" group="3"/>')
+    text = text.replace("<worldbody>", '<option actuatorgroupdisable="3"/><worldbody>')
+    with pytest.raises(RobotError, match="no actuator on it"), pytest.warns(RobotWarning, match="group is disabled"):
+        Robot.from_mjcf(text)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +313,20 @@ def test_continuous_joints_of_a_new_robot_and_other_kinds_are_named_with_the_rem
         Robot.from_urdf(urdf(kinds=("revolute", "revolute", "floating")))
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (('xyz=".05 0 0"', 'xyz=".05 0"'), "joint j_f_LF: origin xyz: '.05 0'.*3 finite numbers"),
+        (('xyz="0 0 -.045"', 'xyz="0 0 x"'), "link t_LF: inertial: origin xyz: '0 0 x'"),
+        (('radius=".008"', 'radius="-.008"'), "link t_LF: sphere: '-.008'.*below 0"),
+        (('radius=".008"', 'radius="0,008"'), "link t_LF: sphere: '0,008'"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_with_their_joint_or_link(change, named):
+    with pytest.raises(RobotError, match=named):
+        Robot.from_urdf(urdf(tibia=BALL).replace(*change))
+
+
 def test_a_body_that_floats_on_a_link_world_is_the_body():
     world = (
         '<link name="world"/><joint name="free" type="floating"><parent link="world"/><child link="base_link"/>'
@@ -290,13 +334,15 @@ def test_a_body_that_floats_on_a_link_world_is_the_body():
     )
     floating, plain = urdf(head=world), urdf()
     assert Robot.from_urdf(floating) == Robot.from_urdf(plain)
+    assert Robot.from_urdf(floating.replace("floating", "planar")) == Robot.from_urdf(plain)
     assert robot_of_urdf(floating, "own")[0] == robot_of_urdf(plain, "own")[0]
 
 
-@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8", "windows-1252"])
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8", "windows-1252", "gb2312", "shift_jis"])
 def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, encoding):
     path = tmp_path / "own.urdf"
-    path.write_bytes(urdf(declaration=f'<?xml version="1.0" encoding="{encoding}"?><!-- Füße -->').encode(encoding))
+    comment = "<!-- 足 -->" if encoding in ("gb2312", "shift_jis") else "<!-- Füße -->"
+    path.write_bytes(urdf(declaration=f'<?xml version="1.0" encoding="{encoding}"?>{comment}').encode(encoding))
     assert Robot.from_urdf(path) == Robot.from_urdf(urdf())
     assert len(robot_of_urdf(path, "own")[0].legs) == 6
     path.write_bytes(urdf(declaration='<?xml version="1.0" encoding="utf-8"?><!-- Füße -->').encode("iso-8859-1"))

@@ -31,16 +31,20 @@ _LATE = 0.2  # share of late answers above which the line is slow: a busy machin
 _SLOW = 0.3  # late wakes of the bus thread per lost answer above which the machine is the likely cause
 _OLD = 0.35  # [s] an older measurement is reported if the bus thread wakes late
 
+# What a joint that is not measured does: on a bus, and as another driver publishes it.
+SILENT = "does not answer: broken off, unplugged or without power"
+UNMEASURED = "is not measured: joint_states has no position of it, or one and the same while it is commanded to move"
 _SIMULATED = "this computer is too busy, or the simulator has faults"
 
 
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
-    def __init__(self, names: Sequence[str], *, simulated: bool = False) -> None:
+    def __init__(self, names: Sequence[str], *, simulated: bool = False, silence: str = SILENT) -> None:
         """simulated: the servos are virtual: answers are lost because the computer is too busy, not because of a
-        cable.
+        cable. silence: what a silent joint does and why, in words.
         """
+        self._silence = silence
         self._names = list(names)
         self._cause = _SIMULATED if simulated else "cable, ground or bus drive"
         none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
@@ -55,6 +59,8 @@ class ServoHealth:
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
         wrong = []
         off = not state.torque
+        reporting = np.array([bool(words) for words in state.reports] or np.zeros(len(self._names)), bool)
+        let_go = state.known & (state.torque_on == 0.0) & state.torque
         for mask, words in (
             (
                 state.unconfirmed_there & (state.torque_on == 1.0) & off,
@@ -65,14 +71,14 @@ class ServoHealth:
                 "has not confirmed that its torque is off",
             ),
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
-            (state.silent & ~(state.unconfirmed & off), "does not answer: broken off, unplugged or without power"),
+            (state.silent & ~(state.unconfirmed & off), self._silence),
             (
-                state.known & (state.torque_on == 0.0) & state.torque & state.torque_left_off,
+                let_go & state.torque_left_off,
                 "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
                 "it on where it stands",
             ),
             (
-                state.known & (state.torque_on == 0.0) & state.torque & ~state.torque_left_off,
+                let_go & ~state.torque_left_off & ~reporting,  # what a servo reports is the cause
                 "has switched its torque off: too hot, or the supply is outside the servo's limits",
             ),
             (
@@ -82,9 +88,9 @@ class ServoHealth:
         ):
             if mask.any():
                 wrong.append(f"{self._named(mask)} {words}")
-        for name, words, missing in zip(self._names, state.reports, state.missing, strict=False):
+        for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, let_go, strict=False):
             if words and not missing:
-                wrong.append(f"{name} {words}")
+                wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
         noise = self._line(state, t)
         switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
         if wrong and switching:

@@ -188,6 +188,7 @@ class JointReader:
         self._missing_turn = -1
         # number of requests, since a torque command, to a servo that is declared missing
         self._missing_tries = np.zeros(n, np.int64)
+        self._unanswered_probes = np.zeros(n, np.int64)  # consecutive, of a servo that is declared missing
 
     def forget(self) -> None:
         """Discard all state, because the port was opened again."""
@@ -262,8 +263,12 @@ class JointReader:
             answered = self._ask_missing(index) is not None
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
+        self._unanswered_probes[index] = 0 if answered else self._unanswered_probes[index] + 1
         with self._lock:
-            self._state.missing_but_answering[index] |= answered
+            if answered:
+                self._state.missing_but_answering[index] = True
+            elif self._unanswered_probes[index] >= _MISSING_TRIES:  # one answer may be lost on the line
+                self._state.missing_but_answering[index] = False
             self._state.back[index] = self._state.back[index] + 1 if answered else 0
 
     def _ask_missing(self, index: int) -> bool | None:
@@ -274,6 +279,7 @@ class JointReader:
         if answer is None:
             return None
         loaded = bool(answer)
+        self._unanswered_probes[index] = 0
         with self._lock:
             state.missing_but_answering[index], state.torque_on[index] = True, loaded
             state.unconfirmed[index] = loaded and not state.torque

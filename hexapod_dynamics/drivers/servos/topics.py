@@ -142,7 +142,7 @@ class TopicServos(ServoInterface):
         self._received, self._count, self._counted = -math.inf, 0, (time.monotonic(), 0)
         self._rate = math.nan
         self._lag = 0.0  # [s] from the stamp of the last message to its arrival
-        self._refused = ""
+        self._refused, self._refused_at = "", -math.inf  # why the last message was rejected, and when
         self._motions, self._motion = Motions(n), threading.Lock()
         self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
@@ -171,7 +171,7 @@ class TopicServos(ServoInterface):
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
         now = time.monotonic()
         if not abs(age) <= _OLD:
-            self._refused = f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?"
+            self.refuse(f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?")
             return
         self._refused = ""
         with self._new:
@@ -187,9 +187,17 @@ class TopicServos(ServoInterface):
                     self._echo.report(index, angle)
             self._new.notify_all()
 
+    def refuse(self, reason: str) -> None:
+        """Note why a message was rejected as a whole."""
+        self._refused, self._refused_at = reason, time.monotonic()
+
+    def _refusal(self) -> str:
+        """Why messages are rejected at present; empty if none come, or if they are accepted."""
+        return self._refused if time.monotonic() - self._refused_at <= _SILENT else ""
+
     def warnings(self) -> list[str]:
         """Return what is wrong with the received messages, in words, apart from missing joints."""
-        words = [self._refused] if self._refused else []
+        words = [refusal] if (refusal := self._refusal()) else []
         if self._echo.echoes.all():
             words.append(
                 f"{self.port}: these are commands, not measurements (all joints): damage cannot be found by the joints"
@@ -225,10 +233,8 @@ class TopicServos(ServoInterface):
     def open(self) -> None:
         """Succeed once joint states come; BusError before."""
         if time.monotonic() - self._received > _SILENT:
-            reason = (
-                self._refused or f"no message on {self.port}: is the driver of the joints up, is its topic remapped?"
-            )
-            raise BusError(reason)
+            none = f"no message on {self.port}: is the driver of the joints up, is its topic remapped?"
+            raise BusError(self._refusal() or none)
         with self._motion:
             self._motions.forget()
             self._targets[:] = np.nan
@@ -318,7 +324,8 @@ class TopicServos(ServoInterface):
                 self._new.wait(left)
             if time.monotonic() - self._received > _SILENT:
                 self.line.is_open = False
-                raise BusError(f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?")
+                none = f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?"
+                raise BusError(self._refusal() or none)
             if self._stamp[index] <= self._given[index]:
                 self.fault = Fault.TIMEOUT
                 return None

@@ -122,6 +122,16 @@ def test_servos_that_are_really_missing_are_given_up_soon_and_not_named(rig, cha
     wait_until(lambda: not rig.servos.holding().any(), 15.0, "they are found and switched off")
 
 
+def test_servos_that_answered_once_and_are_silent_since_do_not_keep_the_torque_command_open(rig, chain):
+    settled(chain)
+    declare_missing(chain, HANGING)
+    wait_until(lambda: chain.snapshot().missing_but_answering[HANGING].all(), 15.0, "they hang there")
+    rig.faults.silent = {MAP.ids[i] for i in HANGING}  # now they are torn off
+    chain.set_torque(False)
+    wait_until(lambda: not chain.snapshot().missing_but_answering.any(), 30.0, "they answer no more")
+    assert chain.wait_confirmed(5.0) and not figures(chain.snapshot(), MAP.joint_names, 0.0)["torque not confirmed"]
+
+
 def test_a_leg_whose_torque_was_switched_off_while_it_was_missing_is_said_to_be_without(rig, chain):
     settled(chain)
     declare_missing(chain, HANGING)

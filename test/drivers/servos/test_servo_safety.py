@@ -127,6 +127,16 @@ def test_each_trouble_has_its_own_words(state):
         assert level == "error" and len(wrong) == 1 and name in wrong[0] and words in wrong[0]
 
 
+def test_what_a_servo_reports_is_the_cause_of_its_lost_torque(state):
+    state.torque_on[3] = 0.0
+    state.reports = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi-turn mode?", "")
+    _, wrong = assess(state)
+    assert wrong == [
+        "joint_3 has switched its torque off: it reports overload",
+        "joint_4 reports 6144, outside 0..4095: multi-turn mode?",
+    ]
+
+
 def test_one_bad_joint_is_told_from_a_noisy_line(state):
     def damaged(joints):
         def change(state):

@@ -114,6 +114,17 @@ def test_stamps_of_another_clock_are_named(driver):
     driver.until(lambda: not driver.state.connected, "they are no measurements")
 
 
+def test_messages_that_are_rejected_are_the_reason_and_not_a_driver_that_is_absent(driver):
+    reason, accept = "joint_states has 3 names and 2 values; as many are needed", driver.servos.accept
+    driver.servos.accept = lambda *message: driver.servos.refuse(reason)
+    driver.until(lambda: not driver.state.connected, "they are no measurements")
+    driver.until(lambda: driver.state.last_port_error == reason, "the reason is named")
+    driver.silent = True
+    driver.until(lambda: "no message on" in driver.state.last_port_error, "later none come at all")
+    driver.servos.accept, driver.silent = accept, False
+    driver.until(lambda: driver.state.known.all() and not driver.servos.warnings(), "it is measured again")
+
+
 def test_joints_of_a_leg_that_are_still_reported_where_they_were_are_lost(driver):
     """As ros2_control's broadcaster reports joints that no message of the robot has any more."""
     driver.servos.set_legs([[0], [1, 2]])
