@@ -1,7 +1,7 @@
 """The numbers of docs/results/: programs write them as JSON, and this script makes the pages' tables of them.
 
-    ./with_ros2 python benchmark/PROGRAM.py ... --json docs/results/PAGE.json    # writes the numbers of its runs
-    python benchmark/results.py                                                  # writes the table of each page anew
+    ./with_ros2 python benchmark/ground.py --json docs/results/ground.json    # writes the numbers of its runs
+    python benchmark/results.py                                               # writes the table of each page anew
 
 `runs` has the numbers, command, date and commit of the last run of each name. `rows` has the lines of the page's table:
 the name of a run, what was measured, what was wanted, and for each of `columns` a text in which the numbers of the run
@@ -27,7 +27,7 @@ TABLE = re.compile(r"^\| what \|.*?(?=\n(?!\|))", re.M | re.S)
 def add_option(parser):
     """Add --json to the options of a program; the commit is that of its start."""
     read_commit()
-    parser.add_argument("--json", type=Path, help="file that gets the numbers, as docs/results/PAGE.json")
+    parser.add_argument("--json", type=Path, help="file that gets the numbers, as docs/results/ground.json")
 
 
 @functools.cache
