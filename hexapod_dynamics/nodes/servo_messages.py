@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.chain import ChainState
+from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.internals import sender

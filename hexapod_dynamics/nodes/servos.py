@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process

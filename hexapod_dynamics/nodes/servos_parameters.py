@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
-from hexapod_dynamics.drivers.servos.chain import ChainSettings
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.protocols import make_servos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, ReadSchedule, ServoChain
-from hexapod_dynamics.drivers.servos.reader import ServoLossDetector
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.robot import Robot
@@ -19,9 +17,6 @@ from hexapod_dynamics.robot.servo_counts import BUS_SERVO
 # Positions that the wire of 115200 baud carries a second, beside the set-points.
 READS_A_SECOND = 150.0
 MOST_READS = 4.0  # in one call, after a pause
-# A joint that was not measured for this time [s] starts from its measured position, and so does one whose measured
-# position is further than this [rad] from its set-point.
-AWAY, NEAR = 0.7, 0.15
 # Joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold.
 SIT_POSE = 0.0, 1.2, -0.45
 
@@ -44,32 +39,23 @@ def seated_pose(robot: Robot, leg_pose: Sequence[float] = SIT_POSE) -> np.ndarra
 
 
 class ReadingsBus:
-    """Stands for the driver's ServoChain: keeps its ChainState by readings and set-points of the caller.
+    """A ChainStateMachine on readings and set-points of the caller.
 
-    Silent servos, restarts from the measured pose and the order of the reads are as in the driver.
+    targets: the set-points (n,) [rad] of the servos, NaN without one.
     """
 
     def __init__(self, robot: Robot, settings: ChainSettings | None = None) -> None:
-        n = robot.joint_count
-        self.map = range(n)
-        self.settings = settings or ChainSettings()
-        self.state = ChainState.empty(n)
-        self.state.connected, self.state.epoch, self.state.opened = True, 1, 1
-        self.targets = np.full(n, np.nan)
-        self._resolution = robot.servo.resolution
-        self._schedule = ReadSchedule(n, self.settings)
-        self._loss = ServoLossDetector(n, self.settings.silent_after)
-        self._initialised = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
+        self.machine = ChainStateMachine(robot.joint_count, settings or ChainSettings())
+        self.state = self.machine.state
+        self.targets = np.full(robot.joint_count, np.nan)
         self._last, self._credit = -math.inf, 0.0
-        self._next_probe, self._probed = -math.inf, -1
+        self.machine.open(-math.inf)
 
     # ---- what a ServoSupervisor calls --------------------------------------------------------------------------------
 
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
-        state = into or ChainState.empty(len(self.map))
-        state.copy_from(self.state)
-        return state
+        return self.state.copy(into)
 
     def restore(self, *, torque: bool, frozen: bool) -> None:
         """Start with torque off or frozen, as before a restart."""
@@ -80,19 +66,18 @@ class ReadingsBus:
         if epoch == self.state.epoch and self.state.torque and not self.state.frozen:
             given = np.isfinite(angles) & ~self.state.missing
             self.targets[given] = BUS_SERVO.quantise(angles[given])
+            self.machine.trusts_targets = True
 
     def freeze(self) -> bool:
         """Stop all motion: each joint holds where it was measured last."""
-        self.state.frozen = True
-        self.state.epoch += 1
         measured = np.isfinite(self.state.angle)
         self.targets[measured] = self.state.angle[measured]
+        self.machine.set_frozen(True, self._last)
         return True
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        self.state.frozen = False
-        self._measure_again()
+        self.machine.set_frozen(False, self._last)
 
     def set_torque(self, on: bool) -> None:
         """Switch torque of all servos; they start again from newly measured positions, and hold there until then."""
@@ -100,27 +85,12 @@ class ReadingsBus:
             self.targets[:] = np.nan
         elif not self.state.torque:
             self.targets[:] = np.where(self.state.missing, np.nan, self.state.angle)
-        self.state.torque = on
-        self._measure_again()
+        self.machine.set_torque(on, self._last)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
-        state = self.state
-        back = state.missing & ~missing
-        state.missing[:] = missing
-        state.missing_but_answering[~missing] = False
-        state.angle[back] = np.nan
-        state.silent[back | missing] = False
-        state.back[back | ~missing] = 0
+        self.machine.set_missing(missing)
         self.targets[missing] = np.nan
-        self._initialised[back | missing] = False
-        self._loss.forget(back)
-        self._schedule.forget(back)
-
-    def _measure_again(self) -> None:
-        self.state.epoch += 1
-        self.state.angle[:] = np.nan
-        self._initialised[:] = False
 
     # ---- readings ----------------------------------------------------------------------------------------------------
 
@@ -130,61 +100,39 @@ class ReadingsBus:
         self._last = t
         self._credit = min(self._credit + elapsed * READS_A_SECOND, MOST_READS)
         joints: list[int] = []
+        schedule = self.machine.schedule
         while self._credit >= 1.0:
-            joint, due = self._schedule.position(self.state, t)
+            joint, due = schedule.position(self.state, t)
             if joint < 0 or due > t:
                 break
             self._credit -= 1.0
-            self._schedule.asked(joint, t, bool(self.state.silent[joint]))
+            schedule.asked(joint, t, bool(self.state.silent[joint]))
             joints.append(joint)
-        if t >= self._next_probe and self.state.missing.any():
-            missing = np.flatnonzero(self.state.missing)
-            after = missing[missing > self._probed]
-            self._probed = int(after[0] if after.size else missing[0])
-            self._next_probe = t + self.settings.missing_probe_interval
-            joints.append(self._probed)
-        return joints
+        probed = self.machine.next_missing(t)
+        return [*joints, probed] if probed >= 0 else joints
 
     def answered(self, t: float, joint: int, angle: float) -> bool:
         """Process an answer; return whether it is a measurement, because the joint is not declared missing."""
-        state = self.state
-        state.last_received, state.unanswered = t, 0
-        state.reads += 1
+        machine, state = self.machine, self.state
         if state.missing[joint]:
-            state.missing_but_answering[joint] = True
-            state.back[joint] += 1
+            machine.probed(joint, True)
             return False
-        self._loss.note(joint, True)
-        if state.silent[joint]:
-            self._schedule.probe_soon(state.silent)
-        if t - state.stamp[joint] > AWAY:
-            self._initialised[joint] = False
-        if not self._initialised[joint]:
-            target = self.targets[joint]
-            near = state.torque and abs(target - angle) < NEAR  # a loaded joint sags below its set-point
-            state.start_angle[joint] = target if near else angle
-            state.generation[joint] += 1
-            self._initialised[joint] = True
-        step = t - state.stamp[joint]
-        rate = (angle - state.angle[joint]) / step if 0.0 < step < 1.0 else 0.0
-        state.rate[joint] = rate if math.isfinite(rate) else 0.0
-        state.angle[joint], state.stamp[joint], state.silent[joint] = angle, t, False
+        machine.answered(joint, t)
+        start = None
+        if machine.needs_start(joint, t):
+            holds = state.torque and machine.trusts_targets
+            start = machine.start_from(angle, self.targets[joint]) if holds else angle
+        machine.measured(joint, angle, t, start)
         return True
 
     def unanswered(self, t: float, joint: int) -> None:
         """Process a request that was not answered."""
-        state = self.state
-        state.unanswered += 1
-        if state.missing[joint]:
-            state.back[joint] = 0
+        if self.state.missing[joint]:
+            self.machine.probed(joint, False)
             return
-        self._loss.note(joint, False)
-        if state.silent[joint]:
-            return
-        if self._loss.is_silent(joint):
-            state.silent[joint], self._initialised[joint] = True, False
-        else:
-            self._schedule.ask_soon(joint)
+        self.machine.unanswered(joint)
+        if not self.state.silent[joint]:
+            self.machine.schedule.ask_soon(joint)
 
 
 class Servos:
@@ -204,9 +152,8 @@ class Servos:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         self.bus = ReadingsBus(robot)
         self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
-        chain = cast(ServoChain, self.bus)  # it has what a supervisor uses of a chain
         settings = settings or SupervisorSettings(seated_pose(robot))
-        self.supervisor = ServoSupervisor(chain, self.guard, settings, tell, stop)
+        self.supervisor = ServoSupervisor(self.bus, self.guard, settings, tell, stop)
         self._all = np.arange(robot.joint_count)
 
     def command(self, t: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
@@ -220,11 +167,7 @@ class Servos:
         self.supervisor.step(t)
         self.supervisor.hold_when_commands_stop(t)
         state = self.bus.state
-        out = self.bus.targets.copy()
-        out[state.missing] = np.nan
-        if not state.torque:
-            out[:] = np.nan
-        return out
+        return np.where(state.missing | (not state.torque), np.nan, self.bus.targets)
 
     @property
     def following(self) -> bool:

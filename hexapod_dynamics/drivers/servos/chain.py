@@ -13,238 +13,15 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine, Joints
+from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
-
-Joints = int | slice | np.ndarray  # an index, all, or a mask
-
-
-@dataclass
-class ChainSettings:
-    """How the bus thread shares the bus among reads and writes; times in seconds, rates in 1/s."""
-
-    position_rate: float = 20.0  # of each joint, at most
-    slow_interval: float = 0.2  # between two reads of voltage, temperature or load state
-    refresh_interval: float = 0.5  # an unchanged target is sent again after this
-    # (age [s] of the oldest measurement, change [rad] of a target below which the write then waits) ...
-    starving: tuple = ((0.4, 0.019), (0.15, 0.006))
-    defer_interval: float = 0.05  # ... at most this long
-    silent_write_interval: float = 0.2  # between two targets of a servo that does not answer
-    silent_after: int = 3  # reads in a row without an answer, more on a lossy line
-    silent_probe_interval: float = 0.5  # between two requests to one silent servo ...
-    # ... and between two requests to any silent servos, so that many of them leave the wire to the others
-    silent_probe_pace: float = 0.15
-    newly_silent: float = 1.0  # after its last answer, for which a silent servo is asked ...
-    newly_silent_pace: float = 0.07  # ... this long after the last request to any silent servo
-    rereads_at_once: int = 4  # requests to suspected joints between two poses, if several are suspected
-    confirm_interval: float = 0.02  # between two writes of torque on or off to one servo that has not obeyed yet
-    lag: float = 0.25  # [rad] away from its target for `lag_reads` reads a joint does not follow
-    lag_reads: int = 3  # a joint that was read twice counts twice
-    lag_many: int = 3  # if this number of joints do not follow, one read is enough for another joint
-    # [rad] distance from its target at which a servo is asked whether it exerts torque ...
-    load_check_lag: float = 0.15
-    load_check_interval: float = 0.1  # ... one servo in each such interval
-    suspect_interval: float = 0.05  # between two slow reads while a joint does not follow
-    reread_interval: float = 0.02  # [s] within which a suspected joint is read after the joint whose turn it is
-    missing_probe_interval: float = 0.5  # between two requests to servos that are known to be off the robot
-    reopen_interval: float = 0.5
-
-
-@dataclass
-class ChainState:
-    """State of the bus thread; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
-
-    # The rows of `numbers`:
-    angle: np.ndarray
-    stamp: np.ndarray
-    rate: np.ndarray
-    voltage: np.ndarray
-    temperature: np.ndarray
-    torque_on: np.ndarray  # 1: torque on, 0: torque off, NaN: not read
-    # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
-    start_angle: np.ndarray
-    # The rows of `flags`:
-    silent: np.ndarray  # does not answer
-    missing: np.ndarray  # not on the robot, not read
-    lagging: np.ndarray  # joint does not reach its target: no torque, blocked or overloaded
-    unconfirmed: np.ndarray  # has not confirmed the last torque command
-    moving: np.ndarray  # found to move although the pose is frozen
-    missing_but_answering: np.ndarray  # declared missing, but its servo answers
-    # torque was switched off while the joint was declared missing, and has not been switched on since
-    torque_left_off: np.ndarray
-    # Whole numbers:
-    generation: np.ndarray  # incremented each time start_angle is determined: then start from it
-    back: np.ndarray  # consecutive answers of a servo that is declared missing
-    errors: np.ndarray  # (n, len(FAULTS))
-    numbers: np.ndarray  # float (7, n), and bool (7, n): so that one copy copies all rows
-    flags: np.ndarray
-    connected: bool = False
-    epoch: int = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
-    opened: int = 0  # how often the port was opened
-    torque: bool = True
-    torque_time: float = 0.0  # monotonic [s] of the last switch
-    frozen: bool = False  # emergency stop: nothing is moved
-    unanswered: int = 0  # requests to any servo since the last valid answer
-    port_errors: int = 0
-    last_port_error: str = ""
-    reports: tuple[str, ...] = ()  # what each servo reports about itself, in words; empty: nothing
-    supply: float = math.nan  # [V] median of the last voltages of any servo
-    bus_load: float = 0.0  # 0..1, share of the wire's time in use (1 s average)
-    last_received: float = 0.0  # monotonic [s] time of the last good answer of any servo
-    writes: int = 0
-    reads: int = 0
-    late_answers: int = 0  # number of `reads` that were answered later than the bus's `reply_timeout`
-    late_wakes: int = 0  # waits of the bus thread that ended late: the machine is too slow or too busy
-    write_time: float = 0.0  # monotonic [s] at which the start of the last pose had been sent
-
-    @classmethod
-    def empty(cls, n: int) -> ChainState:
-        """Return the state of n joints about which nothing is known."""
-        numbers, flags, counts = np.full((7, n), np.nan), np.zeros((7, n), bool), np.zeros((2, n), np.int64)
-        arrays: list[Any] = [*numbers, *flags, *counts, np.zeros((n, len(FAULTS)), np.int64), numbers, flags]
-        state = cls(*arrays)
-        state.rate[:] = 0.0
-        return state
-
-    @property
-    def known(self) -> np.ndarray:
-        """Joints that are measured and present (n,) bool."""
-        return ~(np.isnan(self.angle) | self.silent | self.missing)
-
-    @property
-    def unconfirmed_there(self) -> np.ndarray:
-        """Joints (n,) bool that have not confirmed the last torque command, except joints that are really missing."""
-        return self.unconfirmed & (~self.missing | self.missing_but_answering)
-
-    @property
-    def settled(self) -> bool:
-        """Whether each joint is either measured, silent or missing."""
-        return self.connected and not np.any(np.isnan(self.angle) & ~self.silent & ~self.missing)
-
-    def copy_from(self, other: ChainState) -> None:
-        """Copy everything without making new arrays."""
-        for name in _ARRAYS:
-            self.__dict__[name][...] = other.__dict__[name]
-        for name in _SINGLE:
-            self.__dict__[name] = other.__dict__[name]
-
-
-# The names of what `copy_from` copies.
-_ARRAYS = ("numbers", "flags", "generation", "errors", "back")
-_SINGLE = tuple(each.name for each in fields(ChainState) if each.default is not MISSING)
-
-
-SLOW_READS: tuple[Quantity, ...] = "voltage", "temperature", "loaded"
-
-
-class ReadSchedule:
-    """Chooses the next read of n joints; times are monotonic seconds."""
-
-    def __init__(self, n: int, settings: ChainSettings) -> None:
-        self.settings = settings
-        self._asked = np.full(n, -np.inf)  # time of the last request of each position
-        self._reread = np.zeros(n, bool)  # joints that are read again before their turn
-        self._reread_turn = False  # the last request was not to a suspected joint
-        self._probed = -np.inf  # monotonic [s] of the last request to any silent servo
-        self._next_slow, self._slow_turn = 0.0, 0
-        self._slow_index = dict.fromkeys(SLOW_READS, -1)
-
-    def forget(self, joints: Joints = slice(None)) -> None:
-        """Treat these joints (mask, default all) as never read."""
-        self._asked[joints] = -np.inf
-        self._reread[joints] = False
-
-    @property
-    def rereads(self) -> int:
-        """Number of joints that are read again before their turn."""
-        return self._reread.tolist().count(True)
-
-    def position(self, state: ChainState, now: float) -> tuple[int, float]:
-        """Return the joint whose position is read next: the one requested longest ago, silent ones seldom; -1: none.
-        Suspected joints come first, but every second request is to another joint, so that all continue to be measured.
-        """
-        settings = self.settings
-        silent = state.silent
-        # Lists: numpy's any() and isnan() take five times as long for 18.
-        if not (
-            True in self._reread.tolist()
-            or True in silent.tolist()
-            or True in state.missing.tolist()
-            or math.isnan(sum(state.angle.tolist()))
-        ):
-            index = int(self._asked.argmin())  # all alike: round robin
-            return index, max(now, self._asked.item(index) + 1.0 / settings.position_rate)
-        # On a bad line reads fail by chance: a servo that has only just stopped answering is asked again soon.
-        new = now - state.stamp < settings.newly_silent
-        pace = np.where(new, settings.newly_silent_pace, settings.silent_probe_pace)
-        probes = np.where(new, settings.newly_silent_pace, settings.silent_probe_interval)
-        interval = np.where(silent, probes, 1.0 / settings.position_rate)
-        due = np.where(self._reread & ~silent, self._asked + settings.reread_interval, self._asked + interval)
-        due[np.isnan(state.angle) & ~silent & ~self._reread] = -np.inf  # an unknown pose is always due
-        due[silent] = np.maximum(due[silent], self._probed + pace[silent])
-        due[state.missing] = np.inf
-        ready = due <= now
-        if ready.any():
-            preferred = ready & ~silent & (self._reread if self._reread_turn else ~self._reread)
-            if (ready & silent).any() and not (ready & ~silent & self._reread & self._reread_turn).any():
-                preferred = ready & silent  # sometimes a silent servo is read first, see silent_probe_pace
-            ready = preferred if preferred.any() else ready
-            # The joint requested longest ago among those that are due.
-            return int(np.argmin(np.where(ready, self._asked, np.inf))), now
-        index = int(np.argmin(due))
-        if np.isposinf(due[index]):
-            return -1, now + 0.1  # nothing left to ask
-        return index, float(due[index])
-
-    def asked(self, index: int, now: float, silent: bool = False) -> None:
-        """Register a request of a joint's position."""
-        self._reread_turn = not self._reread[index]
-        self._asked[index], self._reread[index] = now, False
-        if silent:
-            self._probed = now
-
-    def ask_soon(self, index: int) -> None:
-        """Mark a joint as suspected: it is read again before its turn."""
-        self._reread[index] = True
-
-    def probe_soon(self, silent: np.ndarray) -> None:
-        """Read silent joints (mask) one after the other, because one of them has answered again."""
-        self._asked[silent] = -np.inf
-
-    def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
-        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second read is of a joint
-        that does not follow, mostly of its load state; the others read supply voltage, temperature and load state
-        in turn.
-        """
-        if now < self._next_slow:
-            return "loaded", -1
-        suspect = np.flatnonzero(state.lagging & state.known)
-        self._next_slow = now + (self.settings.suspect_interval if suspect.size else self.settings.slow_interval)
-        self._slow_turn += 1
-        turn = self._slow_turn // 2
-        if suspect.size and self._slow_turn % 2:
-            # Shift by one joint each round, so that the temperature of every joint is read.
-            index = suspect[(turn + turn // suspect.size) % suspect.size]
-            return "temperature" if turn % 4 == 3 else "loaded", int(index)
-        kind: Quantity = "voltage" if self._slow_turn % 2 == 0 else ("temperature", "loaded")[turn % 2]
-        return kind, self._next_of(kind, state)
-
-    def _next_of(self, kind: Quantity, state: ChainState) -> int:
-        n = len(self._asked)
-        for step in range(1, n + 1):
-            index = (self._slow_index[kind] + step) % n
-            if not (state.missing[index] or state.silent[index]):
-                self._slow_index[kind] = index
-                return index
-        return -1
-
 
 _ANY = math.inf  # larger than any change
 _LONGEST = 0.5  # [s] longest duration of a late pose
@@ -381,16 +158,13 @@ class ServoChain:
         servo_map: ServoMap,
         settings: ChainSettings | None = None,
     ) -> None:
-        n = len(servo_map)
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
-        self._state = ChainState.empty(n)
+        self._machine = ChainStateMachine(len(servo_map), self.settings)
+        self._state = self._machine.state
         self._lock = threading.Lock()  # guards _state
         self._pending_commands = PendingCommands()
         self._writer = PoseWriter(servos, self.settings)
-        schedule = ReadSchedule(n, self.settings)
-        self._reader = JointReader(
-            servos, servo_map, self.settings, self._state, self._lock, self._writer, schedule, self._idle
-        )
+        self._reader = JointReader(servos, servo_map, self._machine, self._lock, self._writer, self._idle)
         self.priority = ""  # priority of the bus thread that the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
@@ -488,10 +262,8 @@ class ServoChain:
     def snapshot(self, into: ChainState | None = None) -> ChainState:
         """Return a copy of the state, in `into` if given."""
         self._wake_overdue()
-        state = into or ChainState.empty(len(self.map))
         with self._lock:
-            state.copy_from(self._state)
-        return state
+            return self._state.copy(into)
 
     def _wake_overdue(self) -> None:
         """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock; if
@@ -536,9 +308,7 @@ class ServoChain:
         with self._pending_commands.condition:
             self._pending_commands.torque = None  # so that it is not executed later, when the cable is connected again
         with self._lock:
-            state = self._state
-            state.connected, state.last_port_error = False, str(error)
-            state.port_errors += 1
+            self._machine.lose(str(error))
 
     def _reopen(self) -> bool:
         pending = self._pending_commands
@@ -553,16 +323,7 @@ class ServoChain:
         self._reader.forget()
         self._load_since, self._load_before = time.monotonic(), self.servos.line.busy_time
         with self._lock:
-            state = self._state
-            state.connected, state.epoch, state.last_received = True, state.epoch + 1, time.monotonic()
-            state.opened, state.unanswered = state.opened + 1, 0
-            state.angle[:] = state.stamp[:] = np.nan
-            state.reports = ()
-            state.silent[:] = state.moving[:] = False
-            # Servos that must be without torque are read, and switched off if needed; opening the port switches no
-            # torque on.
-            state.unconfirmed[:] = not state.torque
-            state.torque_on[:] = np.nan
+            self._machine.open(time.monotonic())
         if pending.frozen:
             self._send_stops()
         return True
@@ -570,7 +331,7 @@ class ServoChain:
     def _serve(self) -> bool:
         pending, state = self._pending_commands, self._state
         now = time.monotonic()
-        index, due = self._reader.schedule.position(state, now)
+        index, due = self._machine.schedule.position(state, now)
         due = max(due, self._reader.quiet_until)
         with pending.condition:
             if due > now and not (self._urgent() or pending.targets is not None or pending.missing is not None):
@@ -597,8 +358,8 @@ class ServoChain:
             return False
         if targets is not None and state.torque and not state.frozen:
             if self._writer.write(targets, duration, state, self._urgent, speed):
-                self._reader.trust_targets()
                 with self._lock:
+                    self._machine.trusts_targets = True
                     state.writes += 1
                     state.write_time = self.servos.line.free_at
         self._measure_load(time.monotonic())
@@ -612,7 +373,7 @@ class ServoChain:
 
         index: of the joint whose turn it is; -1: not determined yet.
         """
-        state, schedule = self._state, self._reader.schedule
+        state, schedule = self._state, self._machine.schedule
         at_once = self.settings.rereads_at_once if schedule.rereads > 1 else 1
         for _ in range(at_once):
             if index < 0:
@@ -654,7 +415,6 @@ class ServoChain:
             self._state.write_time = self.servos.line.free_at
 
     def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
-        state = self._state
         self.servos.resume()
         if frozen:
             if not stops_sent:
@@ -663,27 +423,15 @@ class ServoChain:
             self._stop_again = time.monotonic() + _STOP_AGAIN
         self._writer.forget()
         with self._lock:
-            state.epoch += 1
-            state.frozen = frozen
-            state.write_time = self.servos.line.free_at
-            if not frozen:
-                state.moving[:] = False
-                state.angle[:] = np.nan  # no joint moves before every joint has been measured again
-        self._reader.synchronise_setpoints(trust_targets=False)
+            self._machine.set_frozen(frozen, self.servos.line.free_at)
+        self._reader.confirm_again()
         if frozen:
             self._stopped.set()
 
     def _apply_missing(self, missing: np.ndarray) -> None:
-        back = self._state.missing & ~missing
         with self._lock:
-            self._state.missing[:] = missing
-            self._state.missing_but_answering[~missing] = False
-            if not self._state.torque:
-                self._state.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
-            self._state.angle[back] = np.nan
-            self._state.silent[back | missing] = False
-            self._state.back[back | ~missing] = 0
-        self._reader.expect(missing, back)
+            back = self._machine.set_missing(missing)
+        self._reader.ask_again(back)
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
@@ -692,17 +440,9 @@ class ServoChain:
         self.servos.switch_torque(addressed, on, copies=2)
         self.servos.line.drain()
         self._writer.forget()
-        self._reader.synchronise_setpoints()
         with self._lock:
-            state = self._state
-            state.torque, state.torque_time = on, time.monotonic()
-            state.epoch += 1
-            state.unconfirmed[:] = ~state.missing if on else True
-            state.torque_left_off[:] = (
-                state.torque_left_off & state.missing if on else state.torque_left_off | state.missing
-            )
-            state.torque_on[:] = np.nan
-            state.angle[:] = np.nan
+            self._machine.set_torque(on, time.monotonic())
+        self._reader.confirm_again()
 
     def _idle(self) -> bool:
         pending = self._pending_commands

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.drivers.servos.chain import ChainState
+from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 
 SEVERITY = ("ok", "warn", "error")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hexapod_dynamics.drivers.servos.chain_state import MISSING_TRIES, ChainStateMachine, next_in_turn
 from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Quantity, ServoInterface
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, PoseWriter, ReadSchedule
+    from hexapod_dynamics.drivers.servos.chain import PoseWriter
 
 
 @dataclass
@@ -73,89 +74,16 @@ class PositionGate:
         return True
 
 
-_CHANCE = 1e-5  # probability that failures in a row are caused by the line
-_WITNESSES = 3  # answers of other servos that prove that the line works
-
-
-class ServoLossDetector:
-    """Counts consecutive failures of n joints and compares them with the answers of the other joints in the same time.
-
-    While joint j fails, the other joints show the loss rate of the line: S of their answers arrived, F requests
-    were lost, counting only joints that answered at least once. With the loss rate of the line p = (F + 1/2) / (S
-    + F + 1), j is silent after k failures in a row where p^k < 1e-5. Joints that never answer in this time are not
-    counted: nine servos behind a broken cable do not increase the loss rate. Consecutive failures without an
-    answer of another joint in between count as one: while a computer stands still, every request fails.
-    """
-
-    def __init__(self, n: int, silent_after: int) -> None:
-        self._silent_after = silent_after  # consecutive failures, on a line without losses
-        self._failures = np.zeros(n, np.int64)
-        self._good, self._lost = np.zeros(n, np.int64), np.zeros(n, np.int64)  # numbers of answers and failures so far
-        self._answers = 0  # number of answers of all joints so far
-        self._answers_then = np.zeros(n, np.int64)  # `_answers` at the last failure that counted
-        self._good_before = np.zeros((n, n), np.int64)  # row j: `_good` when j's failures began
-        self._lost_before = np.zeros((n, n), np.int64)
-
-    @property
-    def failing(self) -> np.ndarray:
-        """Consecutive failures of each joint (n,)."""
-        return self._failures
-
-    def forget(self, joints: np.ndarray | None = None) -> None:
-        """Reset the failures of these joints (mask, default all)."""
-        self._failures[slice(None) if joints is None else joints] = 0
-
-    def note(self, index: int, answered: bool) -> None:
-        """Register an exchange with a joint."""
-        if answered:
-            self._failures[index] = 0
-            self._good[index] += 1
-            self._answers += 1
-            return
-        if self._failures[index] == 0:
-            self._good_before[index], self._lost_before[index] = self._good, self._lost
-        elif self._answers == self._answers_then[index]:
-            return
-        self._answers_then[index] = self._answers
-        self._failures[index] += 1
-        self._lost[index] += 1
-
-    def loss(self, index: int) -> float:
-        """Loss rate 0..1 of the line while this joint was failing, from the answers of the others; 1 without
-        answers.
-        """
-        good = self._good - self._good_before[index]
-        good[index] = 0
-        answers = int(good.sum())
-        if answers < _WITNESSES:
-            return 1.0
-        lost = int((self._lost - self._lost_before[index])[good > 0].sum())
-        return (lost + 0.5) / (answers + lost + 1.0)
-
-    def is_silent(self, index: int) -> bool:
-        """Whether the joint has more consecutive failures than the loss rate of the line explains."""
-        failures = int(self._failures[index])
-        if failures < self._silent_after:
-            return False
-        loss = self.loss(index)
-        return loss < 1.0 and failures * math.log(loss) < math.log(_CHANCE)
-
-
 _SUPPLY_READS = 3  # number of reads whose median is the supply voltage
 _QUICK = 0.003  # [s] shortest wait for a servo that did not answer while others do
 _LOSSY = 0.1  # share of lost answers of the other servos above which all servos get the same timeout
 _FORGET = 0.97  # factor by which the longest recent delay decays with each answer
-_STEADY = 0.3  # [rad/s] a joint with a lower measured speed is at rest
-_SETTLED_AFTER = 0.15  # [s] after a freeze no joint may move any more
 # Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.016
-_MISSING_TRIES = 3  # number of unanswered requests to a servo that is declared missing, after a torque command
-# [s] a joint that was not measured for this time starts from its measured position: its servo may have lost its supply
-_AWAY = 0.7
 
 
 class JointReader:
-    """Reads joints in the bus thread and writes the results to `state`, which is protected by `lock`.
+    """Reads joints in the bus thread and passes the results to `machine`, which is protected by `lock`.
 
     idle(): called during a long wait for an answer; it returns False to end the wait, when a command is pending.
     """
@@ -164,61 +92,40 @@ class JointReader:
         self,
         servos: ServoInterface,
         servo_map: ServoMap,
-        settings: ChainSettings,
-        state: ChainState,
+        machine: ChainStateMachine,
         lock: threading.Lock,
         writer: PoseWriter,
-        schedule: ReadSchedule,
         idle: Callable[[], bool],
     ) -> None:
         n = len(servo_map)
-        self.servos, self.map, self.settings, self.schedule = servos, servo_map, settings, schedule
-        self._state, self._lock, self._writer, self._idle = state, lock, writer, idle
-        self._silence = ServoLossDetector(n, settings.silent_after)
+        self.servos, self.map, self.settings = servos, servo_map, machine.settings
+        self._machine, self._state, self._schedule = machine, machine.state, machine.schedule
+        self._lock, self._writer, self._idle = lock, writer, idle
         self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
-        self._initialised = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
         self._lag_count = np.zeros(n, np.int64)
-        self._trust_targets = True  # servos hold at their last latched targets
         self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
         self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
-        self._next_load_check = self._next_missing_probe = 0.0
-        self._missing_turn = -1
+        self._next_load_check = 0.0
         # number of requests, since a torque command, to a servo that is declared missing
         self._missing_tries = np.zeros(n, np.int64)
-        self._unanswered_probes = np.zeros(n, np.int64)  # consecutive, of a servo that is declared missing
 
     def forget(self) -> None:
         """Discard all state, because the port was opened again."""
         self._missing_tries[:] = 0
-        self._initialised[:] = False
-        self._trust_targets = True
-        self.schedule.forget()
-        self._silence.forget()
         for check in self._checks:
             check.forget()
 
-    def expect(self, missing: np.ndarray, back: np.ndarray) -> None:
-        """Process changes of the morphology (masks): joints that left the robot, and joints that came back to it."""
-        self._initialised[back | missing] = False
-        self._missing_tries[back] = 0
-        self._silence.forget(back)
-        self.schedule.forget(back)
-
-    def synchronise_setpoints(self, trust_targets: bool = True) -> None:
-        """Determine every start_angle again after torque was switched, or after moves were interrupted
-        (trust_targets False).
-        """
-        self._initialised[:] = False
-        self._trust_targets = trust_targets
+    def confirm_again(self) -> None:
+        """Ask every servo that has not confirmed a torque command at once, because torque or freeze was switched."""
         self._next_confirm[:] = -np.inf
         self._missing_tries[:] = 0
 
-    def trust_targets(self) -> None:
-        """Note that a pose has been sent: from now on each servo holds at its last latched target."""
-        self._trust_targets = True
+    def ask_again(self, back: np.ndarray) -> None:
+        """Ask joints (n,) bool that came back to the robot as if they had not been asked."""
+        self._missing_tries[back] = 0
 
     def confirm_torque(self, now: float) -> None:
         """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed.
@@ -232,15 +139,14 @@ class JointReader:
             candidates = np.flatnonzero(due)
         if not candidates.size:
             return
-        after = candidates[candidates > self._confirm_turn]
-        index = self._confirm_turn = int(after[0] if after.size else candidates[0])
+        index = self._confirm_turn = next_in_turn(candidates, self._confirm_turn)
         wanted = state.torque
         loaded = self._ask_missing(index) if state.missing[index] else self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
         if loaded is None and state.missing[index] and not self.servos.line.interrupted:
             self._missing_tries[index] += 1
-            if self._missing_tries[index] >= _MISSING_TRIES and not state.missing_but_answering[index]:
+            if self._missing_tries[index] >= MISSING_TRIES and not state.missing_but_answering[index]:
                 with self._lock:
                     # the servo is really missing; `probe_missing` finds it if it is connected again
                     state.unconfirmed[index] = False
@@ -251,49 +157,38 @@ class JointReader:
 
     def probe_missing(self, now: float) -> None:
         """Read one of the servos that are declared missing, to find out whether it is connected again."""
-        if now < self._next_missing_probe or True not in self._state.missing.tolist():
+        index = self._machine.next_missing(now)
+        if index < 0:
             return
-        missing = np.flatnonzero(self._state.missing)
-        self._next_missing_probe = now + self.settings.missing_probe_interval
-        after = missing[missing > self._missing_turn]
-        index = self._missing_turn = int(after[0] if after.size else missing[0])
         if self._state.torque:
             answered = self.servos.read(index, "position") is not None
         else:  # a servo that is declared missing must have no torque
             answered = self._ask_missing(index) is not None
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
-        self._unanswered_probes[index] = 0 if answered else self._unanswered_probes[index] + 1
         with self._lock:
-            if answered:
-                self._state.missing_but_answering[index] = True
-            elif self._unanswered_probes[index] >= _MISSING_TRIES:  # one answer may be lost on the line
-                self._state.missing_but_answering[index] = False
-            self._state.back[index] = self._state.back[index] + 1 if answered else 0
+            self._machine.probed(index, answered)
 
     def _ask_missing(self, index: int) -> bool | None:
         """Whether a servo that is declared missing exerts torque; None if it does not answer."""
         if not self.servos.knows(index, "loaded"):
             return None
-        answer, state = self.servos.read(index, "loaded"), self._state
+        answer = self.servos.read(index, "loaded")
         if answer is None:
             return None
-        loaded = bool(answer)
-        self._unanswered_probes[index] = 0
         with self._lock:
-            state.missing_but_answering[index], state.torque_on[index] = True, loaded
-            state.unconfirmed[index] = loaded and not state.torque
-        return loaded
+            self._machine.loaded(index, bool(answer))
+        return bool(answer)
 
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
-        self.schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
+        self._schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
         target = float(self._writer.sent[index])
         for _ in range(3):
             value = self._ask(index, "position")
             if value is None:
                 if not self._state.silent[index]:
-                    self.schedule.ask_soon(index)
+                    self._schedule.ask_soon(index)
                 return
             self._store_report(index)
             now = self.servos.read_time
@@ -309,28 +204,13 @@ class JointReader:
             return
         angle = self.map.angle(index, value)
         start = None
-        if now - self._state.stamp[index] > _AWAY:
-            self._initialised[index] = False
-        if not self._initialised[index]:
+        if self._machine.needs_start(index, now):
             start = self._find_start(index, angle)
-            # While a servo's torque is off, its target follows its measured position, so that the joint does not jump
-            # when torque returns.
-            self._initialised[index] = self._state.torque_on[index] != 0.0 or not self._state.torque
             self._writer.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
         with self._lock:
-            state = self._state
-            step = now - state.stamp[index]
-            rate = (angle - state.angle[index]) / step if 0.0 < step < 1.0 else 0.0
-            state.rate[index] = rate if math.isfinite(rate) else 0.0
-            state.angle[index], state.stamp[index], state.silent[index] = angle, now, False
-            state.lagging[index] = lagging
-            state.moving[index] = (
-                state.frozen and now - state.write_time > _SETTLED_AFTER and abs(state.rate[index]) > _STEADY
-            )
-            if start is not None:
-                state.start_angle[index] = start
-                state.generation[index] += 1
+            self._machine.measured(index, angle, now, start)
+            self._state.lagging[index] = lagging
 
     def _store_report(self, index: int) -> None:
         """Store what a servo has reported about itself."""
@@ -350,29 +230,20 @@ class JointReader:
         many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
         lagging = self._lag_count[index] >= (1 if many else self.settings.lag_reads)
         if not lagging:
-            self.schedule.ask_soon(index)
+            self._schedule.ask_soon(index)
         return bool(lagging)
 
     def _find_start(self, index: int, angle: float) -> float:
-        """Return the servo's set-point: its last target if that is near the measured position and torque is on,
-        else the measured position.
-
-        A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
-        the node.
-        """
+        """Return start_angle of a joint measured at `angle` [rad]; see `ChainStateMachine.start_from`."""
         loaded = self._ask_loaded(index) or not self.servos.knows(index, "loaded")
-        if not loaded or not self._trust_targets or not self.servos.knows(index, "target"):
+        if not loaded or not self._machine.trusts_targets or not self.servos.knows(index, "target"):
             return angle
         held = self._ask(index, "target")
-        if held is not None:
-            target = self.map.angle(index, held)
-            if abs(target - angle) < 0.15:
-                return target
-        return angle
+        return angle if held is None else self._machine.start_from(angle, self.map.angle(index, held))
 
     def read_slow(self, now: float) -> None:
         """Read one slow value, if one is due."""
-        kind, index = self.schedule.slow(self._state, now)
+        kind, index = self._schedule.slow(self._state, now)
         if index < 0:
             return
         if kind == "loaded":
@@ -407,15 +278,7 @@ class JointReader:
             loaded, tries = self._ask(index, "loaded"), tries - 1
         if loaded is not None:
             with self._lock:
-                self._state.torque_on[index] = loaded
-                if loaded:
-                    self._state.torque_left_off[index] = False
-                if bool(loaded) == self._state.torque:
-                    self._state.unconfirmed[index] = False
-                elif not self._state.torque:
-                    self._state.unconfirmed[index] = True  # a servo that should be limp has torque: repeat the command
-            if not loaded and self._state.torque:
-                self._initialised[index] = False
+                self._machine.loaded(index, bool(loaded))
         return loaded
 
     def _ask(self, index: int, quantity: Quantity) -> Any:
@@ -423,12 +286,13 @@ class JointReader:
         was_silent = bool(self._state.silent[index])
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the
         # present answer time: nine silent servos would otherwise block the bus.
-        failing = was_silent or self._silence.failing[index] > 0
+        losses = self._machine.losses
+        failing = was_silent or losses.failing[index] > 0
         suspected = failing or self._state.unanswered > 1
         timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
         # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
         # the test for silent servos is fair.
-        if failing and self._state.unanswered < len(self.map) and self._silence.loss(index) < _LOSSY:
+        if failing and self._state.unanswered < len(self.map) and losses.loss(index) < _LOSSY:
             timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
         value = servos.read(index, quantity, None if suspected else self._idle, timeout)
         if value is None:
@@ -442,27 +306,17 @@ class JointReader:
         self._delay, servos.line.lateness = max(self._delay, servos.line.lateness), 0.0
         if servos.line.interrupted:
             return value
-        self._silence.note(index, value is not None)
         if value is None:
-            if not was_silent and self._silence.is_silent(index):
-                self._initialised[index] = False
-                self._checks[index].forget()
-                with self._lock:
-                    self._state.silent[index] = True
             with self._lock:
-                self._state.unanswered += 1
+                lost = self._machine.unanswered(index)
+            if lost:
+                self._checks[index].forget()
             self._back_off(self._state.unanswered)
             return None
         self.quiet_until = 0.0
-        delay = servos.delay
-        self._delay = max(_FORGET * self._delay, min(delay, 0.05))
-        if was_silent:
-            self.schedule.probe_soon(self._state.silent)
+        self._delay = max(_FORGET * self._delay, min(servos.delay, 0.05))
         with self._lock:
-            self._state.reads += 1
-            self._state.late_answers += delay > servos.reply_timeout
-            self._state.unanswered = 0
-            self._state.last_received = servos.answer_time
+            self._machine.answered(index, servos.answer_time, late=servos.delay > servos.reply_timeout)
         return value
 
     def _back_off(self, unanswered: int) -> None:

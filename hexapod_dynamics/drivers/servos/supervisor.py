@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
-from hexapod_dynamics.drivers.servos.chain import ChainState, ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.errors import DeviceError
 
 FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
@@ -99,11 +100,33 @@ class SupervisorSettings:
     supply: SupplyLimits = field(default_factory=SupplyLimits)
 
 
+class SupervisedChain(Protocol):
+    """What a supervisor uses of a `chain.ServoChain`, which says more; `onboard` has another chain."""
+
+    def restore(self, *, torque: bool, frozen: bool) -> None:
+        """Start with torque off or frozen."""
+
+    def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
+        """Move to joint angles (n,) [rad] in `duration` [s], unless the state has another epoch."""
+
+    def freeze(self) -> bool:
+        """Stop all motion until `unfreeze`; return whether that was sent."""
+
+    def unfreeze(self) -> None:
+        """Allow poses again."""
+
+    def set_torque(self, on: bool) -> None:
+        """Switch torque on or off."""
+
+    def snapshot(self, into: ChainState | None = None) -> ChainState:
+        """Return a copy of the state, in `into` if given."""
+
+
 class ServoSupervisor:
     """Passes joint commands on to the bus thread after all checks.
 
     Args:
-        chain: ServoChain, not started yet.
+        chain: SupervisedChain, not started yet.
         guard: PoseGuard that bounds the commands.
         settings: SupervisorSettings.
         notify: notify(text), called when the action of the robot changes.
@@ -115,16 +138,16 @@ class ServoSupervisor:
 
     def __init__(
         self,
-        chain: ServoChain,
+        chain: SupervisedChain,
         guard: PoseGuard,
         settings: SupervisorSettings,
         notify: Callable[[str], object],
         stop: StopState | None = None,
         keep: Callable[[StopState], object] | None = None,
     ) -> None:
-        n = len(chain.map)
         self.chain, self.guard, self.settings = chain, guard, settings
         self.state = chain.snapshot()
+        n = len(self.state.angle)
         self.stop = stop or StopState()
         self.holding = True  # there are no commands
         self.sitting: SitDown | None = None

@@ -10,7 +10,8 @@ from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES, make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.protocols import make_servos

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.drivers.servos import chain as pose_writer
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, PoseWriter
+from hexapod_dynamics.drivers.servos.chain import PoseWriter
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos

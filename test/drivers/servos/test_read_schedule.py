@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ChainState, ReadSchedule
-from hexapod_dynamics.drivers.servos.reader import ServoLossDetector
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ReadSchedule, ServoLossDetector
 
 N = 6
 SETTINGS = ChainSettings()

@@ -11,7 +11,8 @@ import pytest
 
 import hexapod_dynamics
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.interface import Fault, Line, PortSettings, ServoInterface
 from hexapod_dynamics.drivers.servos.protocols import PROTOCOLS, make_servos
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap

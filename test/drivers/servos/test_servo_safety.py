@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
-from hexapod_dynamics.drivers.servos.chain import ChainState
+from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 from hexapod_dynamics.errors import DeviceError
@@ -121,8 +121,7 @@ def test_each_trouble_has_its_own_words(state):
         (limp, "joint_3", "has switched its torque off"),
         (blocked, "joint_4", "blocked or overloaded"),
     ):
-        state_ = ChainState.empty(6)
-        state_.copy_from(state)
+        state_ = state.copy()
         level, wrong = assess(state_, change)
         assert level == "error" and len(wrong) == 1 and name in wrong[0] and words in wrong[0]
 
@@ -144,8 +143,7 @@ def test_one_bad_joint_is_told_from_a_noisy_line(state):
 
         return change
 
-    other = ChainState.empty(6)
-    other.copy_from(state)
+    other = state.copy()
     assert "joint_1 answers badly" in assess(state, damaged([1]))[1][0]
     assert "noisy line (48 checksum" in assess(other, damaged(range(6)))[1][0]
 
@@ -157,8 +155,7 @@ def test_late_answers_are_told_and_single_ones_are_no_news(state):
 
         return change
 
-    other = ChainState.empty(6)
-    other.copy_from(state)
+    other = state.copy()
     assert assess(state, lost(2)) == ("ok", [])
     assert "answers lost or late" in assess(other, lost(6))[1][0]
 

@@ -6,7 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.chain import ChainSettings, ServoChain
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 
