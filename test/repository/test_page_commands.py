@@ -39,6 +39,8 @@ SYNTAX_ONLY = {
     "~/.stop_ros.sh": "the vendor's script on the robot",
     "grep": "filters what another command prints",
 }
+# Indented lines that are no commands: formulas, what a program prints, a rule for udev.
+NO_SHELL = re.compile(r"RM missing: |L\(h, k\) = |C_[0i][0i] = |SUBSYSTEM==")
 CHECKED = {"ros2", "python", "python3", "pip", "colcon", "rosdep", "ruff", "lint-imports", "mypy", "pytest"}
 NOT_COMMANDS = re.compile(r"\.{3}|REPOSITORY|<[^>]+>")  # a place that the reader fills in
 TOOLS = dict(re.findall(r'"(\w+)": f"\{package_name\}\.([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
@@ -197,6 +199,26 @@ def check_python(words):
         parsers = "".join(source.read_text(encoding="utf-8") for source in sources)
         for option in (word for word in words[1:] if word.startswith("--")):
             assert option.partition("=")[0] in parsers, f"{words[0]} has no {option}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_indented_line_is_a_command_that_is_checked(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S).replace("\\\n        ", " ")
+    lines = {line.strip() for line in re.findall(r"^(?:    |\t)(\S.*)$", text, re.M) if not NO_SHELL.match(line)}
+    assert lines <= {line for on, line, _ in ALL if on == page}
+    assert not [line for line in lines if NOT_COMMANDS.search(line)], "a line that cannot be pasted"
+
+
+def test_commands_that_are_not_run_name_files_that_exist():
+    files = [
+        word
+        for _, _, words in ALL
+        if words[0] in SYNTAX_ONLY
+        for word in words[1:]
+        if re.match(r"(deploy|config|scripts|docs|\.devcontainer)/", word)
+    ]
+    assert len(files) >= 3
+    assert not [word for word in files if not (ROOT / word).exists()]
 
 
 def test_commands_are_found_on_every_page_for_users():
