@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.port import BoardPort
@@ -30,7 +29,8 @@ _COMMANDS: dict[Quantity, ServoCommand] = {
     "loaded": ServoCommand.READ_TORQUE,
     "voltage": ServoCommand.READ_VOLTAGE,
     "temperature": ServoCommand.READ_TEMPERATURE,
-    "voltage_limits": ServoCommand.READ_VOLTAGE_LIMITS,
+    "lowest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
+    "highest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
     "temperature_limit": ServoCommand.READ_TEMPERATURE_LIMIT,
     "deviation": ServoCommand.READ_DEVIATION,
 }
@@ -41,15 +41,13 @@ _STOP_COPIES = 3  # the board does not acknowledge a stop
 _HIGHEST_ID = 253  # 254 addresses all servos
 
 
-def _value(quantity: Quantity, numbers: tuple[int, ...]) -> Any:
+def _value(quantity: Quantity, numbers: tuple[int, ...]) -> float:
     if quantity == "position":
         return BUS_SERVO.angle(numbers[0])
     if quantity == "loaded":
         return numbers[0] != 0
-    if quantity == "voltage":
-        return numbers[0] / 1000.0
-    if quantity == "voltage_limits":
-        return numbers[0] / 1000.0, numbers[1] / 1000.0
+    if quantity in ("voltage", "lowest_voltage", "highest_voltage"):
+        return numbers[quantity == "highest_voltage"] / 1000.0
     return numbers[0] / COUNTS_PER_RADIAN if quantity == "deviation" else float(numbers[0])
 
 
@@ -153,7 +151,7 @@ class BoardServos(SerialServos):
         """Whether the quantity can be read: a set-point only if this object has sent one."""
         return quantity != "target" or not math.isnan(self._sent[index])
 
-    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo; return the value, or None with `fault` set."""
         if quantity == "target":
             self.fault = None

@@ -11,17 +11,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from hexapod_dynamics.errors import DeviceError
 
 # What a servo can be asked for. position: measured angle [rad]; target: the servo's present set-point [rad]; loaded:
-# whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits (lower, upper) [V] and
-# [deg C], beyond which it switches its torque off, and its trim (deviation) [rad].
+# whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits [V] and [deg C], beyond
+# which it switches its torque off, and its trim (deviation) [rad].
 Quantity = Literal[
-    "position", "target", "loaded", "voltage", "temperature", "voltage_limits", "temperature_limit", "deviation"
+    "position",
+    "target",
+    "loaded",
+    "voltage",
+    "temperature",
+    "lowest_voltage",
+    "highest_voltage",
+    "temperature_limit",
+    "deviation",
 ]
 
 
@@ -185,7 +193,7 @@ class ServoInterface(ABC):
         """Send again, after `stop_now`."""
 
     @abstractmethod
-    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo; return the value, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
@@ -201,7 +209,7 @@ class ServoInterface(ABC):
         return {}
 
 
-def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int = 2) -> Any:
+def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int = 2) -> float:
     """Ask a servo up to 1 + retries times; return the value, or raise NoReply."""
     for _ in range(1 + retries):
         value = servos.read(index, quantity)

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -281,7 +281,7 @@ class JointReader:
                 self._machine.loaded(index, bool(loaded))
         return loaded
 
-    def _ask(self, index: int, quantity: Quantity) -> Any:
+    def _ask(self, index: int, quantity: Quantity) -> float | None:
         servos = self.servos
         was_silent = bool(self._state.silent[index])
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the

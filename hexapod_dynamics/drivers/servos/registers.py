@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.motions import Motions
@@ -116,6 +116,8 @@ class ServoModel:
             "temperature": self.temperature,
             "loaded": self.torque,
             "target": self.goal,
+            "lowest_voltage": self.voltage_limits[0],
+            "highest_voltage": self.voltage_limits[1],
             "temperature_limit": self.temperature_limit,
             "deviation": self.offset,
         }
@@ -402,14 +404,11 @@ class RegisterServos(SerialServos):
 
     # Requests --------------------------------------------------------------------------------------------------------
 
-    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo, and for its position all others with it; return the value, or None with `fault` set."""
         model = self.model
         if quantity == "position":
             return self._read_position(index, idle, timeout)
-        if quantity == "voltage_limits":
-            low, high = (self._read_slow(index, register, idle, timeout) for register in model.voltage_limits)
-            return None if low is None or high is None else (low, high)
         register = model.register_of(quantity)
         if register is None:
             self.fault = None

@@ -11,7 +11,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -307,7 +306,7 @@ class TopicServos(ServoInterface):
             return not math.isnan(self._targets[index])
         return quantity == "position"
 
-    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Wait for a joint's position that was not returned yet, and return it; or None with `fault` set."""
         self.fault: Fault | None = None
         if quantity == "target":

@@ -69,7 +69,8 @@ def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Sup
     supplies, silent = [], []
     for i, name in enumerate(servo_map.joint_names):
         try:
-            volts, limits = require(servos, i, "voltage"), require(servos, i, "voltage_limits")
+            volts = require(servos, i, "voltage")
+            limits = require(servos, i, "lowest_voltage"), require(servos, i, "highest_voltage")
             celsius, limit = require(servos, i, "temperature"), require(servos, i, "temperature_limit")
             supplies.append(Supply(name, volts, limits, celsius, limit, require(servos, i, "deviation")))
         except NoReply:

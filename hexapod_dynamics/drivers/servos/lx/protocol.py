@@ -14,7 +14,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from enum import IntEnum, IntFlag
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
@@ -213,7 +213,7 @@ class Mode(NamedTuple):
 
 
 # Layout of the reply to each READ command, and how its numbers become a value with units.
-_REPLIES: dict[int, tuple[str, Callable[..., Any]]] = {
+_REPLIES: dict[int, tuple[str, Callable[..., float | tuple[float, float]]]] = {
     Command.MOVE_TIME_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
     Command.MOVE_TIME_WAIT_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
     Command.ID_READ: ("<B", int),
@@ -322,7 +322,7 @@ def read_request(servo_id: int, command: int) -> bytes:
     return build(servo_id, command)
 
 
-def decode(command: int, payload: bytes) -> Any:
+def decode(command: int, payload: bytes) -> float | tuple[float, float]:
     """Turn a reply's payload into its value with units (see the write of the same name)."""
     return _REPLIES[command][1](*REPLY[command].unpack(payload))
 

@@ -6,7 +6,6 @@ Writes are never acknowledged, so stops and torque are sent several times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
@@ -21,7 +20,8 @@ _COMMANDS: dict[Quantity, Command] = {
     "loaded": Command.LOAD_OR_UNLOAD_READ,
     "voltage": Command.VIN_READ,
     "temperature": Command.TEMP_READ,
-    "voltage_limits": Command.VIN_LIMIT_READ,
+    "lowest_voltage": Command.VIN_LIMIT_READ,
+    "highest_voltage": Command.VIN_LIMIT_READ,
     "temperature_limit": Command.TEMP_MAX_LIMIT_READ,
     "deviation": Command.ANGLE_OFFSET_READ,
 }
@@ -70,7 +70,7 @@ class LxServos(SerialServos):
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
         return self.bus.interrupt(_STOPS)
 
-    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> Any:
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo; return the value, or None with `fault` set."""
         bus, command = self.bus, _COMMANDS[quantity]
         payload = bus.exchange(self.ids[index], command, idle, timeout)
@@ -81,4 +81,6 @@ class LxServos(SerialServos):
         self.read_time = bus.reply_time - self._reply_times[quantity]
         self.delay = bus.reply_time - bus.free_at - self._reply_times[quantity]
         value = lx.decode(command, payload)
-        return value.angle if quantity == "target" else value
+        if isinstance(value, tuple):  # one answer has the target and its duration, or both limits
+            return value[quantity == "highest_voltage"]
+        return value
