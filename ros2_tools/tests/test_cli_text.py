@@ -205,3 +205,10 @@ def test_a_command_without_a_verb_prints_its_help(words):
 )
 def test_what_is_not_there_is_named(words, reason):
     assert main(words).startswith(reason)
+
+
+def test_run_without_an_executable_lists_those_of_the_package(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "hexapod_dynamics"])
+    assert "{check_robot,companions,compile," in capsys.readouterr().err
+    assert main(["run", "nobody", "x"]) == "Package 'nobody' not found"

