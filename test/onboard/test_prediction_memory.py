@@ -1,0 +1,37 @@
+"""The prediction keeps nothing of single messages, whether its model is started or not, as in an hour of a stop."""
+
+import numpy as np
+import pytest
+from support.allocations import least_growth
+
+from hexapod_dynamics.onboard.inputs import ImuReading
+from hexapod_dynamics.onboard.prediction import Prediction
+from hexapod_dynamics.robot import Robot
+
+ROBOT = Robot.jethexa()
+STAND = np.tile([0.0, 0.6, -0.5], 6)
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [{"imu"}, {"commands"}, {"imu", "commands"}, {"following"}, {"a joint"}, set()],
+    ids=lambda m: " ".join(m),
+)
+def test_memory_does_not_grow(missing):
+    prediction, t = Prediction(ROBOT), 0.0
+    level = ImuReading(np.eye(3), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
+    prediction.set_following("following" not in missing)
+    joints = range(1 if "a joint" in missing else 0, 18)
+
+    def tick():
+        nonlocal t
+        t += 0.02
+        if "commands" not in missing:
+            prediction.command(t, STAND, np.zeros(18))
+        for joint in joints:
+            prediction.joint(t, joint, float(STAND[joint]))
+        if "imu" not in missing:
+            prediction.imu(t, level)
+        prediction.advance(t)
+
+    assert least_growth(tick, ticks=100, stretches=3) < 2400  # 24 bytes a tick
