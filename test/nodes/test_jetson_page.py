@@ -38,7 +38,6 @@ HERE = {
 }
 # Steps of the script, whose own test is test/repository/test_jetson_setup.py, and files that test_deploy.py looks at.
 ON_THE_HOST = {
-    "git clone <this repository> && cd hexapod_dynamics",
     "scripts/jetson_setup --dry-run",
     "scripts/jetson_setup",
     "cd /opt/hexapod_dynamics",
