@@ -12,23 +12,18 @@ ROBOT = Robot.jethexa()
 STAND = np.tile([0.0, 0.6, -0.5], 6)
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [{"imu"}, {"commands"}, {"imu", "commands"}, {"following"}, {"a joint"}, set()],
-    ids=lambda m: " ".join(m),
-)
+@pytest.mark.parametrize("missing", [("imu",), ("imu", "commands"), ("following",)], ids=" ".join)
 def test_memory_does_not_grow(missing):
     prediction, t = Prediction(ROBOT), 0.0
     level = ImuReading(np.eye(3), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
     prediction.set_following("following" not in missing)
-    joints = range(1 if "a joint" in missing else 0, 18)
 
     def tick():
         nonlocal t
         t += 0.02
         if "commands" not in missing:
             prediction.command(t, STAND, np.zeros(18))
-        for joint in joints:
+        for joint in range(18):
             prediction.joint(t, joint, float(STAND[joint]))
         if "imu" not in missing:
             prediction.imu(t, level)
