@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,8 @@ class ChainState:
     def empty(cls, n: int) -> ChainState:
         """Return the state of n joints about which nothing is known."""
         numbers, flags, counts = np.full((7, n), np.nan), np.zeros((7, n), bool), np.zeros((2, n), np.int64)
-        state = cls(*numbers, *flags, *counts, np.zeros((n, len(FAULTS)), np.int64), numbers, flags)
+        arrays: list[Any] = [*numbers, *flags, *counts, np.zeros((n, len(FAULTS)), np.int64), numbers, flags]
+        state = cls(*arrays)
         state.rate[:] = 0.0
         return state
 
