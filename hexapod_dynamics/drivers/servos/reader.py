@@ -271,15 +271,16 @@ class JointReader:
 
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
         """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
-        loaded = None
+        answer = None
         if not self.servos.knows(index, "loaded"):
             return None
-        while loaded is None and tries > 0 and not self.servos.line.interrupted:
-            loaded, tries = self._ask(index, "loaded"), tries - 1
-        if loaded is not None:
-            with self._lock:
-                self._machine.loaded(index, bool(loaded))
-        return loaded
+        while answer is None and tries > 0 and not self.servos.line.interrupted:
+            answer, tries = self._ask(index, "loaded"), tries - 1
+        if answer is None:
+            return None
+        with self._lock:
+            self._machine.loaded(index, answer != 0.0)
+        return answer != 0.0
 
     def _ask(self, index: int, quantity: Quantity) -> float | None:
         servos = self.servos
