@@ -15,13 +15,12 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.compile_model import main
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-# Without vectors: plain C99, for any compiler; else lanes of the vector extension, without and with wide registers.
+# Without vectors: plain C99, for any compiler; else lanes of the vector extension. Eight lanes, the JetHexa's, have the
+# library that is written, with this machine's registers, and the one that CMake builds, with any machine's.
 FORMS = {
     "C99": ("-std=c99", "-pedantic", "-DHD_LANES=1"),
     "2 lanes": ("-std=gnu99", "-DHD_LANES=2"),
     "4 lanes": ("-std=gnu99", "-DHD_LANES=4"),
-    "default": ("-std=gnu99",),
-    "native": ("-std=gnu99", "-march=native"),
 }
 
 
@@ -36,6 +35,14 @@ def run(*command, cwd):
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def quick_compiler(directory):
+    """A C compiler that does not optimise, whatever it is told: a third of the time, the same values."""
+    compiler = directory / "cc"
+    compiler.write_text('#!/bin/sh\nexec gcc "$@" -O0\n')
+    compiler.chmod(0o755)
+    return str(compiler)
 
 
 def pointer(array):
@@ -104,7 +111,7 @@ def compare(robot, foreign, seed):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_library_computes_what_python_computes(written, tmp_path, form):
-    command = ("gcc", "-O2", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
+    command = ("gcc", "-O0", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
     run(*command, str(written / "hexapod_model.c"), "-o", str(tmp_path / "model.so"), cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
@@ -114,7 +121,8 @@ def test_the_library_that_is_written_is_used_as_it_is(written):
 
 
 @pytest.mark.parametrize("family", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_robot_with_legs_of_several_types(tmp_path, family):
+def test_a_robot_with_legs_of_several_types(tmp_path, monkeypatch, family):
+    monkeypatch.setenv("CC", quick_compiler(tmp_path))
     robot = random_robot(np.random.default_rng(family), family, 4)
     write_model(robot, tmp_path)
     compare(robot, Foreign(tmp_path / "hexapod_model.so"), 3)
@@ -138,9 +146,11 @@ def test_an_impossible_morphology_is_refused_and_nothing_changes(written):
 def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
-    run("cmake", "-S", str(written), "-B", str(tmp_path), cwd=tmp_path)
+    settings = (f"-DCMAKE_C_COMPILER={quick_compiler(tmp_path)}", f"-DCMAKE_C_FLAGS={' '.join(WARNINGS)}")
+    run("cmake", "-S", str(written), "-B", str(tmp_path), *settings, cwd=tmp_path)
     run("cmake", "--build", str(tmp_path), cwd=tmp_path)
     run(str(tmp_path / "bare"), cwd=tmp_path)
+    compare(Robot.jethexa(), Foreign(tmp_path / "libhexapod_model.so"), 1)
     lines = np.array([line.split() for line in run(str(tmp_path / "example"), cwd=tmp_path).splitlines()], float)
     robot = Robot.jethexa()
     model, whole = WholeBodyModel(robot), Morphology.whole(robot)
@@ -155,7 +165,7 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
 
 
 def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
-    command = ("gcc", "-std=c99", "-O2", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
+    command = ("gcc", "-std=c99", "-O0", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
     run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
     symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
     needed = set(re.findall(r" U (\w+)", symbols))
