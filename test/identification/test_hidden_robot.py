@@ -22,11 +22,15 @@ TRUTH = Truth.parse("servos=real,seed=5,payload=0")
 DELAY = 1e3 * (LATENCY + TRUTH.delay)  # [ms]
 
 
+def hang(truth, seed=0):
+    """Record a hidden robot that hangs while its femurs move: a third of the exercise."""
+    whole, third = suspended_exercise(ROBOT), slice(1075, 1900)
+    return record(ROBOT, truth, Exercise(whole.time[third], whole.targets[third]), suspended=True, seed=seed)
+
+
 @pytest.fixture(scope="module")
 def result():
-    whole = suspended_exercise(ROBOT)
-    third = slice(1075, 1900)  # the femurs' part
-    hanging = record(ROBOT, TRUTH, Exercise(whole.time[third], whole.targets[third]), suspended=True)
+    hanging = hang(TRUTH)
     standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
     weight = WholeBodyModel(TRUTH.robot(ROBOT)).total_mass()
     return identify(ROBOT, hanging, standing, weighed=weight)
@@ -51,8 +55,7 @@ def test_servos_are_identified(result):
 def test_latency_lag_and_play_of_servos_that_damp_against_zero_rate_are_told_apart():
     """A fit from one start had 7 ms too much latency, 6 ms too little lag, and half of the play."""
     truth = Truth.parse("servos=real,seed=1107,payload=0")
-    hanging = record(ROBOT, truth, suspended_exercise(ROBOT), suspended=True, seed=1107)
-    found = identify_servos(ROBOT, hanging.in_counts(ROBOT))
+    found = identify_servos(ROBOT, hang(truth, seed=1107).in_counts(ROBOT))
     latency, lag, kind = found.values[found.moved][:, :3].mean(axis=0)
     assert truth.ff == 0.0 and kind < 0.1
     assert latency == pytest.approx(LATENCY + truth.delay, abs=0.0015)
