@@ -176,6 +176,22 @@ def test_stop_and_the_space_bar_stand(session, page):
     wait_until(lambda: stops == [True, False], WAIT, "the emergency stop is ended")
 
 
+def test_stop_is_in_one_place_and_above_everything_at_every_size(session, page):
+    places, before = [], page.viewport_size
+    try:
+        for width, height in ((900, 520), (400, 800), (1600, 900), (900, 520)):
+            page.set_viewport_size({"width": width, "height": height})
+            box = page.locator("#hexapod-stop").bounding_box()
+            places.append((box["x"], box["y"], box["width"], box["height"]))
+            assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+            middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            at = page.evaluate("([x, y]) => document.elementFromPoint(x, y).id", middle)
+            assert at == "hexapod-stop", (width, height)
+    finally:
+        page.set_viewport_size(before)
+    assert len(set(places)) == 1, places
+
+
 def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
     probe, view = session
     publisher = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
