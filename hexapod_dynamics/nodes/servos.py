@@ -278,10 +278,7 @@ class ServosNode(GuardedNode):
     def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
         self.control.not_kept = self._session_state.failure
-        # Where another driver measures the joints, what its messages lack is the cause of what health finds.
-        causes = (self._assess_faults(now),) if self.foreign is not None else ()
-        parts = (
-            *causes,
+        parts = [
             self._health.assess(self.control.state, now),
             self._heat.assess(),
             self.watch.assess(self.guard.clamped, now),
@@ -289,8 +286,9 @@ class ServosNode(GuardedNode):
             self._session_state.assess(now),
             self.stop_inputs.assess(now),
             self.foreign.assess() if self.foreign is not None else ("ok", []),
-            self._assess_faults(now),
-        )
+        ]
+        # Where another driver measures the joints, what its messages lack is the cause of what health finds.
+        parts.insert(len(parts) if self.foreign is None else 0, self._assess_faults(now))
         said = dict.fromkeys(word for _, words in parts for word in words)  # one reason may be known in two places
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(said)
 

@@ -29,6 +29,8 @@ case "$*" in
     *'-m pip '*)
         : >"$CALLS.pip"
         sleep "$PIP_SECONDS"
+        case "$* " in *"${SLOW:---none}"*) sleep 1 ;; esac
+        : >"$CALLS.done.$$"
         [ -z "$PIP_ERROR" ] || { echo "$PIP_ERROR"; exit 1; } ;;
     '- test') echo pytest ;;
     '- core attitude view sim' | '- core') echo "$REQUIREMENT" ;;
@@ -265,6 +267,22 @@ def test_broken_off_first_run_heals(checkout, number):
     assert code == 0
     assert "making it anew" in err
     assert checkout.calls() == ALL
+
+
+@pytest.mark.parametrize("end", ["ctrl-c", "failure"])
+def test_nothing_goes_on_installing_behind_the_end(checkout, end):
+    calls = checkout.calls_path
+    if end == "failure":  # of one of two that run at once
+        assert checkout.run("true", PIP_SECONDS="1", PIP_ERROR="gone", SLOW="--no-deps")[0] == 1
+    else:
+        process = checkout.start("true", PIP_SECONDS="2")
+        wait_for(Path(f"{calls}.pip"))
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=20)
+    done = sorted(calls.parent.glob("calls.done.*"))
+    time.sleep(2.5)
+    assert sorted(calls.parent.glob("calls.done.*")) == done and len(done) == 2 * (end == "failure")
 
 
 def test_second_first_run_waits_for_the_first(checkout):
