@@ -20,9 +20,8 @@ class WalkVectorEnv(VectorEnv):
     class.
 
     The robots are distributed over `threads`, one by default: the physics of several threads runs in parallel,
-    their Python code does not (benchmark/learning.py measures the gain of more threads). An episode that has ended
-    begins anew with the next step, whose action is ignored for it (AutoresetMode.NEXT_STEP). Each robot has random
-    numbers of its own, so the number of threads changes no result.
+    their Python code does not. An episode that has ended begins anew with the next step, whose action is ignored for
+    it (AutoresetMode.NEXT_STEP). Each robot has random numbers of its own, so the number of threads changes no result.
     """
 
     metadata: dict[str, object] = {"render_modes": [], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
