@@ -151,22 +151,11 @@ def test_on_mujoco_a_rowing_body_rises_over_blocks_of_40_mm():
     assert walk.physics.position[0] - start > 0.6  # 0.05 m in 60 s where it rises as on level ground
 
 
-@pytest.mark.parametrize(
-    "lost, height, arrives", [((), 0.06, True), pytest.param(("LF", "RM"), 0.08, False, marks=pytest.mark.slow)]
-)
-def test_on_mujoco_it_steps_onto_60_mm_or_stops_and_says_why(lost, height, arrives):
-    walk = walk_on(f"steps:{height}", lost, 5)
+def test_on_mujoco_it_steps_onto_60_mm():
+    walk = walk_on("steps:0.06", (), 5)
     start = walk.physics.position[0]
-    walk.run(
-        110.0,
-        until=lambda walk: (
-            walk.physics.position[0] - start > 1.2 or walk.gait.doing == "standing" and (walk.time > 5.0)
-        ),
-    )
-    assert (walk.physics.position[0] - start > 1.2) == arrives
-    if not arrives:
-        assert "makes no way" in walk.gait.report()["why"]
-        assert not np.any(walk.gait.twist)
+    walk.run(110.0, until=lambda walk: walk.physics.position[0] - start > 1.2)
+    assert walk.physics.position[0] - start > 1.2
 
 
 def test_on_mujoco_a_robot_unlike_its_model_passes_edges_of_30_mm_without_a_middle_leg():
@@ -175,15 +164,6 @@ def test_on_mujoco_a_robot_unlike_its_model_passes_edges_of_30_mm_without_a_midd
     start = walk.physics.position[0]
     walk.run(60.0, until=lambda walk: walk.physics.position[0] - start > 1.2)
     assert walk.physics.position[0] - start > 1.2
-
-
-@pytest.mark.slow
-def test_on_mujoco_with_a_leg_lost_it_steps_back_from_50_mm_and_climbs_it_at_another_angle():
-    walk = walk_on("steps:0.05", ("LM",), 9017)
-    said = set()
-    walk.run(60.0, until=lambda walk: said.add(walk.gait.report().get("why")) or walk.physics.position[0] > 1.25)
-    assert walk.physics.position[0] > 1.25
-    assert any("steps back from an obstacle" in (why or "") for why in said)
 
 
 def test_on_mujoco_a_robot_that_tilts_on_blocks_again_and_again_gets_up_more_often_than_on_level_ground():

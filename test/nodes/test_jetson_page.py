@@ -1,9 +1,7 @@
-"""Every command of the JetHexa page is run here on simulated devices, or is a step of jetson_setup on the host."""
+"""The commands of the JetHexa page on simulated devices; the steps on the host: test_jetson_setup.py."""
 
-import re
 import shlex
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,61 +15,14 @@ from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "jetson.md"
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are in the source tree only")
 ON_A_JETHEXA = " --port /dev/ttyTHS1 --direction gpio"
 TOOL = f"ros2 run hexapod_dynamics servo_tool{ON_A_JETHEXA} "
 CHECK = "ros2 run hexapod_dynamics check_robot"
 LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py hardware:=jethexa"
-REPORT = "/var/lib/hexapod_dynamics/check.md"
 STOP = "ros2 run hexapod_dynamics stop"
 CALIBRATE = "ros2 service call /imu/calibrate std_srvs/srv/Trigger"
 ECHO = "ros2 topic echo --once /diagnostics"
 WALK = "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist '{linear: {x: 0.03}}'"
-HERE = {
-    f"{CHECK} --simulated",
-    f"{CHECK} --report {REPORT}",
-    *(TOOL + verb for verb in ("scan", "center", "set-id 1 7")),
-    TOOL + "calibrate tibia_joint_LF 1.4",
-    *(LAUNCH, STOP, f"{STOP} --resume", f"{STOP} --sit", CALIBRATE, ECHO, WALK),
-}
-# Steps of the script, whose own test is test/repository/test_jetson_setup.py, and files that test_deploy.py looks at.
-ON_THE_HOST = {
-    "scripts/jetson_setup --dry-run",
-    "scripts/jetson_setup",
-    "cd /opt/hexapod_dynamics",
-    "sudo docker compose -f deploy/compose.yaml build",
-    "sudo docker compose -f deploy/compose.yaml run --rm --name hexapod robot bash",
-    "sudo docker exec -it hexapod /entrypoint.sh bash",
-    "sudo docker exec hexapod /entrypoint.sh ros2 run hexapod_dynamics stop",
-    "sudo nvpmodel -m 0 && sudo jetson_clocks",  # as deploy/hexapod.service does
-    "sudo cp deploy/hexapod.service /etc/systemd/system/",
-    "sudo systemctl daemon-reload && sudo systemctl enable --now hexapod",
-    "sudo systemctl disable --now hexapod && sudo systemctl enable --now jethexa_bringup",  # steps taken back
-}
-
-
-def commands():
-    """The indented commands of the page, without their comments, and those of `ros2` in its sentences."""
-    text = PAGE.read_text(encoding="utf-8")
-    lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
-    shown = {re.sub(r"\s+#.*", "", line).strip() for line in lines}
-    return shown | {each for each in re.findall(r"`([^`\n]+)`", text) if each.startswith("ros2 ")}
-
-
-def test_every_command_is_run_by_a_test_or_is_a_step_on_the_host():
-    assert commands() == HERE | ON_THE_HOST
-
-
-def test_the_page_names_the_checks_and_files_that_exist():
-    text = PAGE.read_text(encoding="utf-8")
-    known = subprocess.run(["ros2", "run", "hexapod_dynamics", "check_robot", "--help"], capture_output=True, text=True)
-    checks = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert checks and ", ".join(checks) in " ".join(known.stdout.split())
-    for path in set(re.findall(r"\b(?:deploy|scripts|docs|config|drivers)/[\w./]+\b", text)):
-        places = (ROOT / path, ROOT / "hexapod_dynamics" / path, ROOT / "test" / path)
-        assert any(place.exists() for place in places), path
 
 
 @pytest.fixture

@@ -344,22 +344,6 @@ def test_told_that_two_legs_are_gone_it_walks_on_and_so_does_the_prediction(walk
     assert walking.pids() == before
 
 
-@pytest.mark.slow
-def test_two_legs_down_to_their_coxa(session):
-    mend(session, WHOLE_AGAIN)
-    tell(session, {"links.LM.femur": False, "links.RR.femur": False})
-    time.sleep(5.0)
-    session.stretch(8.0, walks_on)
-
-
-@pytest.mark.slow
-def test_a_locked_joint_and_a_short_link_are_predicted_too(session):
-    mend(session, WHOLE_AGAIN)
-    tell(session, {"locked.RF.tibia": True, "remaining.LF.tibia": 0.5})
-    time.sleep(5.0)
-    session.stretch(8.0, walks_on)
-
-
 def test_refused_damage_changes_nothing_in_the_simulated_robot(session):
     mend(session, WHOLE_AGAIN)
     assert session.probe.set("simulator/set_damage", {"links.LM.femur": False})[0]

@@ -172,13 +172,3 @@ def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robo
         wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")
     finally:
         detector.end()
-
-
-@pytest.mark.parametrize("name, value", [("detect", "maybe"), ("declare", "7.0"), ("rate", "0.0")])
-def test_a_bad_parameter_is_refused_by_name(name, value):
-    process = Process.node("damage_detector", "-p", f"{name}:={value}")
-    try:
-        assert process.popen.wait(START) != 0
-        assert name in process.output
-    finally:
-        process.end()

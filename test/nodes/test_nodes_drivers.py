@@ -495,19 +495,6 @@ def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):
     says(measuring, "imu", DiagnosticStatus.OK)
 
 
-def test_wrong_parameters_end_a_node_with_the_reason(probe):
-    for node, argument, words in (
-        ("imu", "accel_range:=3", "allowed is 2, 4, 8, 16"),
-        ("servos", "direction:=both", "allowed is adapter or gpio"),
-    ):
-        process = Process.node(node, "-p", argument, "-r", "__node:=wrong")
-        try:
-            assert process.popen.wait(PATIENCE) == 1
-            assert words in process.output and "Traceback" not in process.output, process.output
-        finally:
-            process.end()
-
-
 def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):
     master, slave = pty.openpty()
     os.set_blocking(master, False)

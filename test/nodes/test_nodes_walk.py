@@ -372,20 +372,7 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
     [
         (lambda feed: feed.joints.position.__setitem__(4, math.nan), "joint_states has a value that is not finite for"),
         (lambda feed: feed.joints.name.__setitem__(0, "elbow"), "joint_states names the joint 'elbow'"),
-        pytest.param(
-            lambda feed: feed.joints.position.pop(), "joint_states has 18 names and 17 values", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            lambda feed: feed.commands.position.__setitem__(0, math.inf),
-            "joint_commands is refused: it asks inf rad",
-            marks=pytest.mark.slow,
-        ),
         (lambda feed: feed.commands.position.__setitem__(0, 1e308), "joint_commands is refused: it asks 1e+308 rad"),
-        pytest.param(
-            lambda feed: feed.commands.velocity.__setitem__(0, 1e300),
-            "joint_commands is refused: it asks 1e+300 rad/s",
-            marks=pytest.mark.slow,
-        ),
         (lambda feed: setattr(feed, "age", 3600), "joint_commands is refused: it is 3.6e+03 s old"),
         (lambda feed: setattr(feed.imu.orientation, "w", math.nan), "imu/data: orientation quaternion"),
         (lambda feed: setattr(feed.imu.linear_acceleration, "x", math.nan), "not finite; it is not used"),
@@ -397,10 +384,7 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
     ids=[
         "a NaN joint",
         "an unknown joint",
-        "a short message",
-        "an infinite command",
         "a command of 1e308",
-        "a rate of 1e300",
         "messages an hour old",
         "a NaN attitude",
         "a NaN acceleration",

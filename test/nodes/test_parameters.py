@@ -20,6 +20,9 @@ def domain():
         ("gait", "rate:=50", ("parameter rate", "from 10.0 to 100.0", "decimal point")),
         ("gait", "gait:=gallop", ("parameter gait is 'gallop'", "tripod")),
         ("damage_manager", "use_sim_time:=true", ("use_sim_time is true", "leave it false")),
+        ("damage_detector", "detect:=maybe", ("parameter detect",)),
+        ("imu", "accel_range:=3", ("allowed is 2, 4, 8, 16",)),
+        ("servos", "direction:=both", ("allowed is adapter or gpio",)),
     ],
 )
 def test_a_wrong_parameter_is_refused_in_one_line_of_the_node(node, given, words):

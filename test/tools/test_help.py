@@ -30,13 +30,6 @@ def test_a_word_that_a_node_does_not_take_is_refused(node):
     assert done.returncode != 0 and "'--prot'" in done.stderr and "--ros-args" in done.stderr
 
 
-@pytest.mark.parametrize("tool", TOOLS)
-def test_help_of_a_tool_is_whole_sentences(tool):
-    done = run(f"import sys; sys.argv = ['{tool}', '--help']; from hexapod_dynamics.tools.{tool} import main; main()")
-    about = done.stdout.split("\n\n")[1]
-    assert about.rstrip().endswith(".") and "`" not in about, about
-
-
 def test_a_printed_log_is_one_short_line():
     text = str(Simulator(Robot.jethexa()).run(0.05))
     assert "50 steps" in text and "18 joints" in text and len(text) < 200
