@@ -91,7 +91,7 @@ def test_what_is_trusted(bits, owner, trusted):
     assert (runtime_directory.reason_for_distrust(status) == "") == trusted
 
 
-@pytest.mark.parametrize("domain", ["../../etc", "", "233", "-1", "1.5", "\u0661", "9" * 5000])
+@pytest.mark.parametrize("domain", ["../../etc", "", "233", "-1", "1.5", "1e3", "\u0661", "9" * 5000])
 def test_a_domain_that_is_no_number_of_one_is_refused_before_anything_is_made(base, domain):
     with pytest.raises(UnsafePathError, match="a whole number from 0 to 232") as refusal:
         device_directory("/", domain)
@@ -149,7 +149,7 @@ def test_a_directory_below_one_of_another_user_is_refused(tmp_path, monkeypatch)
         runtime_directory.private_directory()
 
 
-@pytest.mark.parametrize("session", ["..", ".a", "a/b", "a b", "x" * 65, "a\n", ""])
+@pytest.mark.parametrize("session", ["..", ".a", "a/b", "a b", "$(id)", "x" * 65, "a\n", "a\nb", ""])
 def test_a_session_that_is_no_name_is_refused(session):
     with pytest.raises(UnsafePathError, match="letters, digits"):
         runtime_directory.checked_session(session)

@@ -7,7 +7,6 @@ from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.polynomial import Polynomial
-from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose
 
@@ -80,19 +79,3 @@ def test_equal_formulas_are_equal():
     assert s * s + c * c == Polynomial.constant(1.0)
     assert (m + s) * (m - s) == m * m + c * c - Polynomial.constant(1.0)
     assert str(m - m) == "0" and str(-m * s) == "-m1*s1"
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: MODEL.symbolic("XX"), ("XX", "LF")),
-        (lambda: MODEL.symbolic(3), ("3", "LF")),
-        (lambda: MODEL.symbolic("RM", WHOLE.without("RM")), ("RM", "missing")),
-        (lambda: MODEL.symbolic("RM", "whole"), ("morphology", "whole")),
-    ],
-)
-def test_wrong_input_is_refused_by_name(call, named):
-    with pytest.raises(DynamicsError) as refusal:
-        call()
-    for part in named:
-        assert part in str(refusal.value)

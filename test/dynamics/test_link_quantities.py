@@ -8,7 +8,6 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -178,38 +177,3 @@ def test_casadi_functions_are_the_compiled_model(seed):
     opti.minimize(ca.sumsqr(forward(case.R, q, case.nu, torque)[6:]) + 1e-6 * ca.sumsqr(torque))
     opti.solver("ipopt", {"print_time": False}, {"print_level": 0})
     assert np.isfinite(opti.solve().value(torque)).all()
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: MODEL.link_poses(np.ones((3, 3)), np.zeros(3), np.zeros(18)), ("R:", "not a rotation")),
-        (lambda: MODEL.link_poses(np.eye(3), [0, 0], np.zeros(18)), ("p:", "(2,)", "(3,)")),
-        (lambda: MODEL.point_jacobian("LF.toe", [0, 0, 0], np.zeros(18)), ("LF.toe", "LF.coxa")),
-        (lambda: MODEL.point_jacobian("RM.tibia", [0] * 3, np.zeros(18), WHOLE.without("RM")), ("RM.tibia", "missing")),
-        (lambda: MODEL.point_jacobian("LF.tibia", [0, 0, np.nan], np.zeros(18)), ("point:", "not finite")),
-        (lambda: MODEL.point_acceleration_bias("LF.tibia", [0] * 3, np.zeros(18), [1]), ("nu:", "(24,)")),
-        (lambda: MODEL.center_of_mass(np.eye(3), np.zeros(3), np.zeros(2)), ("q:", "(2,)")),
-        (lambda: MODEL.total_mass("whole"), ("morphology", "whole")),
-        (lambda: MODEL.centroidal_momentum(np.eye(3), np.zeros(18), np.full(24, np.nan)), ("nu:", "not finite")),
-        (lambda: MODEL.kinetic_energy(np.zeros(18), np.zeros(3)), ("nu:", "(3,)")),
-        (
-            lambda: MODEL.constrained_forward_dynamics(
-                np.eye(3), np.zeros(18), np.zeros(21), np.zeros(15), ["RM"], WHOLE.without("RM")
-            ),
-            ("RM", "missing"),
-        ),
-        (
-            lambda: MODEL.constrained_forward_dynamics(
-                np.eye(3), np.zeros(18), np.zeros(24), np.zeros(18), ["RM", "RM"]
-            ),
-            ("stance", "twice"),
-        ),
-        (lambda: MODEL.casadi_function("torque"), ("torque", "forward_dynamics")),
-    ],
-)
-def test_wrong_input_is_refused_by_name(call, named):
-    with pytest.raises(DynamicsError) as refusal:
-        call()
-    for part in named:
-        assert part in str(refusal.value)

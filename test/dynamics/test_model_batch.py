@@ -166,32 +166,6 @@ def test_lists_and_other_orders_are_taken():
     np.testing.assert_array_equal(given, expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"R": np.ones((20, 3, 3))}, ("state 0", "R:", "not a rotation")),
-        ({"R": np.eye(3)}, ("R:", "(3, 3)", "(20, 3, 3)")),
-        ({"q": np.zeros((20, 17))}, ("q:", "(20, 17)", "(20, 18)")),
-        ({"q": None}, ("q:",)),
-        ({"nu": "fast"}, ("nu:",)),
-        ({"nu": np.zeros((19, 24))}, ("nu:", "(19, 24)", "(20, 24)")),
-        ({"tau": np.zeros((20, 18)) + 1j}, ("tau:", "complex")),
-        ({"tau": np.full((20, 18), 1e308)}, ("state 0", "too large")),
-        ({"morphology": "whole"}, ("morphology", "20")),
-        ({"morphology": [WHOLE] * 19}, ("morphology", "19", "20")),
-        ({"morphology": [WHOLE] * 19 + ["RM"]}, ("morphology", "RM")),
-        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
-    ],
-)
-def test_wrong_input_is_refused_by_name(change, named):
-    R, q, nu, tau, _ = states(np.random.default_rng(3), ROBOT, 18, 20)
-    given = {"R": R, "q": q, "nu": nu, "tau": tau, "morphology": None} | change
-    with pytest.raises(DynamicsError) as refusal:
-        MODEL.forward_dynamics_batch(*given.values())
-    for part in named:
-        assert part in str(refusal.value)
-
-
 @pytest.mark.parametrize("place", [0, 3, 17, 19])
 @pytest.mark.parametrize(("name", "bad"), [("R", 2.0), ("q", np.nan), ("nu", np.inf), ("tau", np.nan)])
 def test_a_state_that_cannot_be_computed_is_named(place, name, bad):

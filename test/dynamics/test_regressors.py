@@ -163,17 +163,8 @@ def test_body_and_parameters_are_inverse():
     assert_close(inertia, link.inertia, 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(17), np.zeros(24), np.zeros(24)), "q: shape"),
-        (lambda: MODEL.inverse_dynamics_regressor(np.eye(3), np.zeros(18), np.zeros(6), np.zeros(24)), "n = 18"),
-        (lambda: MODEL.inverse_dynamics_regressor(2 * np.eye(3), np.zeros(18), np.zeros(24), np.zeros(24)), "R: "),
-        (lambda: MODEL.momentum_regressor(np.full(18, np.nan), np.zeros(24)), "not finite"),
-        (lambda: MODEL.base_parameters(rows="feet"), "one of all, base, joints"),
-        (lambda: body_of_parameters(np.zeros(10)), "positive mass"),
-    ],
-)
-def test_wrong_input_is_refused_by_name(call, named):
-    with pytest.raises(DynamicsError, match=named):
-        call()
+def test_rows_that_do_not_exist_and_a_body_without_mass_are_refused_by_name():
+    with pytest.raises(DynamicsError, match="one of all, base, joints"):
+        MODEL.base_parameters(rows="feet")
+    with pytest.raises(DynamicsError, match="positive mass"):
+        body_of_parameters(np.zeros(10))

@@ -13,7 +13,6 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.papers.closed_form import ClosedForm
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose
@@ -268,41 +267,3 @@ def test_copies_of_a_model_work_on_memory_of_their_own(twin):
     before = JETHEXA.mass_matrix(q, WHOLE)
     other.mass_matrix(q + 1.0, hurt)
     np.testing.assert_array_equal(JETHEXA.mass_matrix(q, WHOLE), before)
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"R": np.ones((3, 3))}, ("R:", "not a rotation")),
-        ({"R": -np.eye(3)}, ("R:", "not a rotation")),
-        ({"R": np.full((3, 3), np.nan)}, ("R:", "not finite")),
-        ({"R": np.eye(4)}, ("R:", "(4, 4)", "(3, 3)")),
-        ({"q": np.zeros(17)}, ("q:", "(17,)", "(18,)")),
-        ({"q": np.full(18, np.inf)}, ("q:", "not finite")),
-        ({"q": "zero"}, ("q:", "zero")),
-        ({"nu": np.zeros(18)}, ("nu:", "(18,)", "(24,)", "n = 18")),
-        ({"nu": np.full(24, np.nan)}, ("nu:", "not finite")),
-        ({"tau": np.zeros((18, 1))}, ("tau:", "(18, 1)", "(18,)")),
-        ({"tau": None}, ("tau:",)),
-        ({"tau": np.full(18, np.nan)}, ("tau:", "not finite")),
-        ({"tau": np.full(18, 1e308)}, ("too large",)),
-        ({"morphology": Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))}, ("random", "jethexa")),
-        ({"morphology": "whole"}, ("morphology", "whole")),
-        ({"q": np.full(18, 1j)}, ("q:", "complex")),
-        ({"tip_forces": [1, 2, 3]}, ("tip_forces:", "[1, 2, 3]", "dict")),
-        ({"tip_forces": {"XX": [0, 0, 1]}}, ("XX", "LF")),
-        ({"tip_forces": {"LF": [0, 1]}}, ("tip_forces['LF']", "(2,)", "(3,)")),
-        ({"tip_forces": {"LF": [0, 0, np.nan]}}, ("tip_forces['LF']", "not finite")),
-        ({"morphology": WHOLE.without("LF"), "tip_forces": {"LF": [0, 0, 1]}}, ("LF", "missing")),
-    ],
-)
-def test_what_cannot_be_computed_is_refused_by_name(change, named):
-    n = 15 if "tip_forces" in change and "morphology" in change else 18
-    given = {"R": np.eye(3), "q": np.zeros(18), "nu": np.zeros(6 + n), "tau": np.zeros(n), "morphology": WHOLE}
-    given |= change
-    with pytest.raises(DynamicsError) as refusal:
-        JETHEXA.forward_dynamics(
-            given["R"], given["q"], given["nu"], given["tau"], given["morphology"], given.get("tip_forces")
-        )
-    for part in named:
-        assert part in str(refusal.value)

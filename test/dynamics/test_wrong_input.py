@@ -86,7 +86,7 @@ def test_the_table_has_every_public_call():
 @pytest.mark.parametrize(("name", "key"), [(name, key) for name in CALLS for key in arrays(name)])
 def test_arrays_of_another_shape_or_with_values_that_are_none(name, key):
     good, shown = CALLS[name][key], SHOWN.get(key, key)
-    refused(name, shown, **{key: good[:-1]})
+    refused(name, f"{shown}:", str(good[:-1].shape), **{key: good[:-1]})
     refused(name, shown, **{key: good[None]})
     refused(name, shown, **{key: "abc"})
     refused(name, shown, **{key: good.astype(complex) + 1j})
@@ -160,6 +160,16 @@ def test_tip_forces_that_are_none(name):
     refused(name, "'XX'", "LF, LM", tip_forces={"XX": ZERO3})
     refused(name, "tip_forces['LF']", "(2,)", tip_forces={"LF": [0.0, 1.0]})
     refused(name, "tip_forces['LF']", "not finite", tip_forces={"LF": [0.0, np.nan, 1.0]})
+
+
+def test_a_tip_force_on_a_leg_that_is_missing():
+    hurt = {"morphology": HURT, "nu": np.zeros(21), "tip_forces": {"RM": ZERO3}}
+    refused("forward_dynamics", "RM", "missing", tau=np.zeros(15), **hurt)
+
+
+@pytest.mark.parametrize(("name", "named"), [("forward_dynamics", ""), ("forward_dynamics_batch", "state 0")])
+def test_torques_that_no_number_can_hold_the_accelerations_of(name, named):
+    refused(name, "too large", named, tau=np.full_like(CALLS[name]["tau"], 1e308))
 
 
 def test_feet_that_cannot_be_held():
