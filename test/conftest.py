@@ -83,7 +83,6 @@ LONG = (
     "papers/test_partial_lagrangian.py",
     "repository/test_dependencies.py",
     "repository/test_examples.py",
-    "repository/test_import_circles.py",
     "repository/test_pages.py",
     "simulation/test_batch.py",
 )
@@ -117,6 +116,26 @@ def probe():
     probe = Probe()
     yield probe
     probe.close()
+
+
+@pytest.fixture(scope="module")
+def robot(probe):
+    """The simulated devices of a robot without dynamics, in the domain of the module."""
+    from support.driver_session import Robots
+
+    robot = Robots()
+    yield robot
+    robot.close()
+
+
+@pytest.fixture(scope="module")
+def commands(probe):
+    """Somebody who commands the joints of this robot."""
+    from support.driver_session import Commands
+
+    commands = Commands(probe)
+    yield commands
+    commands.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,6 @@
 """Values of parameters and requests that nobody means: refused with a reason, or taken, and the node goes on."""
 
 import pytest
-from support.driver_session import Robots
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -28,13 +27,6 @@ ODD = [
     [2**62],
     [False],
 ]
-
-
-@pytest.fixture(scope="module")
-def robot(probe):
-    robot = Robots()
-    yield robot
-    robot.close()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from support.driver_session import MAP, NAMES, ROBOT, Commands, Robots
+from support.driver_session import MAP, NAMES, ROBOT, Robots
 from support.ros_session import LATCHED, NEWEST, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -26,13 +26,6 @@ from tf2_msgs.msg import TFMessage
 
 COUNT = math.radians(0.24)
 PATIENCE = 30.0
-
-
-@pytest.fixture(scope="module")
-def robot(probe):
-    robot = Robots()
-    yield robot
-    robot.close()
 
 
 def ended_cleanly(process):
@@ -68,13 +61,6 @@ def topics(probe):
         "temperature": probe.hear(Temperature, "imu/temperature", keep=5),
         "tf_static": probe.hear(TFMessage, "/tf_static", LATCHED, keep=5),
     }
-
-
-@pytest.fixture(scope="module")
-def commands(probe):
-    commands = Commands(probe)
-    yield commands
-    commands.close()
 
 
 @pytest.fixture

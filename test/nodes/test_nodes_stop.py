@@ -8,7 +8,7 @@ import uuid
 
 import numpy as np
 import pytest
-from support.driver_session import MAP, NAMES, Commands, Robots, Servos
+from support.driver_session import MAP, NAMES, Servos
 from support.machine_load import busy
 from support.ros_session import Process, wait_until
 
@@ -21,20 +21,6 @@ from sensor_msgs.msg import JointState, Joy
 COUNT = 0.0042  # [rad]
 HERE = np.full(18, 0.1)
 SESSION = uuid.uuid4().hex
-
-
-@pytest.fixture(scope="module")
-def robot(probe):
-    robot = Robots()
-    yield robot
-    robot.close()
-
-
-@pytest.fixture(scope="module")
-def commands(probe):
-    commands = Commands(probe)
-    yield commands
-    commands.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import uuid
 
 import numpy as np
 import pytest
-from support.driver_session import Commands, Robots, Servos
+from support.driver_session import Servos
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -27,20 +27,6 @@ def runtime(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path_factory.mktemp("runtime") / "run"))
         yield
-
-
-@pytest.fixture(scope="module")
-def robot(runtime, probe):
-    robot = Robots()
-    yield robot
-    robot.close()
-
-
-@pytest.fixture(scope="module")
-def commands(probe):
-    commands = Commands(probe)
-    yield commands
-    commands.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from support.driver_session import NAMES, Robots
+from support.driver_session import NAMES
 from support.ros_session import LATCHED, NEWEST, Process, wait_until
 
 import rclpy
@@ -95,13 +95,6 @@ class Stranger:
 
     def close(self):
         self.node.destroy_node()
-
-
-@pytest.fixture(scope="module")
-def robot(probe):
-    robot = Robots()
-    yield robot
-    robot.close()
 
 
 @pytest.fixture(scope="module")
