@@ -9,6 +9,7 @@ import dataclasses
 import mujoco
 import numpy as np
 import pytest
+from support.closeness import assert_close
 from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -35,13 +36,6 @@ ROBOT = with_rotors(Robot.jethexa())
 WHOLE = Morphology.whole(ROBOT)
 HURT = WHOLE.without("RM", "LM.femur").locked("RF.tibia", -0.4).broken("LF.tibia", 0.5)
 MODEL = WholeBodyModel(ROBOT)
-
-
-def assert_close(given, expected, tolerance=1e-9):
-    """Largest error against the largest entry."""
-    given, expected = np.asarray(given), np.asarray(expected)
-    assert given.shape == expected.shape
-    assert np.max(np.abs(given - expected)) <= tolerance * np.max(np.abs(expected))
 
 
 @pytest.mark.parametrize("morphology", [WHOLE, HURT], ids=["whole", "hurt"])

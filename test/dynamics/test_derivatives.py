@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.closeness import assert_close
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
@@ -11,12 +12,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
 MODEL = WholeBodyModel(ROBOT)
-
-
-def assert_close(given, expected, tolerance=1e-9):
-    """Largest error against the largest entry."""
-    assert given.shape == expected.shape
-    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
 
 
 def symmetric(upper):

@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.closeness import assert_close
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
@@ -19,12 +20,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 ROBOT = Robot.jethexa()
 MODEL = WholeBodyModel(ROBOT)
 WHOLE = Morphology.whole(ROBOT)
-
-
-def assert_close(given, expected, tolerance=1e-9):
-    """Largest error against the largest entry."""
-    assert given.shape == expected.shape
-    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * np.max(np.abs(expected), initial=1e-300)
 
 
 def states(rng, robot, n, count):

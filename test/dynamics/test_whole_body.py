@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
+from support.closeness import assert_close
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
@@ -20,13 +21,6 @@ from hexapod_dynamics.se3 import Ad, inverse, pose
 # What issue and papers ask for. Both sides round at 1e-16; forward dynamics loses the mass matrix's condition number.
 TOLERANCE = 1e-9
 ROBOTS = 54  # of every family with 4, 6 and 8 legs, two in three of them damaged
-
-
-def assert_close(given, expected, tolerance=TOLERANCE):
-    """Largest error against the largest entry."""
-    scale = np.max(np.abs(expected), initial=0.0)
-    assert given.shape == expected.shape
-    assert np.max(np.abs(given - expected), initial=0.0) <= tolerance * scale
 
 
 class Case:
