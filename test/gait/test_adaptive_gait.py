@@ -62,15 +62,27 @@ def test_a_whole_robot_walks_as_fast_as_commanded():
 
 
 @pytest.mark.parametrize(
-    "lost, least, most_tilt",
-    [("LM", 0.96, 1.5), ("RF", 0.96, 1.5), ("LM+RM", 0.95, 2.5), ("LF+RF", 0.95, 2.5), ("RF+RM+RR", 0.95, 3.5)],
+    "hurt, speed, least, most_turn, most_tilt",
+    [
+        (WHOLE.without("LM"), SPEED, 0.96, 3.0, 1.5),
+        (WHOLE.without("RF"), SPEED, 0.96, 3.0, 1.5),
+        (WHOLE.without("LM", "RM"), SPEED, 0.95, 3.0, 2.5),
+        (WHOLE.without("LF", "RF"), SPEED, 0.95, 3.0, 2.5),
+        (WHOLE.without("RF", "RM", "RR"), SPEED, 0.95, 3.0, 3.5),
+        (WHOLE.without("LF", "RF"), 0.1, 0.95, 3.0, 2.5),
+        (WHOLE.without("LM", "RF"), 0.1, 0.95, 3.0, 2.5),
+        (WHOLE.without("LR", "RR"), 0.1, 0.95, 3.0, 2.5),
+        (WHOLE.locked("RM.femur", 0.3), SPEED, 0.95, 2.0, 2.0),  # a leg with a bad joint is held up
+        (WHOLE.limp("LF.tibia"), SPEED, 0.95, 2.0, 2.0),
+    ],
+    ids=lambda value: value.describe() if isinstance(value, Morphology) else None,
 )
-def test_it_walks_straight_without_legs(lost, least, most_tilt):
-    sim = simulator(WHOLE.without(*lost.split("+")))
+def test_it_walks_straight_without_legs_as_fast_as_commanded(hurt, speed, least, most_turn, most_tilt):
+    sim = simulator(hurt, (speed, 0.0, 0.0))
     sim.run(4.0)
     way, turn, tilt = walked(sim, 4)
-    assert way[0] >= least * SPEED and abs(way[1]) < 0.005
-    assert abs(turn) < 3.0 and tilt < most_tilt
+    assert least * speed <= way[0] <= 1.05 * speed and abs(way[1]) < 0.005
+    assert abs(turn) < most_turn and tilt < most_tilt
 
 
 @pytest.mark.parametrize("left", [("LF", "RF"), ("LM", "RM"), ("LR", "RM"), ("LR", "RF")])
@@ -84,14 +96,6 @@ def test_two_legs_that_are_left_on_both_sides_row_it_on_with_its_belly_on_the_gr
     way, turn, tilt = walked(sim, 4)
     assert way[0] >= 0.93 * SPEED and abs(way[1]) < 0.01
     assert abs(turn) < 4.0 and tilt < 7.0  # 2 of them are the slope
-
-
-@pytest.mark.parametrize("hurt", [WHOLE.locked("RM.femur", 0.3), WHOLE.limp("LF.tibia")])
-def test_a_leg_with_a_bad_joint_is_held_up(hurt):
-    sim = simulator(hurt)
-    sim.run(3.0)
-    way, turn, tilt = walked(sim, 3)
-    assert way[0] >= 0.95 * SPEED and abs(turn) < 2.0 and tilt < 2.0
 
 
 @pytest.mark.parametrize("lost", ["LF", "LF+RF", "LM+LR+RM"])
@@ -199,15 +203,6 @@ def test_the_largest_speed_with_any_legs_lost(count, least):
     for lost in itertools.combinations(ROBOT.leg_names, count):
         gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without(*lost))
         assert gait.limit_command(least, 0.0, 0.0)[0] == least, lost
-
-
-@pytest.mark.parametrize("lost", ["LF+RF", "LM+RF", "LR+RR"])
-def test_two_legs_lost_it_walks_ten_centimetres_a_second(lost):
-    sim = simulator(WHOLE.without(*lost.split("+")), (0.1, 0.0, 0.0))
-    sim.run(4.0)
-    way, turn, tilt = walked(sim, 4)
-    assert way[0] == pytest.approx(0.1, rel=0.05)
-    assert abs(turn) < 3.0 and tilt < 2.5
 
 
 @pytest.mark.parametrize("lost", ["LF+RF", "LM+LR"])

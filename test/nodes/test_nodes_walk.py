@@ -371,24 +371,18 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
     "bend, words",
     [
         (lambda feed: feed.joints.position.__setitem__(4, math.nan), "joint_states has a value that is not finite for"),
-        (lambda feed: feed.joints.name.__setitem__(0, "elbow"), "joint_states names the joint 'elbow'"),
         (lambda feed: feed.commands.position.__setitem__(0, 1e308), "joint_commands is refused: it asks 1e+308 rad"),
         (lambda feed: setattr(feed, "age", 3600), "joint_commands is refused: it is 3.6e+03 s old"),
         (lambda feed: setattr(feed.imu.orientation, "w", math.nan), "imu/data: orientation quaternion"),
-        (lambda feed: setattr(feed.imu.linear_acceleration, "x", math.nan), "not finite; it is not used"),
-        (lambda feed: setattr(feed.imu.angular_velocity, "y", 1e200), "REP-145 wants rad/s; it is not used"),
         (lambda feed: feed.tell({"legs.XX": False}), "the legs are LF, LM, LR, RR, RM, RF"),
         (lambda feed: feed.muted.add("imu/data"), "no imu/data"),
         (lambda feed: feed.muted.add("joint_states"), "no joint_states"),
     ],
     ids=[
         "a NaN joint",
-        "an unknown joint",
         "a command of 1e308",
         "messages an hour old",
         "a NaN attitude",
-        "a NaN acceleration",
-        "a rotation of 1e200",
         "an unknown leg",
         "no IMU",
         "no servos",
@@ -399,11 +393,8 @@ def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend, words):
     says(probe, "d/dynamics", words)
     p = fresh(probe, "/d/predicted_state").pose.pose.position
     assert math.hypot(p.x, p.y) < 0.02 and 0.1 < p.z < 0.13
-    dynamics.joints.name, dynamics.joints.position = list(ROBOT.joint_names), STANDING.tolist()
-    dynamics.commands.position, dynamics.commands.velocity = STANDING.tolist(), [0.0] * 18
-    dynamics.age = 0
-    w = quaternion_from_rotation(ROBOT.imu.rotation)[3]
-    dynamics.imu.orientation.w, dynamics.imu.linear_acceleration.x, dynamics.imu.angular_velocity.y = w, AT_REST[0], 0.0
+    dynamics.joints.position, dynamics.commands.position = STANDING.tolist(), STANDING.tolist()
+    dynamics.age, dynamics.imu.orientation.w = 0, quaternion_from_rotation(ROBOT.imu.rotation)[3]
     dynamics.muted.clear()
     wait_until(
         lambda: (

@@ -441,15 +441,6 @@ def test_copies_and_pickles_go_their_own_way(twin):
     assert ahead.q is ahead._model.state.q  # its names are views of its own state
 
 
-def test_a_push_accelerates_it():
-    sim = Simulator(ROBOT)
-    sim.reset(position=[0, 0, 2.0], joints=STAND)
-    sim.push([3.0, 0, 0, 0, 0, 0])
-    sim.step(100)
-    assert (sim.rotation @ sim.nu[:3])[0] * MASS == pytest.approx(0.3, rel=0.2)  # legs follow late
-    assert sim.position[0] > 0.0
-
-
 @pytest.mark.parametrize(
     "call, named",
     [
