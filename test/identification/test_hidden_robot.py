@@ -29,9 +29,14 @@ def hang(truth, seed=0):
 
 
 @pytest.fixture(scope="module")
-def result():
+def standing():
+    """A recording of the standing exercise."""
+    return record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
+
+
+@pytest.fixture(scope="module")
+def result(standing):
     hanging = hang(TRUTH)
-    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
     weight = WholeBodyModel(TRUTH.robot(ROBOT)).total_mass()
     return identify(ROBOT, hanging, standing, weighed=weight)
 
@@ -94,9 +99,8 @@ def test_what_is_not_seen_says_which_motion_is_missing(result):
         identify(ROBOT, None, None)
 
 
-def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_servos(result):
+def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_servos(standing, result):
     """Their priors were written into the file as if they were found."""
-    standing = record(ROBOT, TRUTH, standing_exercise(ROBOT, 42.0), suspended=False)
     found = identify(ROBOT, None, standing, weighed=2.5)
     assert found.robot.joint_servos == ()
     assert found.robot.servo.stiffness == pytest.approx(found.loads.servos.stiffness.mean())
