@@ -178,17 +178,6 @@ def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
     says(ready, "servos", DiagnosticStatus.OK, "holding the pose, no commands")
 
 
-def test_limits_clamp_and_are_counted(robot, ready, commands):
-    pose = np.full(18, 0.1)
-    pose[0] = 2.0
-    expected = pose.copy()
-    expected[0] = 1.75
-    commands.pose = pose
-    wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), PATIENCE, lambda: f"{robot.pose[0]} stops")
-    wait_until(lambda: counted(ready, "clamped angle") > 0, 5, "the clamp is counted")
-    moved_to(robot, commands, np.full(18, 0.1))
-
-
 def test_nonsense_moves_nothing(robot, ready, commands, probe):
     moved_to(robot, commands, np.full(18, 0.1))
     commands.pose = None

@@ -282,13 +282,11 @@ def test_a_second_source_with_a_name_is_refused_while_the_first_goes_on(probe, r
         probe.node.destroy_publisher(publisher)
 
 
-@pytest.mark.parametrize("age, words", [(3600.0, "s old"), (-3600.0, "in the future")])
-def test_a_command_stamped_long_ago_or_in_the_future_is_refused(robot, servos, commands, age, words):
-    stamp = time.time() - age
-    commands.message.header.stamp.sec = int(stamp)
+def test_a_command_stamped_long_ago_is_refused(robot, servos, commands):
+    commands.message.header.stamp.sec = int(time.time() - 3600.0)
     commands.pose = HERE + 0.3
     try:
-        servos.says(DiagnosticStatus.WARN, words)
+        servos.says(DiagnosticStatus.WARN, "s old")
         assert np.allclose(robot.pose, HERE, atol=COUNT)
     finally:
         commands.message.header.stamp.sec = 0

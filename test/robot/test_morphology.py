@@ -128,6 +128,7 @@ def test_no_link_exists_beyond_a_missing_or_broken_one(morphology):
         ({"remaining.LF.tibia": "half"}, ("remaining.LF.tibia", "half", "number")),
         ({"remaining.LF.tibia": float("nan")}, ("remaining.LF.tibia", "nan")),
         ({"remaining.LF.tibia": 1.5}, ("remaining.LF.tibia", "1.5", "0..1")),
+        ({"remaining.LF.tibia": -0.1}, ("remaining.LF.tibia", "-0.1", "0..1")),
         ({"remaining.LF.tibia": 1e-9}, ("remaining.LF.tibia", "1e-09", "at least 1e-06")),
         ({"remaining.LM.tibia": 0.5}, ("remaining.LM.tibia", "missing")),
         ({"locked.LM.tibia": True}, ("locked.LM.tibia", "missing")),
