@@ -106,12 +106,19 @@ PACED = (
 
 
 @pytest.fixture(scope="module")
-def probe():
-    """A Probe, which the tests of a module share, in a ROS domain of the module's own."""
+def domain():
+    """A ROS domain of the module's own."""
     # Here, because this file is read for `pytest -m pure` too, on machines that have no ROS 2.
-    from support.ros_session import Probe, separate
+    from support.ros_session import separate
 
     separate()
+
+
+@pytest.fixture(scope="module")
+def probe(domain):
+    """A Probe, which the tests of a module share, in its domain."""
+    from support.ros_session import Probe
+
     probe = Probe()
     yield probe
     probe.close()

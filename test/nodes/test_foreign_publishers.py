@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
@@ -18,12 +18,9 @@ START = 60
 
 
 @pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
+def probe(probe):
     probe.hear(DiagnosticArray, "/diagnostics", keep=100)
-    yield probe
-    probe.close()
+    return probe
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import yaml
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch.utilities import perform_substitutions
-from support.ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import NEWEST, Probe, Process, wait_until
 
 from ament_index_python.packages import PackageNotFoundError
 from hexapod_dynamics.drivers.device_paths import device_directory
@@ -22,12 +22,9 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
+pytestmark = pytest.mark.usefixtures("domain")
+
 LAUNCH = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    separate()
 
 
 @pytest.mark.parametrize(

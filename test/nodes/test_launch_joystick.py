@@ -4,15 +4,11 @@ import os
 import subprocess
 
 import pytest
-from support.ros_session import separate
 from support.stand_in_programs import installed, make_stand_ins
 
+pytestmark = pytest.mark.usefixtures("domain")
+
 LAUNCH = ("ros2", "launch", "hexapod_dynamics", "joystick.launch.py")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    separate()
 
 
 DISTRO = os.environ.get("ROS_DISTRO", "humble")

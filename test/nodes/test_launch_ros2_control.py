@@ -4,16 +4,12 @@ import os
 import subprocess
 
 import pytest
-from support.ros_session import separate
 from support.stand_in_programs import installed, make_stand_ins
+
+pytestmark = pytest.mark.usefixtures("domain")
 
 LAUNCH = ("ros2", "launch", "hexapod_dynamics", "ros2_control.launch.py")
 NEEDED = ("controller_manager", "joint_state_broadcaster", "forward_command_controller", "joint_trajectory_controller")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    separate()
 
 
 @pytest.mark.skipif(installed("controller_manager"), reason="ros2_control is installed")

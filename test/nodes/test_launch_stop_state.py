@@ -8,7 +8,7 @@ import time
 
 import psutil
 import pytest
-from support.ros_session import NEWEST, Probe, Process, separate, wait_until
+from support.ros_session import NEWEST, Probe, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
@@ -17,12 +17,9 @@ from hexapod_dynamics.ros.state_file import make_memory
 from nav_msgs.msg import Odometry
 from std_srvs.srv import SetBool, Trigger
 
+pytestmark = pytest.mark.usefixtures("domain")
+
 COMMAND = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=off", "status:=false")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    separate()
 
 
 @pytest.fixture

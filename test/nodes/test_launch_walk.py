@@ -136,9 +136,6 @@ class Session:
     def pids(self):
         return {name: self.pid(name) for name in NODES}
 
-    def nodes(self):
-        return set(self.probe.node.get_node_names())
-
     def says(self, name, words, timeout):
         """Wait until the diagnostics of a node have the words in them."""
 
@@ -196,10 +193,6 @@ def drift(truth, predicted):
     flat = foretold[:, :2] @ np.array([[cos, sin], [-sin, cos]])
     turns = difference(truth, predicted)[1]
     return np.linalg.norm(true[:, :2] - flat, axis=1), np.abs(true[:, 2] - foretold[:, 2]), turns
-
-
-def test_six_nodes_run(session):
-    session.wait(lambda: session.nodes() >= NODES - {"companions"} | {"damage_manager"}, 30, "all nodes are seen")
 
 
 def speed_of(track):

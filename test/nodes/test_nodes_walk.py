@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
@@ -32,12 +32,9 @@ GAIT = ("-r", "__ns:=/g", "-p", "velocity:=0.05", "-p", f"session:=walk{os.getpi
 
 
 @pytest.fixture(scope="module")
-def probe():
-    separate()
-    probe = Probe()
+def probe(probe):
     probe.hear(DiagnosticArray, "/diagnostics", 50)
-    yield probe
-    probe.close()
+    return probe
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,11 @@ import os
 import time
 
 import pytest
-from support.ros_session import Process, separate, wait_until
+from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.ros.start import LAUNCH
 
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    separate()
+pytestmark = pytest.mark.usefixtures("domain")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Probe, Process, wait_until
 
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.drivers.device_paths import device_directory
@@ -14,16 +14,13 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy import get_rmw_implementation_identifier
 from rclpy.parameter import Parameter
 
+pytestmark = pytest.mark.usefixtures("domain")
+
 LAUNCH = ["ros2", "launch", "hexapod_dynamics", "walk.launch.py"]
 NOWHERE = (
     '<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nowhere0"/></Interfaces></General></Domain>'
     "</CycloneDDS>"
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def alone():
-    separate()
 
 
 def refused(command, **environment):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.robot import Morphology, Robot
@@ -20,16 +20,8 @@ from tf2_msgs.msg import TFMessage
 ROBOT = Robot.jethexa()
 
 
-@pytest.fixture(scope="module")
-def session():
-    separate()
-    probe = Probe()
-    yield probe
-    probe.close()
-
-
 @pytest.fixture
-def node(session):
+def node(probe):
     process = Process.node("robot_description")
     yield process
     process.end()
@@ -46,14 +38,14 @@ def opacities(urdf):
     return {float(color.get("rgba").split()[3]) for color in ET.fromstring(urdf).iter("color")}
 
 
-def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node):
-    urdf = session.hear(String, "robot_description", LATCHED)
-    ghost = session.hear(String, "predicted/robot_description", LATCHED)
-    tf = session.hear(TFMessage, "/tf", keep=50)
-    joints = session.node.create_publisher(JointState, "joint_states", 10)
-    predicted = session.node.create_publisher(JointState, "predicted_joint_states", 10)
-    imu = session.node.create_publisher(Imu, "imu/data", 10)
-    morphology = session.node.create_publisher(ParameterEvent, "morphology", LATCHED)
+def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(probe, node):
+    urdf = probe.hear(String, "robot_description", LATCHED)
+    ghost = probe.hear(String, "predicted/robot_description", LATCHED)
+    tf = probe.hear(TFMessage, "/tf", keep=50)
+    joints = probe.node.create_publisher(JointState, "joint_states", 10)
+    predicted = probe.node.create_publisher(JointState, "predicted_joint_states", 10)
+    imu = probe.node.create_publisher(Imu, "imu/data", 10)
+    morphology = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
     q = np.random.default_rng(1).uniform(-0.5, 0.5, 18)
     state = JointState(name=list(ROBOT.joint_names), position=q.tolist())
     level = Imu()
@@ -100,9 +92,9 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(session, node
     assert not [child for child in tree(tf[-1][1]) if child.endswith("RM")]
 
 
-def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(session, node):
-    tf = session.hear(TFMessage, "/tf")
-    statuses = session.hear(DiagnosticArray, "/diagnostics")
+def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(probe, node):
+    tf = probe.hear(TFMessage, "/tf")
+    statuses = probe.hear(DiagnosticArray, "/diagnostics")
     tf.clear()
     statuses.clear()
 
@@ -114,16 +106,16 @@ def test_it_publishes_no_tf_before_it_has_measured_joints_and_says_so(session, n
 
 
 @pytest.mark.parametrize(("name", "legs"), [("quadruped_with_sliders", 4), ("octopod", 8)])
-def test_robots_with_other_legs_have_a_tf_of_every_link(session, name, legs):
+def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
     file = str(Path(__file__).resolve().parents[1] / "robots" / f"{name}.yaml")
     robot = Robot.load(file)
     namespace = f"/{name}"
     process = Process.node("robot_description", "-p", f"robot:={file}", "-r", f"__ns:={namespace}")
     try:
-        urdf = session.hear(String, f"{namespace}/robot_description", LATCHED)
-        statuses = session.hear(DiagnosticArray, "/diagnostics")
-        tf = session.hear(TFMessage, "/tf", keep=50)
-        joints = session.node.create_publisher(JointState, f"{namespace}/joint_states", 10)
+        urdf = probe.hear(String, f"{namespace}/robot_description", LATCHED)
+        statuses = probe.hear(DiagnosticArray, "/diagnostics")
+        tf = probe.hear(TFMessage, "/tf", keep=50)
+        joints = probe.node.create_publisher(JointState, f"{namespace}/joint_states", 10)
         state = JointState(name=list(robot.joint_names), position=[0.0] * robot.joint_count)
         wanted = {f"{name}/{child}" for child in LinkTree(robot).children}
         assert sum("/foot_" in child for child in wanted) == legs
