@@ -1,9 +1,10 @@
 """Identify a robot from a bag of its two exercises (docs/identify.md), as the command `identify` does.
 
 python examples/identify_from_bag.py [--weight KG] BAG [BAG]
+python examples/identify_from_bag.py [--write BAG]
 
 Without a bag it shows, on a synthetic recording of a servo, what a bag has to contain: commands, single readings with
-their times, and the IMU.
+their times, and the IMU. --write: to a bag, on which the command `identify` can be tried.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import numpy as np
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
-from hexapod_dynamics.identification.bag import read_bag
+from hexapod_dynamics.identification.bag import read_bag, write_bag
 from hexapod_dynamics.identification.footing import split
 from hexapod_dynamics.identification.report import table
 from hexapod_dynamics.robot import Robot
@@ -22,6 +23,7 @@ PERIOD, LATENCY, LAG, ROTOR = 0.02, 0.022, 0.018, 1e-4  # [s] between commands; 
 options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 options.add_argument("bag", nargs="*", type=Path)
 options.add_argument("--weight", type=float, help="the robot on a scale [kg]")
+options.add_argument("--write", type=Path, metavar="BAG", help="folder to which the synthetic recording is written")
 given = options.parse_args()
 robot = Robot.jethexa()
 if given.bag:
@@ -49,6 +51,8 @@ else:
     readings = np.tile(time, robot.joint_count)[order], joint[order], read[order]
     suspended = Recording(exercise.time, exercise.targets, *readings, time, still, np.zeros_like(still))
     standing = None
+    if given.write:
+        write_bag(given.write, robot, suspended)
 findings = identify(robot, suspended, standing, weighed=given.weight).findings
 if not given.bag:  # nothing but the lag is in it
     findings = [one for one in findings if one.name.endswith((".latency", ".lag"))][:6]

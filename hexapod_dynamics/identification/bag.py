@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU = (
 )
 TORQUES = "feedforward_torques"
 TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
+JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
 JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
+FEW, APART = 12, 0.02  # messages of two motions, and their distance [rad], from which they are told apart
 TWICE = 1.6  # times the usual number of messages in a second from which a time is there twice
 
 
@@ -83,6 +86,49 @@ def read_log(path: Path, robot: Robot) -> Log:
         np.array([time for time, _ in torques]),
         np.array([row for _, row in torques]).reshape(-1, robot.joint_count),
     )
+
+
+def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
+    """Write a Recording as a rosbag2 folder with the topics that `read_bag` reads, beginning now.
+
+    Raises IdentificationError if the folder exists or cannot be written, or rosbags is missing.
+    """
+    try:
+        from rosbags.rosbag2 import Writer, WriterError
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError:
+        raise IdentificationError("writing a bag needs rosbags: pip install rosbags") from None
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    types, begin, nothing = store.types, time_ns(), np.zeros(0)
+    vector, quaternion = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Quaternion"]
+    no_attitude, no_covariance = np.array([-1.0] + 8 * [0.0]), np.zeros(9)  # REP-145
+    names, chip = np.array(robot.joint_names), np.asarray(robot.imu.rotation)
+    commands = [(names, angles) for angles in recording.commands]
+    readings = [(names[[k]], np.array([q])) for k, q in zip(recording.reading_joint, recording.readings, strict=True)]
+    samples = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
+
+    def imu(header: Message, force: np.ndarray, rate: np.ndarray) -> Message:
+        turn, covariance = quaternion(0.0, 0.0, 0.0, 1.0), no_covariance
+        return types[IMU_TYPE](header, turn, no_attitude, vector(*rate), covariance, vector(*force), covariance)
+
+    def joints(header: Message, named: np.ndarray, angles: np.ndarray) -> Message:
+        return types[JOINT_TYPE](header, named.tolist(), angles, nothing, nothing)
+
+    try:
+        with Writer(path, version=8) as writer:
+            for topic, kind, make, times, rows in (
+                (COMMANDS, JOINT_TYPE, joints, recording.command_time, commands),
+                (MEASUREMENTS, JOINT_TYPE, joints, recording.reading_time, readings),
+                (RAW, IMU_TYPE, imu, recording.imu_time, samples),
+            ):
+                connection = writer.add_connection(f"/{topic}", kind, typestore=store)
+                for at, row in zip(times, rows, strict=True):
+                    stamp = begin + round(1e9 * at)
+                    clock = types["builtin_interfaces/msg/Time"](*divmod(stamp, 10**9))
+                    message = make(types["std_msgs/msg/Header"](clock, ""), *row)
+                    writer.write(connection, stamp, store.serialize_cdr(message, kind))
+    except (WriterError, OSError) as error:
+        raise IdentificationError(f"{path}: the bag cannot be written: {error}") from None
 
 
 def read_messages(path: Path, topics: Sequence[str], receive: Callable[[str, int, Message], None]) -> int:
@@ -155,7 +201,7 @@ def _on_one_clock(path: Path, rows: list[Row]) -> list[tuple[float, Row]]:
     """Return the messages (T,) with their times [s], all by their header stamps, or all by the times of their receipt
     where a topic has no stamps or those of another clock; without what is before or after a jump of the clock.
     """
-    rows.sort(key=lambda row: row.received)
+    rows.sort(key=lambda row: (row.received, row.stamp))
     stamped = [row for row in rows if row.stamp != 0]
     # The first message of a simulation may have the stamp 0.
     starts = {row.topic: row for row in reversed(rows)}
@@ -185,7 +231,11 @@ def _on_one_clock(path: Path, rows: list[Row]) -> list[tuple[float, Row]]:
 
 
 def _other_clock(starts: dict[str, Row], rows: list[Row], stamped: list[Row]) -> str:
-    """Return which topic has no stamps, or stamps of another clock than the commands', empty if there is none."""
+    """Return which topic has no stamps, or stamps of another clock than the commands', empty if there is none, or if
+    all was received at one time, in a bag that a program has written.
+    """
+    if rows[0].received == rows[-1].received:
+        return ""
     commands = [row for row in stamped if row.topic == COMMANDS]
     for topic in starts:
         mine = [row for row in stamped if row.topic == topic]
@@ -215,6 +265,26 @@ def _check_rates(path: Path, rows: Rows) -> None:
                     f"{path}: {topic} comes {counts.max()} times in the second from {when:.0f} s on, {usual:.0f} times "
                     f"in others: the clock went back, or two programs have published; record it anew"
                 )
+
+
+def _check_one_motion(commands: Sequence[tuple[float, np.ndarray]]) -> None:
+    """Raise IdentificationError where set-points go to and fro between two motions: what was sent at two times is
+    there, because the clock went back, or two programs have published.
+
+    Along one motion two steps lead about twice as far as one; between two motions one step leads far, and two lead
+    back.
+    """
+    angles = np.array([row for _, row in commands])
+    if len(angles) <= FEW + 2:
+        return
+    one, two = (np.abs(angles[steps:] - angles[:-steps]).sum(axis=1) for steps in (1, 2))
+    far, back = (np.convolve(way, np.ones(FEW), "valid") for way in (one[:-1], two))
+    found = np.flatnonzero((far > FEW * APART) & (far > 2.0 * back))
+    if len(found):
+        raise IdentificationError(
+            f"{COMMANDS} go to and fro between two motions from {commands[found[0]][0] - commands[0][0]:.1f} s on: the "
+            "clock went back, or two programs have published; record it anew"
+        )
 
 
 def _said(received: int) -> str:
@@ -254,6 +324,7 @@ def _ages(rows: Rows, message: Message) -> Sequence[float] | np.ndarray:
 def _recording(rows: Rows, robot: Robot) -> Recording:
     index = {name: k for k, name in enumerate(robot.joint_names)}
     commands = _commands(rows, robot)
+    _check_one_motion(commands)
     readings = [
         (time - age, index[name], angle)
         for time, message in rows[MEASUREMENTS] or rows[JOINTS]

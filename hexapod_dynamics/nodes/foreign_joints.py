@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 MEASURED, COMMANDS = "joint_states", "joint_commands"
+BEYOND = 2.0  # [rad] a position so far outside its joint's limits is none in radians
 
 
 class ForeignJoints:
@@ -32,6 +33,8 @@ class ForeignJoints:
     ) -> None:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
+        self._own = frozenset(self._names)
+        self._limits = [(joint.lower - BEYOND, joint.upper + BEYOND) for leg in robot.legs for joint in leg.joints]
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None
@@ -48,12 +51,24 @@ class ForeignJoints:
 
     def _on_states(self, message: JointState) -> None:
         names, positions = message.name, message.position.tolist()
-        if self._joints.as_many(MEASURED, names, positions):
-            readings = list(self._joints.readings(MEASURED, names, positions, others=True))
+        if not self._joints.as_many(MEASURED, names, positions):
+            self._servos.refuse(count_refusal(MEASURED, names, positions))
+            return
+        readings = list(self._joints.readings(MEASURED, names, positions, others=True))
+        for joint, angle in readings:
+            low, high = self._limits[joint]
+            if not low <= angle <= high:
+                self._servos.refuse(
+                    f"{MEASURED} has {angle:.4g} rad for {self._names[joint]}, whose limits are {low + BEYOND:.4g} and "
+                    f"{high - BEYOND:.4g}: are these degrees?"
+                )
+                return
+        if not self._own.isdisjoint(names):
             joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
             self._servos.accept(joints, angles, age_of(message.header.stamp))
-        else:
-            self._servos.refuse(count_refusal(MEASURED, names, positions))
+        elif self._servos.is_silent:  # else a message of another device beside those of the robot
+            given = f"{names[0]!r} given" if names else "no names given"
+            self._servos.refuse(f"{MEASURED} names no joint of this robot: {given}, {self._names[0]!r} needed")
 
     def publish(self, angles: np.ndarray, duration: float) -> None:
         """Publish set-points (n,) [rad], NaN for joints that have none, to be reached in a duration [s]; any thread."""

@@ -231,7 +231,7 @@ class View(GuardedNode):
             return ""
         values = {pair.key: pair.value for pair in state.values}
         why = values.get("why", "")
-        self._panel.followed(_followed(values.get("followed", "")))
+        self._panel.followed(describe_command(values.get("followed", "")))
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
 
     def _sample(self) -> None:
@@ -269,7 +269,7 @@ class View(GuardedNode):
         elif not self._picture.robot.has_robot:
             state = "no robot_description yet: is the node robot_description running?"
         else:
-            state = "connected"
+            state = "*connected*"  # emphasised: a page that has lost the view hides it
         self._met = self._met or shown is not None
         state = "\n\n".join(filter(None, (self._failure_line(), state, self._picture.hidden, self._ago_line())))
         self._panel.status(state, self._stopped, self._commands.answer, self._describe_gait())
@@ -308,7 +308,7 @@ def _entry(status: DiagnosticStatus) -> Entry:
     return Entry(status.name, probability, values.get("evidence", ""), state)
 
 
-def _followed(text: str) -> str:
+def describe_command(text: str) -> str:
     """Return in words the command that the gait follows, from its value of `gait_state`; empty without one."""
     numbers = re.findall(r"-?\d+\.\d+", text)
     if len(numbers) != 3:

@@ -78,7 +78,7 @@ def off_by(true: Pose, predicted: Pose) -> tuple[float, float]:
 
 
 def line(
-    elapsed: float,
+    now: float,
     shown: Pose | None,
     off: tuple[()] | tuple[float, float] | None,
     speed: np.ndarray | None,
@@ -86,11 +86,11 @@ def line(
 ) -> str:
     """Write the status line, at most 100 characters while the robot is intact.
 
-    elapsed [s] since the start; shown: Pose or None; off: result of `off_by`, None without truth, () without a
-    prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over the last second, or None; lost: parts
-    declared missing.
+    now [s]: the computer's clock, by which the page dates what happens, too; shown: Pose or None; off: result of
+    `off_by`, None without truth, () without a prediction; speed (2,): forward speed [m/s] and turn rate [rad/s] over
+    the last second, or None; lost: parts declared missing.
     """
-    parts = [f"{elapsed:4.0f} s"]
+    parts = []
     if shown is None:
         parts.append("no pose received yet")
     else:
@@ -105,7 +105,7 @@ def line(
         elif off is not None:
             parts.append("no prediction")
     parts.append("missing: " + (" ".join(lost) if lost else "nothing"))
-    return " | ".join(parts)
+    return f"{time.strftime('%H:%M:%S', time.localtime(now))} {' | '.join(parts)}"
 
 
 def fitted(text: str, wrong: Mapping[str, Collection[str]]) -> tuple[str, str]:
@@ -268,7 +268,7 @@ class WalkStatus(GuardedNode):
         }
         levels = [level for name, (_, level) in complaints.items() if name not in known]
         worst = DiagnosticStatus.ERROR if absent else max(levels, default=DiagnosticStatus.WARN, key=ord)
-        text, end = fitted(line(elapsed, self._before, off, self._speed, self._lost), wrong)
+        text, end = fitted(line(time.time(), self._before, off, self._speed, self._lost), wrong)
         print(text + self._in_colour(end, worst), flush=True)
 
     def _in_colour(self, text: str, level: bytes) -> str:

@@ -63,6 +63,16 @@ class _Loader(yaml.SafeLoader):
             seen.add(name)
         return super().construct_mapping(node, deep)
 
+    def construct_number(self, node: yaml.ScalarNode) -> object:
+        """Return a number; text for 1_000 and 1:30, which are numbers for PyYAML alone."""
+        if set(node.value) & set("_:"):
+            return node.value
+        return self.construct_yaml_int(node) if node.tag.endswith(":int") else self.construct_yaml_float(node)
+
+
+for _tag in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_number)
+
 
 def _content(path: str | Path) -> Mapping[object, object]:
     try:
@@ -130,7 +140,11 @@ def _check_entry(known: Mapping[str, Mapping[str, ParameterSpec]], node: str, na
             return
         names = {known_name for each in specs for known_name in each}
         where = "no node has" if node not in known else f"{node} has not"
-        raise ParameterError(f"{node}.{name}: {where} this parameter; {suggestion(name, names)}")
+        owners = [owner for owner, each in known.items() if name in each]
+        remedy = (
+            f"{' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it" if owners else suggestion(name, names)
+        )
+        raise ParameterError(f"{node}.{name}: {where} this parameter; {remedy}")
     for spec in found:
         value_of_type = _typed(spec, value)
         if value_of_type is None:

@@ -199,6 +199,7 @@ class _Reader:
         """Read what the actuators on joints do; the speed limit is one for all: the median of their greatest speeds."""
         model, speeds = self.model, []
         acting: dict[int, list[int]] = {joint: [] for joint in self.joints}
+        unused: dict[str, list[str]] = {}
         for actuator in range(model.nu):
             joint = int(model.actuator_trnid[actuator, 0])
             on_joint = self._is(model.actuator_trntype[actuator], "mjtTrn.mjTRN_JOINT", "mjtTrn.mjTRN_JOINTINPARENT")
@@ -208,7 +209,9 @@ class _Reader:
                 acting[joint].append(actuator)
             else:
                 why = "its group is disabled" if disabled else "it acts on no joint of the robot"
-                warn(f"actuator {self._name('actuator', actuator)} is not used: {why}")
+                unused.setdefault(why, []).append(self._name("actuator", actuator))
+        for why, idle in unused.items():
+            warn(f"actuator {', '.join(idle)} is not used: {why}")
         for joint, actuators in acting.items():
             if len(actuators) == 1:
                 drive, speed = self._drive(joint, actuators[0])

@@ -267,6 +267,8 @@ def read_inertial(link: TreeLink) -> None:
     )
     link.inertia = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
     link.mass = float(read_numbers(mass.get("value"), 1, f"link {link.name}: mass")[0])
+    if link.mass < 0.0:
+        raise RobotError(f"link {link.name}: mass {link.mass:g} kg given, it must not be below 0")
 
 
 def _read_drive(joint: TreeJoint, rotor: float) -> None:

@@ -37,6 +37,7 @@
   };
   const connection = up => {
     lost = !up;
+    document.documentElement.classList.toggle("hexapod-lost", lost);
     stop.style.background = up ? "#e03131" : "repeating-linear-gradient(45deg,#868e96 0 8px,#5c636a 8px 16px)";
     say(up ? "" : LOST);
   };
@@ -145,9 +146,11 @@
   }, true);
   window.addEventListener("DOMContentLoaded", () => {
     document.body.append(hint, stop, notice);
-    // A phone: the panel takes the lowest third of the page, and its whole width.
+    // What the view says of the connection does not outlive it. A phone: the panel takes the lowest third of the page,
+    // and its whole width.
     const style = document.createElement("style");
-    style.textContent = 'div[style*="max-height: 60%"][style*="position: fixed"]{max-height:34%!important;width:100%!important}'
+    style.textContent = 'em{font-style:normal}.hexapod-lost em{display:none}'
+      + 'div[style*="max-height: 60%"][style*="position: fixed"]{max-height:34%!important;width:100%!important}'
       + 'div[style*="max-height: 60%"] div[style="width: 20em;"]{width:100%!important}';
     document.head.append(style);
     if (matchMedia("(any-pointer: coarse)").matches) addFingerButtons();

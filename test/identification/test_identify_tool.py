@@ -3,7 +3,9 @@
 import dataclasses
 import itertools
 import re
+import runpy
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.identification import robot_yaml
 from hexapod_dynamics.identification.bag import read_bag
+from hexapod_dynamics.identification.bag import write_bag as write_recording
+from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.tools import identify, score
 
 ROBOT = Robot.jethexa()
+DOCS = Path(__file__).parents[2] / "docs"
 TYPES = get_typestore(Stores.ROS2_HUMBLE)
 START = 1_000_000_000_000  # [ns]
 
@@ -60,6 +65,41 @@ def write_bag(path, topics):
             for row in rows:
                 stamp = row.header.stamp.sec * 10**9 + row.header.stamp.nanosec
                 writer.write(connection, stamp, TYPES.serialize_cdr(row, row.__msgtype__))
+
+
+def test_identify_runs_on_the_recording_that_the_page_says_how_to_make(tmp_path, capsys, monkeypatch):
+    """The commands of docs/identify.md for those who have no robot at hand."""
+    page = (DOCS / "identify.md").read_text(encoding="utf-8")
+    make, use = re.findall(r"^    \./with_ros2 (.* practice.*)$", page, re.M)
+    monkeypatch.chdir(tmp_path)
+    program, *options = make.removeprefix("python ").split()
+    monkeypatch.setattr("sys.argv", [program, *options])
+    runpy.run_path(str(DOCS.parent / program))
+    assert identify.main(use.removeprefix("ros2 run hexapod_dynamics identify ").split()) == 0
+    said = capsys.readouterr().out
+    assert "no standing exercise in practice" in said and (tmp_path / "practice.yaml").exists()
+    assert "true: latency 22.0 ms, lag 18.0 ms" in said
+    for name, true in (("latency", 22.0), ("lag", 18.0)):  # by the example, and from the bag by the tool
+        found = [float(value) for value in re.findall(rf"^\w+\.{name} +([\d.]+) ", said, re.M)]
+        assert len(found) == 3 + 18
+        np.testing.assert_allclose(found, true, atol=2.0)
+
+
+def test_a_recording_is_read_from_its_bag_as_it_was_written(tmp_path):
+    random = np.random.default_rng(1)
+    times = np.arange(100) * 0.02
+    joint, angle = np.arange(100) % 18, random.normal(size=100)
+    written = Recording(
+        times, random.normal(size=(100, 18)), times, joint, angle, times, *random.normal(size=(2, 100, 3))
+    )
+    write_recording(tmp_path / "bag", ROBOT, written)
+    read = read_bag(tmp_path / "bag", ROBOT)
+    for field in dataclasses.fields(Recording):
+        np.testing.assert_allclose(
+            getattr(read, field.name), getattr(written, field.name), atol=1e-6, err_msg=field.name
+        )
+    with pytest.raises(IdentificationError, match="cannot be written"):
+        write_recording(tmp_path / "bag", ROBOT, written)
 
 
 def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path):
@@ -110,6 +150,7 @@ WALL = 1.8e9
         (lambda topic, t: (t, WALL + t), ""),  # of a simulation, from 0 s on
         (lambda topic, t: (t, WALL + 3.0 * t), ""),  # that runs at a third of the time
         (lambda topic, t: (WALL + t, WALL + t + 0.01), ""),
+        (lambda topic, t: (WALL + t, WALL), ""),  # written by a program, which received nothing
         (lambda topic, t: (0.0, WALL + t), "joint_commands has no header stamps|imu/data_raw has no header stamps"),
         (lambda topic, t: (0.0 if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw has no header stamps"),
         (lambda topic, t: (t if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw are .* by another clock"),
@@ -145,6 +186,13 @@ def test_a_jump_of_the_clock_is_cut_with_its_time_and_ends_no_tool(tmp_path, cap
 def test_a_clock_that_goes_back_into_the_recording_is_refused_with_the_time(tmp_path):
     path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t - 3.0 * (t > 8.0),) * 2)
     with pytest.raises(IdentificationError, match=r"joint_commands comes \d+ times in the second from [4-8] s on"):
+        read_bag(path, ROBOT)
+
+
+@pytest.mark.parametrize("back, at", [(0.5, 6.0), (6.5, 7.0), (10.0, 12.0)])
+def test_a_clock_that_goes_back_by_little_or_by_most_of_the_recording_is_refused(tmp_path, back, at):
+    path = write_walk(tmp_path / "bag", lambda _, t: (WALL + t - back * (t > at),) * 2)
+    with pytest.raises(IdentificationError, match="clock went back, or two programs have published"):
         read_bag(path, ROBOT)
 
 

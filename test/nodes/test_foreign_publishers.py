@@ -1,6 +1,7 @@
 """What publishers of the field offer is received, or the publisher is named with the reason."""
 
 import time
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -8,6 +9,10 @@ from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
+from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.drivers.servos.topics import TopicServos
+from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
+from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
@@ -155,3 +160,23 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
         node.destroy_timer(timer)
         node.destroy_publisher(publisher)
         servos.end()
+
+
+@pytest.mark.parametrize(
+    ("names", "positions", "said"),
+    [
+        ([name.upper() for name in ROBOT.joint_names], 18 * [0.1], "'COXA_JOINT_LF' given, 'coxa_joint_LF' needed"),
+        ([], [], "no names given"),
+        (ROBOT.joint_names, 18 * [np.degrees(0.2)], r"11.46 rad for coxa_joint_LF, .* are these degrees\?"),
+    ],
+)
+def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, positions, said):
+    servos = TopicServos(range(18))
+    joints = ForeignJoints(MagicMock(), servos, ROBOT, "joint_commands", JointInput(ROBOT, Faults()))
+    joints._on_states(JointState(name=names, position=positions))
+    with pytest.raises(BusError, match=said):
+        servos.open()
+    joints._on_states(JointState(name=ROBOT.joint_names, position=18 * [0.1]))
+    servos.open()
+    joints._on_states(JointState(name=["wheel"], position=[99.0]))  # of another device, beside the robot
+    assert not [words for words in servos.warnings() if "wheel" in words]

@@ -178,6 +178,23 @@ def test_the_short_form_accepts_restores_and_refuses(probe, last):
     agrees(probe, last, WHOLE)
 
 
+def test_the_short_form_reaches_the_robot_of_its_namespace_and_no_other(probe, last):
+    told = []
+
+    def answer(request, response):
+        told.extend(parameter.name for parameter in request.parameters)
+        response.result.successful = True
+        return response
+
+    probe.node.create_service(SetParametersAtomically, "/left/set_morphology", answer)
+    done = tool("--namespace", "left", "--missing", "RM")
+    assert done.returncode == 0, done.stderr
+    assert told == ["legs.RM"]
+    agrees(probe, last, WHOLE)
+    done = tool("--namespace", "left robot", "--missing", "RM")
+    assert "--namespace left robot" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_a_crash_forgets_nothing_within_a_session_and_a_clean_end_forgets(probe, last):
     arguments = ("-r", "__ns:=/other", "-p", f"session:=test{os.getpid()}")
     other = probe.morphology("/other/morphology")

@@ -82,6 +82,9 @@ def page(session, tmp_path_factory):
         browser.close()
 
 
+# How many of the places [[x, y], ...] no panel covers; a notice, as that there is no graphics processor, can be closed.
+FREE = """at => at.map(([x, y]) => document.elementFromPoint(x, y))
+    .filter(element => element?.closest("canvas, #hexapod-stop, [class*=Notification]")).length"""
 LEFT, TOP = 155, 180  # [pixels] corner of what `picture` takes of the page
 LEGS = ("LF", "LM", "LR", "RR", "RM", "RF")
 
@@ -190,6 +193,31 @@ def test_stop_is_in_one_place_and_above_everything_at_every_size(session, page):
     finally:
         page.set_viewport_size(before)
     assert len(set(places)) == 1, places
+
+
+def test_two_thirds_of_the_page_are_the_robots_at_every_size(session, page):
+    before = page.viewport_size
+    try:
+        for width, height in ((900, 520), (400, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            at = [[width * (i + 0.5) / 30, height * (j + 0.5) / 30] for i in range(30) for j in range(30)]
+            # The page takes a moment to arrange itself anew; STOP is above the picture.
+            wait_until(lambda at=at: page.evaluate(FREE, at) > 0.65 * len(at), WAIT, f"of {width} x {height}")
+    finally:
+        page.set_viewport_size(before)
+
+
+def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(session, page):
+    spread = """element => {
+        const colour = getComputedStyle(element).backgroundColor.match(/[0-9]+/g) || [0, 0, 0];
+        const [red, green, blue] = colour.map(Number);
+        return Math.max(red, green, blue) - Math.min(red, green, blue);
+    }"""
+    for name in ("halt (x)", "stand up", "sit down", "get up"):
+        button = page.get_by_role("button", name=name, exact=True)
+        # Grey is what cannot be pressed; the page may have just arranged itself anew.
+        wait_until(lambda button=button: button.is_enabled() and button.evaluate(spread) > 60, WAIT, name)
+    assert page.get_by_text("translucent robot: the prediction").count() == 1
 
 
 def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
@@ -389,6 +417,14 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
         assert "choose another port" in second.output
     finally:
         second.end()
+
+
+def test_a_page_whose_launch_has_ended_does_not_say_that_it_is_connected(session, page):
+    probe, view = session
+    view.end()
+    page.get_by_text("not connected to the robot").wait_for()
+    page.get_by_text("connected", exact=True).wait_for(state="hidden")
+    assert "gradient" in page.locator("#hexapod-stop").evaluate("stop => getComputedStyle(stop).backgroundImage")
 
 
 def test_a_request_without_an_answer_is_said():

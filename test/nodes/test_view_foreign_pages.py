@@ -219,6 +219,7 @@ def test_the_robot_is_driven_while_the_page_is_open_and_works(browser, robot):
         wait_until(lambda: speeds()[-1] == 0.0, 20, lambda: view.output)
         assert int(values()["pages"]) == 1  # its websocket is open
         time.sleep(1.5)  # the page lets go of its keys when it slept for a second (ASLEEP of page.js)
+    page.get_by_text("keys are let go: this browser did nothing for").wait_for()
     page.get_by_text("the robot stands").wait_for()
     assert speeds()[driven:].count(0.0) == 1 and speeds()[-1] == 0.0  # awake again, it drives on request only
     driven = drive(page)

@@ -1,5 +1,7 @@
 """What is drawn on the robot is of one time with it; the prediction can be set back; both without a browser."""
 
+from collections import deque
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -8,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.nodes import view
 from hexapod_dynamics.nodes.view_picture import Picture
 from hexapod_dynamics.robot import Robot
 from nav_msgs.msg import Odometry
@@ -81,3 +84,29 @@ def test_a_prediction_that_is_far_away_is_said_and_can_be_set_back(picture):
     ahead = odometry(5.5, 1.0 * np.array([1.0, 0.0, 0.12]) + 0.1 * np.array([np.cos(0.2), np.sin(0.2), 0.0]), 0.2)
     draw(picture, 3, predicted_state=ahead)  # 10 cm ahead in its own heading
     np.testing.assert_allclose(picture.prediction[0], [0.1 * np.cos(0.9), 0.1 * np.sin(0.9), 0.1], atol=1e-9)
+
+
+def test_no_speed_leads_from_the_predicted_to_the_simulated_robot(picture, monkeypatch):
+    """The page is often there before the simulated robot's first message."""
+    clock, speeds = SimpleNamespace(now=0.0), []
+    monkeypatch.setattr(view.time, "monotonic", lambda: clock.now)
+    panel = SimpleNamespace(sample=lambda t, tilt, speed, error: speeds.append(speed))
+    node = SimpleNamespace(_picture=picture, _panel=panel, _places=deque(), _simulated=None)
+    for k in range(60):
+        clock.now = 0.1 * k
+        there = {"simulator__odom": odometry(clock.now, (0.3, 0.0, 0.1), 0.0)} if k >= 20 else {}
+        draw(picture, k, predicted_state=odometry(clock.now, (0.0, 0.0, 0.1), 0.0), **there)
+        view.View._sample(node)
+    assert {speed for speed in speeds if np.isfinite(speed)} == {0.0} and np.isfinite(speeds[-1])
+
+
+@pytest.mark.parametrize(
+    ("followed", "said"),
+    [
+        ("0.077 0.000 m/s 0.000 rad/s", "speed 7.7 cm/s"),
+        ("0.050 -0.020 m/s 0.200 rad/s", "speed 5.0 cm/s, 2.0 cm/s to the right, turning 11 deg/s left"),
+        ("", ""),
+    ],
+)
+def test_the_command_that_the_gait_follows_is_shown_in_words(followed, said):
+    assert view.describe_command(followed) == said

@@ -11,6 +11,7 @@ from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import predicted_pose, walk_status
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
+from hexapod_dynamics.view.panel_lists import EventList
 from nav_msgs.msg import Odometry
 
 
@@ -31,7 +32,7 @@ def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
     report = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)
     probe.node.create_timer(0.2, lambda: said.publish(DiagnosticArray(status=[report])))
     try:
-        wait_until(lambda: status.output.count(" s | ") >= 4, 60, lambda: status.output)
+        wait_until(lambda: status.output.count(" | missing: ") >= 4, 60, lambda: status.output)
         assert (cause in status.output) == shown, status.output
     finally:
         status.end()
@@ -99,6 +100,14 @@ def test_the_line_of_an_intact_robot_fits_100_columns():
     text = walk_status.line(9999.0, pose, (0.999, 0.1), np.array([-0.125, -1.0]), [])
     assert len(text) <= 100, text
     assert text.endswith("| missing: nothing")
+
+
+def test_terminal_and_page_have_one_clock():
+    now, events = time.time(), EventList()
+    events.note(now, "gait", "standing")
+    events.note(now, "gait", "walking")
+    clock, _, rest = walk_status.line(now, None, None, None, []).partition(" ")
+    assert f">{clock}</span>" in events.draw() and rest == "no pose received yet | missing: nothing"
 
 
 def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():

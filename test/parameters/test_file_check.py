@@ -47,6 +47,8 @@ def test_what_nodes_accept_passes(tmp_path, text):
         ("/**/dynamic:\n  ros__parameters: {rate: 50.0}", "'dynamics'"),
         ("/**:\n  ros__parameters: {comand_period: 0.02}", "'command_period'"),
         ("gait:\n  ros__parameters: {rate: 50}", "gait.rate is 50: allowed is a number from 10.0 to 100.0"),
+        ("dynamics:\n  ros__parameters: {step_height: 0.03}", "dynamics has not this parameter; gait has it"),
+        ("servos:\n  ros__parameters: {baudrate: 1_000_000}", "baudrate is '1_000_000': allowed is a whole number"),
         ("gait:\n  ros__parameters: {gait: gallop}", "'gallop': allowed is"),
         ("servos:\n  ros__parameters: {sit_pose: [0, 1]}", "sit_pose.*a list of numbers"),
         ("gait:\n  ros__parameters: {step_height: 3.0}", "parameter step_height is 3.0"),

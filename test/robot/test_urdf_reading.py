@@ -117,6 +117,7 @@ def test_a_file_is_read_and_its_legs_are_found(tmp_path):
         (TEXT.replace('type="continuous"', 'type="planar"', 1), None, ("knee_L", "planar", "fixed")),
         (TEXT.replace('<parent link="shin_L"/>', '<parent link="shank"/>'), None, ("foot_joint_L", "shank")),
         (TEXT.replace('value="0.2"', 'value="nan"', 1), None, ("thigh_L", "nan")),
+        (TEXT.replace('value="0.2"', 'value="-0.2"', 1), None, ("thigh_L", "mass -0.2 kg", "below 0")),
         (TEXT.replace('ixx="0.0001"', 'ixx="0.001"', 1), None, ("leg L, thigh_L", "triangle inequality")),
         (TEXT.replace('name="knee_R" type="continuous"><parent link="thigh_R"/>', 'name="knee_R" type="continuous">'
                       '<parent link="shin_L"/>').replace('type="fixed"><parent link="shin_L"/>', 'type="revolute">'

@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator
-from hexapod_dynamics.view.playback import Playback
+from hexapod_dynamics.view.playback import Playback, show
 from hexapod_dynamics.view.plot import main
 from hexapod_dynamics.view.scene import reach_of, read_description
 
@@ -69,6 +70,19 @@ def test_a_log_is_played(robot, log):
     playback = Playback(log, robot, Morphology.whole(robot), Ground(), port=port, host="127.0.0.1")
     playback.draw(0.2)
     playback.close()
+
+
+def test_the_address_that_show_prints_opens_the_page_when_it_is_copied(robot, log, capsys, monkeypatch):
+    answers = []
+
+    def play(playback):
+        address = capsys.readouterr().out.split()[1]  # as a double click marks it: until the next blank
+        answers.append(urlopen(address, timeout=20).status)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Playback, "play", play)
+    show(log, robot, port=0, wait=True)
+    assert answers == [200]
 
 
 def test_a_robot_with_screws_is_refused_before_the_page_is_opened():

@@ -186,6 +186,11 @@ class TopicServos(ServoInterface):
                     self._echo.report(index, angle)
             self._new.notify_all()
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether no position of a joint has come for a while."""
+        return time.monotonic() - self._received > _SILENT
+
     def refuse(self, reason: str) -> None:
         """Note why a message was rejected as a whole."""
         self._refused, self._refused_at = reason, time.monotonic()
@@ -231,7 +236,7 @@ class TopicServos(ServoInterface):
 
     def open(self) -> None:
         """Succeed once joint states come; BusError before."""
-        if time.monotonic() - self._received > _SILENT:
+        if self.is_silent:
             none = f"no message on {self.port}: is the driver of the joints up, is its topic remapped?"
             raise BusError(self._refusal() or none)
         with self._motion:
@@ -321,7 +326,7 @@ class TopicServos(ServoInterface):
                 if left <= 0.0 or self.line.interrupted:
                     break
                 self._new.wait(left)
-            if time.monotonic() - self._received > _SILENT:
+            if self.is_silent:
                 self.line.is_open = False
                 none = f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?"
                 raise BusError(self._refusal() or none)
