@@ -26,9 +26,9 @@ from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 
 STANDING = 3.0

@@ -27,8 +27,8 @@ from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import PoseFrames
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 PERIOD = 0.02
