@@ -10,10 +10,9 @@ import numpy as np
 
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.servos.chain import ServoChain
-from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 robot = Robot.jethexa()
 with tempfile.TemporaryDirectory() as directory:

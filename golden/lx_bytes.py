@@ -131,7 +131,7 @@ def frames_of(text: str) -> list[str]:
 def interface_record() -> dict:
     """The bytes of each call of the interface."""
     settings = find("servos.interface:PortSettings", "interface:PortSettings")
-    make = find("servos.protocols:make_servos", "protocols:make_servos")
+    make = find("servos.interface:make_servos", "servos.protocols:make_servos")
     ids = [5, 3, 1, 11, 9, 7, 17, 15, 13, 18, 16, 14, 12, 10, 8, 6, 4, 2]
     line, record = Line(), {}
     servos = make(settings(line.path, reply_timeout=0.05), ids, "lx")
@@ -210,13 +210,13 @@ def interface_record() -> dict:
 def chain_record() -> dict:
     """What the bus thread writes in a fixed course: all writes in their order, and which reads occur."""
     settings = find("servos.interface:PortSettings", "interface:PortSettings")
-    make = find("servos.protocols:make_servos", "protocols:make_servos")
+    make = find("servos.interface:make_servos", "servos.protocols:make_servos")
     chain_class = find("servos.servo_chain:ServoChain", "servos.chain:ServoChain", "chain:ServoChain")
     settings_class = find("servos.chain_state:ChainSettings", "servos.chain:ChainSettings", "chain:ChainSettings")
-    map_class = find("servos.servo_map:ServoMap", "servo_map:ServoMap")
     from hexapod_dynamics.robot import Robot
+    from hexapod_dynamics.robot.servo_map import ServoMap
 
-    servo_map = map_class.from_robot(Robot.jethexa())
+    servo_map = ServoMap.from_robot(Robot.jethexa())
     line, record = Line(), {}
     servos = make(settings(line.path, reply_timeout=0.05), servo_map.ids, "lx")
     chain = chain_class(servos, servo_map, settings_class(refresh_interval=1e9, slow_interval=1e9))

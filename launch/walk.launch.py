@@ -278,7 +278,7 @@ def checked_robot(given, lost):
     from hexapod_dynamics.devices.faults import parse
     from hexapod_dynamics.devices.simulated_robot import PHYSICS
     from hexapod_dynamics.robot import Morphology, Robot
-    from hexapod_dynamics.robot.servo_counts import check_servo_ids
+    from hexapod_dynamics.robot.servo_map import check_servo_ids
     from hexapod_dynamics.simulation import Truth
     from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
 

@@ -12,11 +12,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.control.foot_forces import FootForces
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.predictor import Predictor
-from hexapod_dynamics.simulation.world import SteppedModel
 
 
 class Feedforward:
@@ -27,38 +24,26 @@ class Feedforward:
         friction: coefficient of the feet's friction pyramid.
         clearance: height above the ground at which a foot carries no load [m]; below it, the load capacity
             increases linearly, so that torques change continuously from one tripod to the other.
-        model: a Predictor of the same robot. Its compiled model and its morphology are then used, so that
-            prediction and torques assume the same damage.
+        model: a Predictor of the same robot, whose compiled model and morphology are used, so that prediction and
+            torques assume the same damage; by default one of its own.
 
     """
 
     def __init__(
         self, robot: Robot, *, friction: float = 0.6, clearance: float = 0.004, model: Predictor | None = None
     ) -> None:
-        self.robot, self.clearance, self._model = robot, clearance, model
+        self.robot, self.clearance, self._model = robot, clearance, model or Predictor(robot)
         legs = len(robot.legs)
-        self._own = SteppedModel(robot, Morphology.whole(robot), Ground()) if model is None else None
         self._morphology: Morphology | None = None
         self._leg_of_joint = np.repeat(np.arange(legs), [len(leg.joints) for leg in robot.legs])
         self._feet = FootForces(legs, friction=friction)
-        memory = self._memory = _core.CommandedTorques(self._compiled, self._feet.memory)
+        memory = self._memory = _core.CommandedTorques(self._model.compiled, self._feet.memory)
         self.tips, self.load, self.forces, self.torques = memory.tips, memory.load, memory.forces, memory.torques
-        self._other_tips, self._level = np.zeros((legs, 3)), np.zeros(2)
-
-    @property
-    def _compiled(self) -> _core.Simulation:
-        return (self._own or self._model).compiled
+        self._other_tips = np.zeros((legs, 3))
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Adopt a Morphology; HexapodError if the compiled model is that of a Predictor."""
-        if self._own is None:
-            raise HexapodError("set_morphology: these torques use a Predictor's model; set the Predictor's morphology")
-        self._own.set_morphology(morphology)
-        self._adopt(morphology)
-
-    def _adopt(self, morphology: Morphology) -> None:
-        self._morphology = morphology
-        self._memory.driven[:] = morphology.driven_mask
+        """Set the Morphology of the model."""
+        self._model.set_morphology(morphology)
 
     def solve(
         self,
@@ -83,13 +68,13 @@ class Feedforward:
 
         Raises HexapodError where no foot forces are found.
         """
-        if self._model is not None and self._model.morphology is not self._morphology:
-            self._adopt(self._model.morphology)
         memory = self._memory
+        if self._model.morphology is not self._morphology:
+            self._morphology = self._model.morphology
+            memory.driven[:] = self._morphology.driven_mask
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
         memory.rotation[:], memory.joints[:], memory.predicted[:] = rotation, joints, predicted_joints
-        slope = self._level if self._model is None else self._model.slope  # as estimated by the Observer
-        outcome = memory.solve(slope[0], slope[1], height, self.clearance)
+        outcome = memory.solve(*self._model.slope, height, self.clearance)  # slope: as estimated by the Observer
         self._feet.check(outcome, memory.needs[:6])
         return self.torques
 
@@ -112,7 +97,7 @@ class Feedforward:
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
         memory.rotation[:], memory.joints[:] = rotation, joints
         state = memory.rotation, memory.joints, memory.nu, memory.nudot
-        self._compiled.needs(*state, self._other_tips, memory.columns, memory.needs)
+        self._model.compiled.needs(*state, self._other_tips, memory.columns, memory.needs)
         forces = self._feet.solve(memory.needs[:6], rotation, self._other_tips, self.load) @ rotation
         np.einsum("jc,jc->j", memory.columns, forces[self._leg_of_joint], out=out)
         np.subtract(memory.needs[6:], out, out=out)

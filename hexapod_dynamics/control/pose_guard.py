@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError, require_positive
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
 
 # Time [s] without commands after which the servos, by default, approach the next ones slowly (`PoseGuard.pause`). The
 # models that execute the same commands assume it.
@@ -61,6 +65,12 @@ class PoseGuard:
         self._offset = np.zeros(n)
         self._command = np.full(n, np.nan)  # the last accepted command
         self._generation = np.full(n, -1, np.int64)
+
+    @classmethod
+    def of_robot(cls, robot: Robot, settings: GuardSettings | None = None) -> PoseGuard:
+        """Make the guard of a robot's joints and servos."""
+        limits = np.array([(joint.lower, joint.upper) for joint in robot.joints]).T
+        return cls(*limits, robot.servo.stiffness, settings)
 
     def synchronise_setpoint(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
         """Start joints from `start_angle` (n,) [rad] when they are measured again; see ChainState for the arguments."""

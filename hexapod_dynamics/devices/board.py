@@ -1,9 +1,8 @@
 """A simulated STM32 board on a pty: a line of servos, and reports of IMU, battery, buttons and gamepad.
 
-Its implementation of the protocol (bitwise CRC, one byte at a time) shares nothing with the driver. Behind it
-`VirtualServos` hear the frames of the bus servos at 115200 baud: moves in the order of the frame, one read at a
-time. Bytes that it cannot read are ignored. A board at another speed than the host receives and sends garbage; one
-that is reset (`reset`) is silent while it starts, and its servos hold.
+Behind it `VirtualServos` receive the frames of the bus servos at 115200 baud: moves in the order of the frame, one
+read at a time. Bytes that it cannot read are ignored. A board at another speed than the host receives and sends
+garbage; one that is reset (`reset`) is silent while it starts, and its servos hold.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 import os
 import struct
 import time
-from collections.abc import Iterable
 from functools import partial
 
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.board.protocol import FrameParser, Function, build
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, Frame
@@ -28,33 +27,18 @@ _THINKING = 0.0003  # [s] the board's delay from a request to the servos' line a
 _START = 0.3  # [s] after a reset in which the board is silent
 _IMU_RATE, _JITTER = 100.0, 0.002  # [1/s] of the IMU's frames, [s] their largest delay
 _LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
+# The values of an answer are bytes of the servo's answer.
 _READS = {
-    0x05: (Command.POS_READ, "<h"),
-    0x07: (Command.VIN_READ, "<H"),
-    0x09: (Command.TEMP_READ, "<B"),
-    0x0D: (Command.LOAD_OR_UNLOAD_READ, "<b"),
-    0x12: (Command.ID_READ, "<B"),
-    0x22: (Command.ANGLE_OFFSET_READ, "<b"),
-    0x32: (Command.ANGLE_LIMIT_READ, "<HH"),
-    0x36: (Command.VIN_LIMIT_READ, "<HH"),
-    0x3A: (Command.TEMP_MAX_LIMIT_READ, "<B"),
+    0x05: Command.POS_READ,
+    0x07: Command.VIN_READ,
+    0x09: Command.TEMP_READ,
+    0x0D: Command.LOAD_OR_UNLOAD_READ,
+    0x12: Command.ID_READ,
+    0x22: Command.ANGLE_OFFSET_READ,
+    0x32: Command.ANGLE_LIMIT_READ,
+    0x36: Command.VIN_LIMIT_READ,
+    0x3A: Command.TEMP_MAX_LIMIT_READ,
 }
-
-
-def checksum(data: Iterable[int]) -> int:
-    """CRC-8 of Dallas/Maxim, bit by bit."""
-    register = 0
-    for byte in data:
-        for bit in range(8):
-            mix = (register ^ byte >> bit) & 1
-            register = (register >> 1) ^ (0x8C if mix else 0)
-    return register
-
-
-def frame(function: int, data: bytes) -> bytes:
-    """A frame of the board."""
-    body = [function, len(data), *data]
-    return bytes([0xAA, 0x55, *body, checksum(body)])
 
 
 class BoardDevice(SerialDevice):
@@ -75,7 +59,7 @@ class BoardDevice(SerialDevice):
         self.servos, self.sensor = servos, sensor
         self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
-        self._received = bytearray()
+        self._parser = FrameParser(longest=255)
         self._line_free = 0.0  # [s] time at which the servos' line is free
         self._starting_until = 0.0
         self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
@@ -96,52 +80,35 @@ class BoardDevice(SerialDevice):
 
     def press(self, button: int, event: int = 1) -> None:
         """Report a button."""
-        self._report(6, bytes((button, event)))
+        self._report(Function.BUTTON, bytes((button, event)))
 
     def move_pad(self, buttons: int = 0, hat: int = 0, sticks: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
         """Report the gamepad."""
-        self._report(8, struct.pack("<HB4b", buttons, hat, *sticks))
+        self._report(Function.GAMEPAD, struct.pack("<HB4b", buttons, hat, *sticks))
 
     def move_remote(self, channels: tuple[int, ...], lost: bool = False, fail_safe: bool = False) -> None:
         """Report the radio remote control: 16 channels of 192 to 1792."""
-        self._report(9, struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
+        self._report(Function.SBUS, struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
 
     # What the host sends ---------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: float) -> None:
-        """Take the host's bytes one by one; each complete frame takes effect when its last byte is in."""
+        """Take the host's bytes; each complete frame takes effect when its last byte is in."""
         self.occupy(len(data), now)
-        self._received += self.hears(data)
+        heard = self.hears(data)
         if now < self._starting_until or self.mute:
-            self._received.clear()
-        while (taken := self._next_frame()) is not None:
-            function, payload = taken
+            self._parser.reset()
+            return
+        for function, payload, _ in self._parser.feed(heard):
             self.counters.frames += 1
-            if function == 2 and len(payload) == 8:
+            if function == Function.BUZZER and len(payload) == 8:
                 self.beeps.append(struct.unpack("<4H", payload))
-            elif function == 5 and payload:
+            elif function == Function.BUS_SERVO and payload:
                 self.at(self.host_busy, partial(self._obey, payload), self.host_busy)
-
-    def _next_frame(self) -> tuple[int, bytes] | None:
-        """Return function and data of the next received frame, None if there is none."""
-        received = self._received
-        while len(received) >= 5:
-            if received[0] != 0xAA or received[1] != 0x55 or received[2] > 11:
-                del received[0]
-                continue
-            size = 5 + received[3]
-            if len(received) < size:
-                return None
-            body, check = bytes(received[2 : size - 1]), received[size - 1]
-            if checksum(body) == check:
-                del received[:size]
-                return body[0], body[2:]
-            del received[0]
-        return None
 
     def cut_off(self, until: float) -> None:
         """Forget half a frame."""
-        self._received.clear()
+        self._parser.reset()
 
     # The servos' line ------------------------------------------------------------------------------------------------
 
@@ -177,26 +144,23 @@ class BoardDevice(SerialDevice):
         return self.servos.execute(sent, when, deaf=silent)
 
     def _ask(self, command: int, servo_id: int, when: float) -> None:
-        lx_command = _READS[command][0]
         begin = max(when + _THINKING, self._line_free)
-        end = begin + (6 + lx.reply_size(lx_command)) * _LINE_BYTE + _TURNAROUND
+        end = begin + (6 + lx.reply_size(_READS[command])) * _LINE_BYTE + _TURNAROUND
         self._line_free = end
         self.at(end, partial(self._answer, command, servo_id), self.host_busy)
 
     def _answer(self, command: int, servo_id: int, when: float) -> None:
-        lx_command, layout = _READS[command]
-        answers = self._execute(Frame(servo_id, lx_command, b""), when)
+        answers = self._execute(Frame(servo_id, _READS[command], b""), when)
         refused = self.faults.random.random() < self.refuse_rate
         if len(answers) != 1 or refused:  # without an answer, or with several at once, the board has no valid one
             self._line_free = max(self._line_free, when + _PATIENCE)
-            failure = frame(5, bytes((servo_id, command, 0xFF)))
+            failure = build(Function.BUS_SERVO, bytes((servo_id, command, 0xFF)))
             late = when + _PATIENCE + _THINKING
             self.at(late, lambda _: self._say(failure), late)
             return
-        values = struct.unpack(layout, answers[0][5:-1]) if layout != "<b" else (answers[0][5],)
-        data = bytes((answers[0][2], command, 0)) + struct.pack("<B" if layout == "<b" else layout, *values)
+        data = bytes((answers[0][2], command, 0)) + answers[0][5:-1]
         later = when + _THINKING + self.faults.lateness()
-        self.at(later, lambda _: self._say(frame(5, data)), later)
+        self.at(later, lambda _: self._say(build(Function.BUS_SERVO, data)), later)
 
     # What it reports -------------------------------------------------------------------------------------------------
 
@@ -206,7 +170,7 @@ class BoardDevice(SerialDevice):
 
     def _report(self, function: int, data: bytes) -> None:
         now = time.monotonic()
-        self.at(now, lambda _: self._say(frame(function, data)), -1.0)
+        self.at(now, lambda _: self._say(build(function, data)), -1.0)
         self._poke()
 
     def _say_imu(self, when: float) -> None:
@@ -215,7 +179,7 @@ class BoardDevice(SerialDevice):
             ax, ay, az, _, gx, gy, gz = chip.BURST.unpack(raw)
             settings = chip.Mpu6050Settings()
             a, g = chip.ACCEL_RANGES[settings.accel_range], chip.GYRO_RANGES[settings.gyro_range]
-            data = frame(7, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
+            data = build(Function.IMU, struct.pack("<6f", ax / a, ay / a, az / a, gx / g, gy / g, gz / g))
             late = when + self.faults.random.random() * _JITTER
             self.at(late, lambda _: self._say(data), -1.0)
         self.at(when + 1.0 / _IMU_RATE, self._say_imu, -1.0)
@@ -223,5 +187,5 @@ class BoardDevice(SerialDevice):
     def _say_battery(self, when: float) -> None:
         millivolts = round(1000.0 * float(self.servos.voltage.max()))
         if millivolts > 0:
-            self._say(frame(0, struct.pack("<BH", 4, millivolts)))
+            self._say(build(Function.SYSTEM, struct.pack("<BH", 4, millivolts)))
         self.at(when + 1.0, self._say_battery, -1.0)

@@ -1,23 +1,22 @@
 """Simulated servos with registers (Dynamixel AX-12, XL330; Feetech STS3215) on a pty, at the pace of a real wire.
 
-It has its own implementation of the packets and of the register tables and shares neither with the driver; the
-makers' SDKs talk to it, too. Motion and supply are those of `VirtualServos`. Not simulated: EEPROM writes (except
-of the ids), profiles of acceleration, multi-turn modes.
+Its register tables are its own, and the makers' SDKs talk to it, too: what is wrong in the driver's tables or packets
+is found. Motion and supply are those of `VirtualServos`. Not simulated: EEPROM writes (except of the ids), profiles of
+acceleration, multi-turn modes.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.packets import BROADCAST_ID, Instruction, Protocol1, Protocol2, Request
 
-_BROADCAST = 254  # addresses all servos
-_PING, _READ, _WRITE, _SYNC_READ, _SYNC_WRITE, _BULK_READ = 1, 2, 3, 0x82, 0x83, 0x92
 _TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
 _TURN = 2.0 * math.pi
 
@@ -106,26 +105,6 @@ MODELS = {
 }
 
 
-@dataclass
-class Request:
-    """A packet of the host; end: index of the byte behind it in the received bytes."""
-
-    servo_id: int
-    instruction: int
-    parameters: bytes
-    end: int
-
-
-def _crc16(data: bytes) -> int:
-    """CRC-16 (polynomial 0x8005, start 0), bit by bit."""
-    register = 0
-    for byte in data:
-        for bit in range(7, -1, -1):
-            top = (register >> 15 ^ byte >> bit) & 1
-            register = (register << 1 & 0xFFFF) ^ (0x8005 if top else 0)
-    return register
-
-
 class RegisterBusDevice(SerialDevice):
     """Servos of one model on a pty; link, session: as in SerialDevice.
 
@@ -144,7 +123,7 @@ class RegisterBusDevice(SerialDevice):
     ) -> None:
         super().__init__(link, 1_000_000, session)
         self.servos, self.model, self.on_write = servos, MODELS[model], on_write
-        self._received = bytearray()
+        self._packets = Protocol1() if self.model.protocol == 1 else Protocol2()
         self._spoken_until = 0.0
         self.errors: dict[int, int] = {}
         self.memory = [bytearray(256) for _ in range(len(servos))]
@@ -163,50 +142,20 @@ class RegisterBusDevice(SerialDevice):
 
     def receive(self, data: bytes, now: float) -> None:
         """Take the host's bytes; each packet takes effect when its last byte is out."""
-        begin = self.occupy(len(data), now)
+        self.occupy(len(data), now)
         if now - self._spoken_until > 0.02:  # a servo forgets half a packet after a pause
-            self._received.clear()
+            self._packets.reset()
         received = self.hears(data)
         if self.faults.echo:
             self.at(self.host_busy, lambda _: self.say(received), self.host_busy)
-        held = len(self._received)
-        self._received += received
         self._spoken_until = self.host_busy
-        for request in list(self._find()):
-            end = min(begin + max(0, request.end - held) * self.byte_time, self.host_busy)
-            self.at(end, partial(self._obey, request), end)
+        for packet, behind in self._packets.find(received):
+            end = self.host_busy - behind * self.byte_time
+            self.at(end, partial(self._obey, self._packets.request(packet)), end)
 
     def cut_off(self, until: float) -> None:
         """Forget half a packet."""
-        self._received.clear()
-
-    def _find(self) -> Iterator[Request]:
-        """Yield the complete packets among the received bytes, and drop the bytes that belong to none."""
-        received, taken, one = self._received, 0, self.model.protocol == 1
-        while len(received) >= (6 if one else 10):
-            size = self._size(received)
-            if size > len(received):
-                return
-            packet = bytes(received[:size])
-            if one:
-                intact = sum(packet[2:]) & 0xFF == 0xFF
-            else:
-                intact = _crc16(packet[:-2]) == int.from_bytes(packet[-2:], "little")
-            if not size or not intact:
-                del received[0]
-                taken += 1
-                continue
-            taken += size
-            inner = packet[5:-1] if one else packet[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
-            yield Request(packet[2 if one else 4], packet[4 if one else 7], inner, taken)
-            del received[:size]
-
-    def _size(self, received: bytearray) -> int:
-        """Return the size of the packet that begins with these bytes, 0 if none does."""
-        if self.model.protocol == 2:
-            return (received[5] | received[6] << 8) + 7 if received[:4] == b"\xff\xff\xfd\x00" else 0
-        begins = received[:2] == b"\xff\xff" and received[2] != 0xFF and received[3] >= 2
-        return received[3] + 4 if begins else 0
+        self._packets.reset()
 
     # What the servos do ----------------------------------------------------------------------------------------------
 
@@ -216,27 +165,26 @@ class RegisterBusDevice(SerialDevice):
 
     def _obey(self, request: Request, when: float) -> None:
         self.counters.frames += 1
-        wide = self.model.protocol == 2
-        words, at = request.parameters, 2 if wide else 1
-        instruction, servo_id = request.instruction, request.servo_id
+        servo_id, instruction, words = request
+        at = self._packets.width
         address, size = (int.from_bytes(words[begin : begin + at], "little") for begin in (0, at))
-        if instruction == _PING and not words:
-            data = self.model.number.to_bytes(2, "little") + b"\x2e" if wide else b""
-            if servo_id != _BROADCAST:
+        if instruction == Instruction.PING and not words:
+            data = self.model.number.to_bytes(2, "little") + b"\x2e" if self.model.protocol == 2 else b""
+            if servo_id != BROADCAST_ID:
                 self._answer(self._addressed(servo_id), lambda i: data, when)
-        elif instruction == _READ and len(words) == 2 * at and servo_id != _BROADCAST:
+        elif instruction == Instruction.READ and len(words) == 2 * at and servo_id != BROADCAST_ID:
             self._answer(self._addressed(servo_id), partial(self._registers, address, size), when)
-        elif instruction == _WRITE and len(words) > at:
+        elif instruction == Instruction.WRITE and len(words) > at:
             for i in self._addressed(servo_id):
                 self._store(i, address, words[at:], when)
-            if servo_id != _BROADCAST:
+            if servo_id != BROADCAST_ID:
                 self._answer(self._addressed(servo_id), lambda i: b"", when)
-        elif instruction == _SYNC_WRITE and len(words) > 2 * at:
+        elif instruction == Instruction.SYNC_WRITE and len(words) > 2 * at:
             parts = words[2 * at :]
             for k in range(0, len(parts) - size, 1 + size):
                 for i in self._addressed(parts[k]):
                     self._store(i, address, parts[k + 1 : k + 1 + size], when)
-        elif instruction == _SYNC_READ and self.model.sync_read and len(words) > 2 * at:
+        elif instruction == Instruction.SYNC_READ and self.model.sync_read and len(words) > 2 * at:
             self._answer_group(list(words[2 * at :]), address, size, when)
 
     def _answer_group(self, ids: list[int], address: int, size: int, when: float) -> None:
@@ -262,13 +210,10 @@ class RegisterBusDevice(SerialDevice):
         return end
 
     def _status(self, i: int, data: bytes) -> bytes:
-        error, servo_id = self._error(i), int(self.servos.ids[i])
-        if self.model.protocol == 1:
-            body = bytes((servo_id, len(data) + 2, error)) + data
-            return b"\xff\xff" + body + bytes((0xFF - (sum(body) & 0xFF),))
-        inner = bytes((0x55, 0x80 if error else 0)) + data.replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
-        head = b"\xff\xff\xfd\x00" + bytes((servo_id,)) + (len(inner) + 2).to_bytes(2, "little")
-        return head + inner + _crc16(head + inner).to_bytes(2, "little")
+        error = self._error(i)
+        if self.model.protocol == 2:  # only that there is one, to be read
+            error = 0x80 if error else 0
+        return self._packets.status(int(self.servos.ids[i]), error, data)
 
     def _error(self, i: int) -> int:
         volts, (low, high) = float(self.servos.voltage[i]), self.model.voltage_errors

@@ -83,7 +83,7 @@ class SimulatedRobot:
         PHYSICS[physics].check_truth(truth or Truth())
         self.robot, self.chunk, self.longest_catch_up = robot, chunk, longest_catch_up
         self.lock = threading.RLock()  # guards the physics
-        joints = [joint for leg in robot.legs for joint in leg.joints]
+        joints = robot.joints
         missing = [joint.name for joint in joints if joint.servo_id is None]
         if missing:
             raise HexapodError(

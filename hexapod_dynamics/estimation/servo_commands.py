@@ -19,7 +19,7 @@ import numpy as np
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 
 class CommandHistory:
@@ -192,11 +192,10 @@ class ServoCommands:
     def __init__(
         self, robot: Robot, *, delay: float, period: float, pause: float, guard: GuardSettings | None = None
     ) -> None:
-        joints = [joint for leg in robot.legs for joint in leg.joints]
         count = robot.joint_count
         self.delay, self.period, self.pause = delay, period, pause
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
-        self._counts = ServoCounts.from_robot(robot) if all(j.servo_id is not None for j in joints) else None
+        self.guard = PoseGuard.of_robot(robot, guard)
+        self._servo_map = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in robot.joints) else None
         self.history = CommandHistory(count, period=period)
         self.commanded, self.commanded_rate = np.full(count, np.nan), np.zeros(count)
         self.setpoints: np.ndarray | None = None
@@ -228,8 +227,8 @@ class ServoCommands:
             positions = positions.copy()
             positions[list(without)] = np.nan
         setpoints = self.guard.update(positions, self.torques, interval)
-        if self._counts is not None:
-            setpoints = self._counts.angles(self._counts.counts(setpoints))
+        if self._servo_map is not None:
+            setpoints = self._servo_map.quantised(setpoints)
         self.setpoints = setpoints
         self.history.append(time, setpoints)
         self._pending.append((time + self.delay, setpoints, interval))

@@ -108,7 +108,7 @@ class DeadBandLearner:
     """
 
     def __init__(self, robot: Robot) -> None:
-        joints = [joint for leg in robot.legs for joint in leg.joints]
+        joints = robot.joints
         zones = [servo.dead_zone for servo in robot.joint_servos]
         zone = float(np.mean(zones)) if zones else None
         self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution, zone)

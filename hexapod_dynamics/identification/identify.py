@@ -277,9 +277,8 @@ def _load_findings(
 
 
 def _geometry_findings(robot: Robot, geometry: Geometry | None, standing: Recording | None) -> list[Finding]:
-    joints = [joint for leg in robot.legs for joint in leg.joints]
     findings = []
-    for k, joint in enumerate(joints):
+    for k, joint in enumerate(robot.joints):
         file = math.degrees(joint.servo_zero)
         if geometry is None:
             why = "let the robot stand on all feet and move its body over them"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 Array = NDArray[np.float64]
 SHORTEST = 10.0  # [s] shortest duration of a recording for identification
@@ -65,10 +65,9 @@ class Recording:
         """The recording with the commands as the servos get them, in whole counts; as it is if the robot file has no
         servo ids.
         """
-        if any(joint.servo_id is None for leg in robot.legs for joint in leg.joints):
+        if any(joint.servo_id is None for joint in robot.joints):
             return self
-        counts = ServoCounts.from_robot(robot)
-        return replace(self, commands=counts.angles(counts.counts(self.commands)))
+        return replace(self, commands=ServoMap.from_robot(robot).quantised(self.commands))
 
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""

@@ -19,8 +19,7 @@ from hexapod_dynamics.drivers.board.imu import SOCKET, RelayedImu
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
-from hexapod_dynamics.drivers.imu.reader import ImuReader
-from hexapod_dynamics.drivers.imu.subscribed import SubscribedImu
+from hexapod_dynamics.drivers.imu.reader import ImuReader, SubscribedImu
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS

@@ -77,10 +77,7 @@ class ServosNode(GuardedNode):
         self.parameters = parameters = declare_parameters(self, self.robot)
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
-        joints = [joint for leg in self.robot.legs for joint in leg.joints]
-        self.guard = PoseGuard(
-            [j.lower for j in joints], [j.upper for j in joints], self.robot.servo.stiffness, parameters.guard
-        )
+        self.guard = PoseGuard.of_robot(self.robot, parameters.guard)
         self.chain = ServoChain(parameters.servos, parameters.servo_map, parameters.chain)
         self.control = ServoSupervisor(
             self.chain,

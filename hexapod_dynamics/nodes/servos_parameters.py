@@ -11,15 +11,14 @@ from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ServoInterface
-from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ServoInterface, make_servos
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
 from hexapod_dynamics.onboard.servos import seated_pose
 from hexapod_dynamics.parameters import servos
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros.node_functions import declare_all
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ class CommandCheck:
     @classmethod
     def of_robot(cls, robot: Robot) -> CommandCheck:
         """Take the limits of a `hexapod_dynamics.robot.Robot`."""
-        joints = [joint for leg in robot.legs for joint in leg.joints]
+        joints = robot.joints
         return cls(robot.joint_names, [j.lower for j in joints], [j.upper for j in joints], robot.servo.speed_limit)
 
     def refusal(

@@ -12,7 +12,7 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import BUS_SERVO
+from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
 # Positions that the wire of 115200 baud carries a second, beside the set-points.
 READS_A_SECOND = 150.0
@@ -149,9 +149,8 @@ class Servos:
         stop: StopState | None = None,
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
-        joints = [joint for leg in robot.legs for joint in leg.joints]
         self.bus = ReadingsBus(robot)
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness, guard)
+        self.guard = PoseGuard.of_robot(robot, guard)
         settings = settings or SupervisorSettings(seated_pose(robot))
         self.supervisor = ServoSupervisor(self.bus, self.guard, settings, tell, stop)
         self._all = np.arange(robot.joint_count)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.protocols import DEFAULT_PROTOCOL, PROTOCOLS
+from hexapod_dynamics.drivers.servos.interface import DEFAULT_PROTOCOL, PROTOCOLS, PortSettings
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
 from hexapod_dynamics.parameters.spec import ParameterSpec
 

@@ -18,9 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, JointServo, Servo, check_number
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Servo, check_number
 from hexapod_dynamics.robot.robot_file import jethexa_path, load_robot
 from hexapod_dynamics.se3 import rotation_rpy
 
@@ -63,7 +62,7 @@ class Robot:
             if len(set(names)) != len(names):
                 repeated = sorted({name for name in names if names.count(name) > 1})
                 raise RobotError(f"legs: {what} names {', '.join(repeated)} are used more than once")
-        servo_ids = [joint.servo_id for leg in self.legs for joint in leg.joints if joint.servo_id is not None]
+        servo_ids = [joint.servo_id for joint in self.joints if joint.servo_id is not None]
         if len(set(servo_ids)) != len(servo_ids):
             twice = sorted({i for i in servo_ids if servo_ids.count(i) > 1})
             raise RobotError(f"legs: servo ids {twice} are used more than once")
@@ -166,15 +165,20 @@ class Robot:
         """Names of the legs, in the robot's order."""
         return tuple(leg.name for leg in self.legs)
 
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """All joints, leg by leg from the body outward."""
+        return tuple(joint for leg in self.legs for joint in leg.joints)
+
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of all joints, leg by leg from the body outward."""
-        return tuple(joint.name for leg in self.legs for joint in leg.joints)
+        return tuple(joint.name for joint in self.joints)
 
     @property
     def joint_count(self) -> int:
         """Number of all joints."""
-        return sum(len(leg.joints) for leg in self.legs)
+        return len(self.joints)
 
     @property
     def leg_mass(self) -> float:

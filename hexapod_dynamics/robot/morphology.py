@@ -22,7 +22,7 @@ from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
-    from hexapod_dynamics.robot.leg import Leg
+    from hexapod_dynamics.robot.parts import Leg
 
 T = TypeVar("T")
 Fractions = tuple[float, ...]  # of the length of each link of a leg that is left
@@ -54,13 +54,11 @@ class Morphology:
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
         """Return the morphology of the intact robot."""
-        new = cls(
+        return cls(
             robot,
             tuple((1.0,) * len(leg.links) for leg in robot.legs),
             tuple((None,) * len(leg.joints) for leg in robot.legs),
         )
-        new._table = new._make_table()  # derived morphologies copy the table, which is faster than computing it
-        return new
 
     # ---- changes -------------------------------------------------------------------------------------------------
 
@@ -207,14 +205,10 @@ class Morphology:
         position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
         if self._table is None:
-            self._table = self._make_table()
+            parts = zip(self._remaining, self._joints, strict=True)
+            self._table = np.concatenate([_columns(*part) for part in parts], axis=1)
+            self._table.flags.writeable = False
         return self._table
-
-    def _make_table(self) -> np.ndarray:
-        parts = zip(self._remaining, self._joints, strict=True)
-        table = np.concatenate([_columns(*part) for part in parts], axis=1)
-        table.flags.writeable = False
-        return table
 
     @property
     def existing_mask(self) -> np.ndarray:
@@ -346,13 +340,7 @@ class Morphology:
         return leg, link
 
     def _with_leg(self, leg: int, fractions: Fractions, joints: Damages) -> Morphology:
-        new = Morphology(self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._joints, leg, joints))
-        if self._table is not None:  # faster than to compute the whole table
-            first = self._robot.joint_starts[leg]
-            table = new._table = self._table.copy()
-            table[:, first : first + len(fractions)] = _columns(fractions, joints)
-            table.flags.writeable = False
-        return new
+        return Morphology(self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._joints, leg, joints))
 
     def __copy__(self) -> Morphology:
         return self  # immutable

@@ -17,8 +17,7 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import MISSING, Section, integer, load_yaml, number, shown, sign
-from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Link, Servo, constant
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
@@ -92,29 +91,26 @@ def _write(part: object, numbers: Sequence[_Number]) -> dict[str, float]:
     return {key: value for number in numbers for key, value in number.write(part).items()}
 
 
+def packaged_file(name: str) -> Path | None:
+    """Return the path of a file in `config` of the package, None if there is none of this name.
+
+    The file of the source tree comes first, then those that colcon (AMENT_PREFIX_PATH) and pip have installed.
+    """
+    here, ament = Path(__file__).resolve(), os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    prefixes = [*(Path(prefix) for prefix in ament if prefix), *here.parents[2:8]]  # lib/python3.x/site-packages/...
+    folders = [here.parents[2] / "config", *(prefix / "share" / "hexapod_dynamics" / "config" for prefix in prefixes)]
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
 def jethexa_path() -> Path:
-    """Return the path of config/jethexa.yaml: the installed file, else that of the source tree."""
-    tried = []
-    try:
-        from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-    except ImportError:
-        pass
-    else:
-        try:
-            tried.append(Path(get_package_share_directory("hexapod_dynamics")) / "config" / "jethexa.yaml")
-        except (PackageNotFoundError, OSError):  # OSError: no ROS environment is sourced
-            pass
-    here = Path(__file__).resolve()
-    tried.append(here.parents[2] / "config" / "jethexa.yaml")  # source tree
-    # installed by colcon or pip without the ament index on the path: <prefix>/lib/python3.x/site-packages/...
-    tried.extend(parent / "share" / "hexapod_dynamics" / "config" / "jethexa.yaml" for parent in here.parents[2:8])
-    for path in tried:
-        if path.is_file():
-            return path
-    raise RobotError(
-        f"jethexa.yaml not found in {', '.join(str(path.parent) for path in tried[:2])}; "
-        "source the workspace's install/setup.bash, or give the file to Robot.load()"
-    )
+    """Return the path of config/jethexa.yaml."""
+    path = packaged_file("jethexa.yaml")
+    if path is None:
+        raise RobotError(
+            "jethexa.yaml is neither in the source tree nor installed; source the workspace's install/setup.bash, or "
+            "give the file to Robot.load()"
+        )
+    return path
 
 
 def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:

@@ -178,9 +178,11 @@ def _draw_link(element: ET.Element, branch: Branch) -> None:
             _box(element, (0.03, SERVO[1], 0.03), (length - 0.004, 0.0, 0.0), colour or "servo")
     else:
         _box(element, (0.3 * length, 0.021, 0.028), (0.12 * length, 0.0, 0.0), colour or "servo")
-        _cylinder(element, 0.006, 0.75 * length, (0.62 * length, 0.0, 0.0), colour or "bracket")
+        shank = _visual(element, (0.62 * length, 0.0, 0.0), colour or "bracket", "0 1.570796 0")
+        ET.SubElement(shank, "cylinder", radius="0.006", length=f"{0.75 * length:.6g}")
         if branch.whole:
-            _sphere(element, FOOT_RADIUS, (length - FOOT_RADIUS, 0.0, 0.0), colour or "foot")
+            foot = _visual(element, (length - FOOT_RADIUS, 0.0, 0.0), colour or "foot")
+            ET.SubElement(foot, "sphere", radius=f"{FOOT_RADIUS:.6g}")
     collision = ET.SubElement(element, "collision")
     ET.SubElement(collision, "origin", xyz=f"{0.5 * length} 0 0", rpy="0 1.5707963267948966 0")
     ET.SubElement(ET.SubElement(collision, "geometry"), "cylinder", radius="0.012", length=repr(float(length)))
@@ -197,12 +199,3 @@ def _visual(element: ET.Element, position: Iterable[float], colour: str, rpy: st
 def _box(element: ET.Element, size: Iterable[float], position: Iterable[float], colour: str, yaw: float = 0.0) -> None:
     geometry = _visual(element, position, colour, f"0 0 {yaw:.6g}")
     ET.SubElement(geometry, "box", size=" ".join(f"{value:.6g}" for value in size))
-
-
-def _cylinder(element: ET.Element, radius: float, length: float, position: Iterable[float], colour: str) -> None:
-    geometry = _visual(element, position, colour, "0 1.570796 0")
-    ET.SubElement(geometry, "cylinder", radius=f"{radius:.6g}", length=f"{length:.6g}")
-
-
-def _sphere(element: ET.Element, radius: float, position: Iterable[float], colour: str) -> None:
-    ET.SubElement(_visual(element, position, colour), "sphere", radius=f"{radius:.6g}")

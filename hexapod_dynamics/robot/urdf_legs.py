@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_of_tree
-from hexapod_dynamics.robot.parts import Joint, Link
+from hexapod_dynamics.robot.parts import Joint, Leg, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 
@@ -63,7 +62,7 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
         reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
         raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
     robot = _read(text_or_path, kind)
-    for one in (joint for leg in robot.legs for joint in leg.joints):
+    for one in (joint for joint in robot.joints):
         if not math.isfinite(one.upper - one.lower):
             raise RobotError(
                 f"joint {one.name}: continuous, without limits; a servo has ends: make it "

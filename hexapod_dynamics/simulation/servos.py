@@ -28,8 +28,8 @@ def make_servos(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         drive[name] = getattr(robot.servo, name)
     drive["feed_forward"] = 1.0
     servos["loaded"] = servos["driven"] = 1.0
-    servos["lower"] = [joint.lower for leg in robot.legs for joint in leg.joints]
-    servos["upper"] = [joint.upper for leg in robot.legs for joint in leg.joints]
+    servos["lower"] = [joint.lower for joint in robot.joints]
+    servos["upper"] = [joint.upper for joint in robot.joints]
     return drive, servos
 
 

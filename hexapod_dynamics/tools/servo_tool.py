@@ -75,7 +75,7 @@ class ServoTool:
         ids: range = range(lx.BROADCAST_ID),
     ) -> None:
         self._bus, self._ask, self._say, self._ids = bus, ask, say, ids
-        joints = [joint for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
+        joints = [joint for joint in robot.joints if joint.servo_id is not None]
         self._joints = {joint.name: joint for joint in joints}
         self._names = {joint.servo_id: joint.name for joint in joints}
 

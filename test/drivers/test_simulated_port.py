@@ -4,44 +4,32 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
+import support.lx_rig
+from support.lx_rig import make_device
 
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.simulated_port import PortClaim, proved_device
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot import Robot
 
-MAP = ServoMap.from_robot(Robot.jethexa())
 SIMULATOR = """
 import sys, time
-import numpy as np
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
-map = ServoMap.from_robot(Robot.jethexa())
-ServoBusDevice(VirtualServos(map.ids, map.directions, np.zeros(18), loaded=True), sys.argv[1]).start()
+from support.lx_rig import make_device
+make_device(sys.argv[1]).start()
 print("up", flush=True)
 time.sleep(60)
 """
-
-
-def device(link, session=""):
-    servos = VirtualServos(MAP.ids, MAP.directions, np.zeros(18), loaded=True)
-    return ServoBusDevice(servos, link, session=session)
 
 
 @pytest.fixture
 def killed(tmp_path):
     """Give the link of a simulator that was killed, and the device it served."""
     link = tmp_path / "bus"
-    process = subprocess.Popen([sys.executable, "-c", SIMULATOR, str(link)], stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", SIMULATOR, str(link)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(support.lx_rig.__file__).parents[1])
     assert process.stdout.readline() == b"up\n"
     port = os.readlink(link)
     assert proved_device(link) == port
@@ -79,7 +67,7 @@ def _proved(link):
 
 def test_the_next_simulator_takes_a_dead_ones_place(killed):
     link, _port = killed
-    rig = device(link)
+    rig = make_device(link)
     rig.start()
     assert proved_device(link) == os.readlink(link)
     rig.stop()
@@ -87,7 +75,7 @@ def test_the_next_simulator_takes_a_dead_ones_place(killed):
 
 
 def test_a_second_simulator_of_the_same_robot_is_refused(tmp_path):
-    rig, second = device(tmp_path / "bus"), device(tmp_path / "bus")
+    rig, second = make_device(tmp_path / "bus"), make_device(tmp_path / "bus")
     rig.start()
     with pytest.raises(DeviceError, match=f"another simulator .process {os.getpid()}.*ROS_DOMAIN_ID"):
         second.start()
@@ -99,7 +87,7 @@ def test_a_second_simulator_of_the_same_robot_is_refused(tmp_path):
 
 def test_another_launchs_port_and_one_that_points_elsewhere_are_refused(tmp_path):
     link = tmp_path / "bus"
-    rig = device(link, session="a")
+    rig = make_device(link, session="a")
     rig.start()
     assert proved_device(link, "a") == proved_device(link) == os.readlink(link)
     with pytest.raises(DeviceError, match="another launch"):
@@ -121,7 +109,7 @@ def test_a_record_that_others_can_write_to_is_not_believed(tmp_path):
 
 
 def test_an_unplugged_port_is_not_opened_until_it_is_back(tmp_path):
-    rig = device(tmp_path / "bus")
+    rig = make_device(tmp_path / "bus")
     rig.start()
     rig.unplug()
     with pytest.raises(DeviceError, match="it is not opened"):

@@ -64,7 +64,7 @@ def test_mujoco_computes_the_same_accelerations(morphology):
 
 def rotors(morphology):
     """Rotor inertias of the joints that move."""
-    all_of_them = [joint.rotor_inertia for leg in ROBOT.legs for joint in leg.joints]
+    all_of_them = [joint.rotor_inertia for joint in ROBOT.joints]
     return np.array(all_of_them)[morphology.moving_mask]
 
 

@@ -30,7 +30,7 @@ class Case:
         self.R, self.p, self.q = rotation(rng), rng.normal(size=3), rng.normal(size=self.robot.joint_count)
         self.nu, self.nudot = rng.normal(size=(2, 6 + n))
         moving = self.morphology.moving_mask
-        self.rotors = np.array([joint.rotor_inertia for leg in self.robot.legs for joint in leg.joints])[moving]
+        self.rotors = np.array([joint.rotor_inertia for joint in self.robot.joints])[moving]
 
     @property
     def phi(self):

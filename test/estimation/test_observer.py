@@ -10,7 +10,7 @@ from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
 from hexapod_dynamics.simulation import Simulator
 
@@ -28,10 +28,9 @@ class World:
         self.truth.reset(joints=self.gait.position)
         self.observer = Observer(ROBOT, command_delay=DELAY, **observer)
         self.forward = Feedforward(ROBOT)
-        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        self.guard = PoseGuard.of_robot(ROBOT)
         self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoCounts.from_robot(ROBOT)
+        self.servos = ServoMap.from_robot(ROBOT)
         self.sent, self.read, self.torques = [], self.gait.position.copy(), np.zeros(18)
         self.unheard = []  # (time, joint) of measurements under way
         self.filter = OrientationFilter(100.0)
@@ -68,12 +67,12 @@ class World:
             self.gait.command(0.077, 0.0, 0.0)
         position, rates = self.gait.step(0.02)
         setpoints = self.guard.update(position, self.torques, 0.02)
-        self.sent.append((t + DELAY, self.servos.angles(self.servos.counts(setpoints))))
+        self.sent.append((t + DELAY, self.servos.quantised(setpoints)))
         self.observer.command(t, position, rates)
 
     def _sense(self, ms, t):
         joint = (ms // 5) % 18  # one servo is read each 5 ms
-        self.read[joint] = self.servos.angles(self.servos.counts(self.truth.q))[joint]
+        self.read[joint] = self.servos.quantised(self.truth.q)[joint]
         if ms % 5 == 0 and self.morphology.existing_mask[joint]:
             self.unheard.append((t, joint))
         if ms % 20 == 7:

@@ -12,7 +12,6 @@ from hexapod_dynamics.simulation import Ground, Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-JOINTS = [joint for leg in ROBOT.legs for joint in leg.joints]
 TICK, SPEED = 0.02, 0.077
 # Losses after which four legs can go on at once at some phase, or at less speed.
 PAIRS = [("LF", "RM"), ("LF", "LR"), ("RR", "RF"), ("LM", "RR"), ("LR", "RM"), ("LF", "RR"), ("LM", "RF")]
@@ -67,7 +66,7 @@ def run(lost, phase, seconds, late):
     gait = walking(phase)
     physics = Simulator(ROBOT, timestep=2e-3, ground=Ground(friction=0.6))
     physics.reset(joints=gait.position.copy())
-    guard = PoseGuard([j.lower for j in JOINTS], [j.upper for j in JOINTS], ROBOT.servo.stiffness)
+    guard = PoseGuard.of_robot(ROBOT)
     guard.synchronise_setpoint(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
     hurt, tilt, begin = WHOLE.without(*lost), [], None
     for tick in range(round((1.2 + late + seconds) / TICK)):

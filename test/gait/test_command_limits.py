@@ -29,10 +29,9 @@ def test_every_larger_command_is_followed_at_the_limit(lost, direction):
 def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
     """0.5 m/s and 1 rad/s are the defaults of teleop_twist_keyboard."""
     morphology = Morphology.whole(ROBOT).without(*LOST[lost])
-    joints = [joint for leg in ROBOT.legs for joint in leg.joints]
     for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
         gait = AdaptiveGait().bind(ROBOT, morphology)
-        guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        guard = PoseGuard.of_robot(ROBOT)
         guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
         gait.command(*command)
         for _ in range(500):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import yaml
 
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
@@ -18,6 +17,7 @@ from hexapod_dynamics.gait.planning.search import make_plan
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 from hexapod_dynamics.tools import plan as tool
 

@@ -14,7 +14,6 @@ ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
 TICK = 0.02
 ON_ITS_FEET = {"walking", "shifting", "settling"}
-JOINTS = [joint for leg in ROBOT.legs for joint in leg.joints]
 
 
 class Walk:
@@ -29,7 +28,7 @@ class Walk:
             self.gait.measure_joints(np.full(18, np.nan))
         self.physics = Simulator(ROBOT, hurt, timestep=2e-3, ground=Ground(friction=0.6))
         self.physics.reset(joints=self.gait.position.copy())
-        self.guard = PoseGuard([j.lower for j in JOINTS], [j.upper for j in JOINTS], ROBOT.servo.stiffness)
+        self.guard = PoseGuard.of_robot(ROBOT)
         self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
         self.time, self.tilt, self.doing = 0.0, [], []
 

@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError, RobotError
 from hexapod_dynamics.estimation.foot_loads import Servos
@@ -26,11 +25,11 @@ from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, COUNTS_PER_RADIAN, ServoMap
 
 ROBOT = Robot.jethexa()
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-LIMITS = np.array([joint.planned_range for leg in ROBOT.legs for joint in leg.joints]).T
+LIMITS = np.array([joint.planned_range for joint in ROBOT.joints]).T
 
 
 @pytest.mark.parametrize("exercise", [suspended_exercise(ROBOT), standing_exercise(ROBOT)], ids=["hanging", "standing"])
@@ -116,7 +115,7 @@ def inside_of_triangle(point, corners):
 def test_robots_with_shorter_legs_move_less_and_some_cannot_stand_on_half_of_their_legs():
     for name in ("octopod", "phantomx"):
         robot = Robot.load(CONFIG / f"{name}.yaml")
-        low, high = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints]).T
+        low, high = np.array([joint.planned_range for joint in robot.joints]).T
         targets = standing_exercise(robot, 24.0).targets
         assert (targets > low).all() and (targets < high).all()
     with pytest.raises(IdentificationError, match="cannot stand on LF, RR alone"):
@@ -191,20 +190,18 @@ def test_a_robot_file_is_read_back(tmp_path):
     assert other.inertial_parameters() == pytest.approx(model.inertial_parameters(), abs=1e-9)
     q = np.linspace(-0.5, 0.5, 18)
     assert other.mass_matrix(q) == pytest.approx(model.mass_matrix(q), abs=1e-9)
-    assert [j.servo_zero for leg in again.legs for j in leg.joints] == pytest.approx(
-        [j.servo_zero for leg in robot.legs for j in leg.joints]
-    )
+    assert [j.servo_zero for j in again.joints] == pytest.approx([j.servo_zero for j in robot.joints])
 
 
 def test_zero_offsets_act_on_commands_and_readings_alike():
     robot, angles = identified(), np.linspace(-0.4, 0.4, 18)
-    servos, counts = ServoMap.from_robot(robot), ServoCounts.from_robot(robot)
+    servos = ServoMap.from_robot(robot)
     shaft = servos.servo_angles(angles)
     assert [servos.angle(k, shaft[k]) for k in range(18)] == pytest.approx(angles)
     assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
     assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
-    assert counts.angles(counts.counts(angles)) == pytest.approx(angles, abs=0.0022)
-    assert counts.counts(angles)[17] - 500 == pytest.approx(counts.slope[17] * (angles[17] + 0.05), abs=0.5)
+    assert servos.quantised(angles) == pytest.approx(angles, abs=0.0022)
+    assert BUS_SERVO.count(shaft[17]) - 500 == pytest.approx(shaft[17] * COUNTS_PER_RADIAN, abs=0.5)
 
 
 @pytest.mark.parametrize(

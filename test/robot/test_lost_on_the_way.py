@@ -122,7 +122,7 @@ TURNING = Robot.from_urdf(text(legs(kind="continuous", limit="")))
 
 
 def test_a_continuous_joint_has_no_stops_in_any_export():
-    assert [(joint.lower, joint.upper) for leg in TURNING.legs for joint in leg.joints] == [(-math.inf, math.inf)] * 2
+    assert [(joint.lower, joint.upper) for joint in TURNING.joints] == [(-math.inf, math.inf)] * 2
     root = ET.fromstring(TURNING.to_urdf())
     written = root.find("joint[@name='hip_L']")
     assert written.get("type") == "continuous"

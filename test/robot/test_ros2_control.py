@@ -20,7 +20,7 @@ def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
     assert system.get("type") == "system" and system.find("hardware/plugin").text == HARDWARE[hardware][0]
     named = [joint.get("name") for joint in system.findall("joint")]
     assert named == [name for name in ROBOT.joint_names if "RM" not in name and name != "tibia_joint_LF"]
-    limits = {joint.name: (joint.lower, joint.upper) for leg in ROBOT.legs for joint in leg.joints}
+    limits = {joint.name: (joint.lower, joint.upper) for joint in ROBOT.joints}
     for joint in system.findall("joint"):
         command = joint.find("command_interface")
         assert command.get("name") == "position"

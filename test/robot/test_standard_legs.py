@@ -21,8 +21,7 @@ ROBOT, LEFT_OUT = robot_of_urdf(TEXT, "foreign")
 
 def angles_of_urdf(q):
     """Angles (n,) of the URDF's joints for those of the robot, as its servos turn."""
-    joints = [joint for leg in ROBOT.legs for joint in leg.joints]
-    return [joint.servo_direction * (angle + joint.servo_zero) for joint, angle in zip(joints, q, strict=True)]
+    return [joint.servo_direction * (angle + joint.servo_zero) for joint, angle in zip(ROBOT.joints, q, strict=True)]
 
 
 def pinocchio_of(q):
@@ -57,7 +56,7 @@ def test_feet_and_inertias_are_those_of_the_urdf():
         np.testing.assert_allclose(mine.to_base(mine.forward(q[list(ROBOT.leg_joints(leg))])), foot, atol=5e-6)
     M = pin.crba(model, data, theirs)
     order = [model.joints[model.getJointId(name)].idx_v for name in ROBOT.joint_names]
-    senses = np.array([joint.servo_direction for leg in ROBOT.legs for joint in leg.joints])
+    senses = np.array([joint.servo_direction for joint in ROBOT.joints])
     M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)] * np.outer(senses, senses)
     np.testing.assert_allclose(ClosedForm(Morphology.whole(ROBOT)).mass_matrix(q)[6:, 6:], M, atol=2e-7)
 

@@ -15,15 +15,14 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settin
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.health import ServoHealth
-from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
@@ -120,8 +119,7 @@ class Rig:
         if self.hardware.i2c is not None:
             self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
-        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], 30.0)
+        self.guard = PoseGuard.of_robot(ROBOT)  # of 30 N m/rad
         # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
         self.control = ServoSupervisor(self.chain, self.guard, SupervisorSettings(np.zeros(18)), self.told.append)
         self._marks = (0, 0)

@@ -48,7 +48,7 @@ def fuzz(seed, frames):
     for _ in range(frames):
         t += 0.002 if chance.random() < 0.8 else 0.16
         command = chance.choice(commands)
-        sent = mutated(lx.reply(chance.randrange(20), command, chance.randbytes(chance.randrange(5))), chance)
+        sent = mutated(lx.frame(chance.randrange(20), command, chance.randbytes(chance.randrange(5))), chance)
         for frame in parser.feed(sent if chance.random() < 0.7 else chance.randbytes(chance.randrange(16))):
             servos.execute(frame, t)
             found += 1

@@ -39,7 +39,7 @@ class PayloadWalk:
         self.robot, self.told, self.load = robot, told, (0.0, 0.0, 0.0)
         self.morphology = Morphology.whole(robot).without(*lost)
         known = robot if known is None else known
-        self._zeros = np.array([joint.servo_zero for leg in known.legs for joint in leg.joints])
+        self._zeros = np.array([joint.servo_zero for joint in known.joints])
         self.sim = MujocoSimulator(robot, self.morphology, timestep=1e-3, truth=truth, quantised=True)
         self.gait = AdaptiveGait(weighing_sway=sway).bind(robot, self.morphology)
         self.gait.reset(walking=True)

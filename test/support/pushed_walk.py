@@ -33,12 +33,11 @@ class PushedWalk:
         self.physics.set_morphology(morphology)
         self.gait.command(speed, 0.0, 0.0)
         self.physics.reset(joints=self.gait.position.copy())
-        joints = [joint for leg in ROBOT.legs for joint in leg.joints]
-        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], ROBOT.servo.stiffness)
+        self._guard = PoseGuard.of_robot(ROBOT)
         self._guard.synchronise_setpoint(
-            np.zeros(len(joints), np.int64), self.gait.position.copy(), np.ones(len(joints), bool)
+            np.zeros(ROBOT.joint_count, np.int64), self.gait.position.copy(), np.ones(ROBOT.joint_count, bool)
         )
-        self._offsets, self._noise, self.braced = np.zeros(len(joints)), np.random.default_rng(seed), braced
+        self._offsets, self._noise, self.braced = np.zeros(ROBOT.joint_count), np.random.default_rng(seed), braced
         self.random, self.lowest, self.told, self.morphology = random, 1.0, False, morphology
 
     def run(self, seconds, force=0.0, direction=0.0, height=0.0):

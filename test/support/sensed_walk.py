@@ -20,7 +20,7 @@ from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import MujocoSimulator, Readings, Simulator, Truth
 
@@ -112,10 +112,9 @@ class SensedWalk:
             Observer(robot, command_delay=DELAY, timestep=2e-3, spread=spread),
             Feedforward(robot),
         )
-        joints = [joint for leg in robot.legs for joint in leg.joints]
-        self.guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self.guard = PoseGuard.of_robot(robot)
         self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoCounts.from_robot(robot)
+        self.servos = ServoMap.from_robot(robot)
         self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
         self.torques = np.zeros(18)
         self.sent: list[Any] = []
@@ -157,7 +156,7 @@ class SensedWalk:
                 position, rates = self.gait.step(0.02)
                 if not self.frozen:
                     setpoints = self.guard.update(position, self.torques, 0.02)
-                    self.sent.append((t + 0.015, self.servos.angles(self.servos.counts(setpoints))))
+                    self.sent.append((t + 0.015, self.servos.quantised(setpoints)))
                 self.observer.command(t, position, rates)
                 twist, yaw = self.gait.twist, self.dead[2]
                 cos, sin = np.cos(yaw), np.sin(yaw)

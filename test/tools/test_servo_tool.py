@@ -13,9 +13,9 @@ from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.servo_tool import Progress, ServoTool
 
 ROBOT = Robot.jethexa()

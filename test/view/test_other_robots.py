@@ -43,8 +43,8 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     """By the view's own reading of the URDF, against the LinkTree, with a leg lost."""
     morphology = Morphology.whole(robot).without(robot.leg_names[1])
     (_, tree), random = read_description(robot.to_urdf(morphology)), np.random.default_rng(4)
-    lower = np.array([joint.lower for leg in robot.legs for joint in leg.joints])
-    upper = np.array([joint.upper for leg in robot.legs for joint in leg.joints])
+    lower = np.array([joint.lower for joint in robot.joints])
+    upper = np.array([joint.upper for joint in robot.joints])
     q = random.uniform(lower, upper)
     values, places = dict(zip(robot.joint_names, q, strict=True)), {tree.name: (np.eye(3), np.zeros(3))}
     for link in tree.below():

@@ -214,13 +214,17 @@ _FUNCTIONS = frozenset(int(function) for function in Function)
 
 
 class FrameParser(FrameFinder):
-    """Finds frames of the board."""
+    """Finds frames with at most `longest` bytes of data, by default frames of the board."""
 
     header, shortest, step = HEADER, 4, 2
 
+    def __init__(self, longest: int = LONGEST_DATA) -> None:
+        super().__init__()
+        self._longest = longest
+
     def size(self, held: bytearray) -> int:
         """Size of the frame that begins with these bytes; 0 if they are no frame."""
-        return held[3] + OVERHEAD if held[2] in _FUNCTIONS and held[3] <= LONGEST_DATA else 0
+        return held[3] + OVERHEAD if held[2] in _FUNCTIONS and held[3] <= self._longest else 0
 
     def is_intact(self, frame: bytes) -> bool:
         """Whether the CRC is right."""

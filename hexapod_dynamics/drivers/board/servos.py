@@ -16,7 +16,7 @@ from hexapod_dynamics.drivers.board.protocol import ServoCommand
 from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.serial_link import SerialServos
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import (
+from hexapod_dynamics.robot.servo_map import (
     BUS_SERVO,
     BUS_SERVO_READABLE,
     CENTRE_COUNT,

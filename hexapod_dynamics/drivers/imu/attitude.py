@@ -173,7 +173,7 @@ class OrientationFilter:
 
     rate [1/s]. accel_time_constant [s]: of the correction by the accelerometer; larger ones reject the shocks of steps.
     heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: largest residual bias that the filter estimates.
-    make(period [s], time constant [s], bias limit [rad/s]): creates the AttitudeFilter.
+    make(period [s], time constant [s], bias limit [rad/s]): creates the AttitudeFilter `estimator`.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class OrientationFilter:
         make: Callable[[float, float, float], AttitudeFilter] = best_filter,
     ) -> None:
         self._period = 1.0 / rate
-        self._filter = make(self._period, accel_time_constant, bias_limit)
+        self.estimator = make(self._period, accel_time_constant, bias_limit)
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._accel, self._gyro = np.zeros(3), np.zeros(3)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
@@ -217,31 +217,16 @@ class OrientationFilter:
                 rate = self._gyro
             else:
                 rate = self._mean
-            self._filter.predict(rate)
+            self.estimator.predict(rate)
         if steps > 0:
-            self._filter.update(self._gyro, self._accel)
+            self.estimator.update(self._gyro, self._accel)
             self._before[:] = self._gyro
             np.subtract(self._gyro, self._mean, out=self._step)
             self._step *= self._period / _MEAN
             self._mean += self._step
-        w, x, y, z = self._filter.quaternion
+        w, x, y, z = self.estimator.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
-
-    @property
-    def name(self) -> str:
-        """Name of the filter."""
-        return self._filter.name
-
-    @property
-    def bias(self) -> np.ndarray:
-        """Residual gyro bias (3,) [rad/s], as estimated by the filter."""
-        return self._filter.bias
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether the chip is at rest now."""
-        return self._filter.at_rest
 
 
 @dataclass
@@ -351,7 +336,7 @@ class CalibratedImu:
             accel = _less(acceleration, self.offsets.accel)
             gyro = _less(angular_velocity, self.offsets.gyro)
             quaternion = self._filter.update(accel, gyro, t)
-            return accel, _less(gyro, self._filter.bias), quaternion
+            return accel, _less(gyro, self._filter.estimator.bias), quaternion
 
     def calibrate(self, timeout: float = 3.0) -> str:
         """Find the offsets from the samples of the next second; return the reason of a failure, empty on success."""
@@ -367,16 +352,16 @@ class CalibratedImu:
     @property
     def filter_name(self) -> str:
         """Which attitude filter is used."""
-        return self._filter.name
+        return self._filter.estimator.name
 
     def figures(self) -> dict:
         """Values for the diagnostics, by name with unit."""
         return {
-            "attitude filter": self._filter.name,
-            "at rest": self._filter.at_rest,
+            "attitude filter": self._filter.estimator.name,
+            "at rest": self._filter.estimator.at_rest,
             "gyro offset [rad/s]": np.round(self.offsets.gyro, 5).tolist(),
             "accelerometer offset [m/s^2]": np.round(self.offsets.accel, 4).tolist(),
-            "residual gyro offset [rad/s]": np.round(self._filter.bias, 6).tolist(),
+            "residual gyro offset [rad/s]": np.round(self._filter.estimator.bias, 6).tolist(),
         }
 
     def _new_filter(self) -> OrientationFilter:

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine, Joints
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
 from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
+from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.reader import JointReader
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 _ANY = math.inf  # larger than any change
 _LONGEST = 0.5  # [s] longest duration of a late pose
@@ -29,19 +30,20 @@ _CATCH_UP = 1.1  # multiple of the allowed speed, so that a delay is caught up s
 
 
 class PoseWriter:
-    """Remembers the last command of each servo. sent: (n,) [rad] from the servos' centres, NaN if unknown."""
+    """Sends poses, and remembers the present motion of each servo, angles [rad] from the servos' centres."""
 
     def __init__(self, servos: ServoInterface, settings: ChainSettings) -> None:
         n = len(servos.ids)
-        self.sent = np.full(n, np.nan)
         self._servos, self._settings = servos, settings
-        self._time = [-math.inf] * n
-        # The present motion of the servos: angle at its start, monotonic time of its start, duration.
-        self._from, self._begin, self._took = [0.0] * n, [0.0] * n, [1.0] * n
+        self._motions, self._time = Motions(n), [-math.inf] * n  # monotonic [s] of the last command
 
-    def forget(self, joints: Joints = slice(None)) -> None:
-        """Send the next target of these joints (index or mask, default all) even if it has not changed."""
-        self.sent[joints] = np.nan
+    def target(self, joint: int) -> float:
+        """Return the last set-point [rad] of a joint, NaN if it is not known."""
+        return self._motions.target(joint)
+
+    def forget(self, joint: int | None = None) -> None:
+        """Send the next target of a joint, by default of all, even if it has not changed."""
+        self._motions.forget(joint)
 
     def write(
         self,
@@ -66,33 +68,31 @@ class PoseWriter:
         if cancelled():
             return False
         now = time.monotonic()
-        asked, sent, silent = targets.tolist(), self.sent.tolist(), state.silent.tolist()
-        chosen = self._choose(asked, sent, silent, state, now)
+        asked, silent = targets.tolist(), state.silent.tolist()
+        chosen = self._choose(asked, silent, state, now)
         if True not in chosen:
             return False
         overhead, each = self._servos.pose_times
         begin = now + overhead + chosen.count(True) * each  # time at which all frames have been sent
-        here, durations = self._places(sent, begin), [duration] * len(asked)
+        durations = [duration] * len(asked)
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
             # servos would exceed the allowed speed. All servos arrive together, except those that do not answer.
+            here = [self._motions.place(j, begin, target) for j, target in enumerate(asked)]
             needed = [
-                max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration)
-                if moved and before == before  # not NaN
-                else duration
-                for target, place, fastest, moved, before in zip(asked, here, speed.tolist(), chosen, sent, strict=True)
+                max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration) if moved else duration
+                for target, place, fastest, moved in zip(asked, here, speed.tolist(), chosen, strict=True)
             ]
             together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
             durations = [own if alone else together for own, alone in zip(needed, silent, strict=True)]
         self._servos.write_pose(asked, durations, chosen)
         for j, moved in enumerate(chosen):
             if moved:
-                self._from[j] = here[j] if sent[j] == sent[j] else asked[j]
-                self._begin[j], self._took[j] = begin, max(durations[j], 1e-3)
-                self.sent[j], self._time[j] = asked[j], now
+                self._motions.begin(j, asked[j], durations[j], begin, asked[j])
+                self._time[j] = now
         return True
 
-    def _choose(self, asked: list, sent: list, silent: list, state: ChainState, now: float) -> list[bool]:
+    def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[bool]:
         """Return which servos get a new target. It is a loop over numbers, because numpy takes three times as long
         for 18.
         """
@@ -115,16 +115,9 @@ class PoseWriter:
             if silent[j] and age < settings.silent_write_interval:
                 least = _ANY
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
-            due = not abs(target - sent[j]) <= least or age > settings.refresh_interval
+            due = not abs(target - self._motions.target(j)) <= least or age > settings.refresh_interval
             chosen.append(due and not missing[j] and target == target)
         return chosen
-
-    def _places(self, sent: list, t: float) -> list[float]:
-        """Return the positions [rad] of the servos in their present motions at the monotonic time t [s]."""
-        return [
-            begin + (end - begin) * min(max((t - since) / took, 0.0), 1.0)
-            for begin, end, since, took in zip(self._from, sent, self._begin, self._took, strict=True)
-        ]
 
 
 _log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.servos.registers import (
     ServoModel,
     Variant,
 )
-from hexapod_dynamics.robot.servo_counts import CountScale
+from hexapod_dynamics.robot.servo_map import CountScale
 
 _OVERLOAD, _HEAT = 0x20, 0x04
 _ERRORS_1 = (

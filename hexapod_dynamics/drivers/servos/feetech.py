@@ -11,7 +11,7 @@ from hexapod_dynamics.drivers.servos.registers import (
     ServoModel,
     Variant,
 )
-from hexapod_dynamics.robot.servo_counts import CountScale
+from hexapod_dynamics.robot.servo_map import CountScale
 
 _COUNTS = 4096.0 / TURN
 _OVERLOAD, _HEAT = 0x20, 0x04

@@ -1,4 +1,4 @@
-"""What the bus thread needs of a servo protocol, in physical units: one subclass for each protocol (`protocols.py`).
+"""What the bus thread needs of a servo protocol, in physical units: one subclass for each of PROTOCOLS.
 
 Servos are named by their index in `ids`. Angles are radians from a servo's centre, positive in the servo's own
 direction (`servo_map.py` has that of the joints); times are monotonic seconds, voltages volts, temperatures deg C.
@@ -6,6 +6,7 @@ direction (`servo_map.py` has that of the joints); times are monotonic seconds, 
 
 from __future__ import annotations
 
+import importlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -216,3 +217,26 @@ def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int
         if value is not None:
             return value
     raise no_reply(servos.ids[index], f"the request of its {quantity}", 1 + retries, servos.fault)
+
+
+# The protocols, {name: "module:class"}; the class has from_settings(PortSettings, ids), and its module is imported when
+# it is chosen: a node loads one driver.
+PROTOCOLS = {
+    "lx": "hexapod_dynamics.drivers.servos.lx.servos:LxServos",
+    "board": "hexapod_dynamics.drivers.board.servos:BoardServos",
+    "dynamixel": "hexapod_dynamics.drivers.servos.dynamixel:DynamixelServos",
+    "feetech": "hexapod_dynamics.drivers.servos.feetech:FeetechServos",
+    "topics": "hexapod_dynamics.drivers.servos.topics:TopicServos",
+}
+DEFAULT_PROTOCOL = "lx"
+
+
+def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFAULT_PROTOCOL) -> ServoInterface:
+    """Create the interface of the servos of these ids, with its port closed; raises DeviceError for an unknown
+    protocol.
+    """
+    if protocol not in PROTOCOLS:
+        raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
+    module, _, name = PROTOCOLS[protocol].partition(":")
+    servos: ServoInterface = getattr(importlib.import_module(module), name).from_settings(settings, ids)
+    return servos

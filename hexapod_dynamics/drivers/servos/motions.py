@@ -1,4 +1,4 @@
-"""Present set-points of servos that move to a set-point within a duration and have no stop command."""
+"""Present set-points of servos that move to a set-point within a duration."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Motions:
         self._from, self._to = [math.nan] * n, [math.nan] * n  # [rad]
         self._begin, self._took = [0.0] * n, [1.0] * n  # monotonic time, duration [s]
 
-    def forget(self) -> None:
-        """Note that no set-point is known."""
-        n = len(self._to)
-        self._from, self._to = [math.nan] * n, [math.nan] * n
+    def forget(self, index: int | None = None) -> None:
+        """Note that the set-point of a servo is not known, by default that none is."""
+        for each in range(len(self._to)) if index is None else (index,):
+            self._from[each] = self._to[each] = math.nan
 
     def place(self, index: int, now: float, measured: float) -> float:
         """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` if it is not known."""

@@ -21,12 +21,21 @@ BROADCAST_ID = 254  # addresses all servos
 class Instruction(IntEnum):
     """The instruction in a packet."""
 
+    PING = 0x01
     READ = 0x02
     WRITE = 0x03
     STATUS = 0x55
     SYNC_READ = 0x82
     SYNC_WRITE = 0x83
     BULK_READ = 0x92
+
+
+class Request(NamedTuple):
+    """A packet of the computer: id of the servo, the instruction, its parameters."""
+
+    servo_id: int
+    instruction: int
+    parameters: bytes
 
 
 class Status(NamedTuple):
@@ -76,6 +85,14 @@ class Packets(FrameFinder):
         return b"".join(value.to_bytes(self.width, "little") for value in values)
 
     @abstractmethod
+    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
+        """Return the packet with which a servo answers (used by simulated servos)."""
+
+    @abstractmethod
+    def request(self, frame: bytes) -> Request:
+        """The request in a packet of the computer (used by simulated servos)."""
+
+    @abstractmethod
     def answer(self, frame: bytes) -> Status | None:
         """The answer in a packet; None for a packet of this computer (an echo)."""
 
@@ -114,9 +131,17 @@ class Protocol1(Packets):
         """Whether the sum is right."""
         return ~sum(frame[2:-1]) & 0xFF == frame[-1]
 
+    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
+        """Return the packet with which a servo answers: the error is in the place of the instruction."""
+        return self.build(servo_id, error, data)
+
+    def request(self, frame: bytes) -> Request:
+        """The request in a packet."""
+        return Request(frame[2], frame[4], frame[5:-1])
+
     def answer(self, frame: bytes) -> Status:
         """The answer in a packet; one of this computer looks alike."""
-        return Status(frame[2], frame[4], frame[5:-1])
+        return Status(*self.request(frame))
 
 
 def _crc_table() -> tuple[int, ...]:
@@ -161,8 +186,17 @@ class Protocol2(Packets):
         """Whether the CRC is right."""
         return crc16(frame[:-2]) == frame[-2] | frame[-1] << 8
 
+    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
+        """Return the packet with which a servo answers: the error is the first parameter."""
+        return self.build(servo_id, Instruction.STATUS, bytes((error,)) + data)
+
+    def request(self, frame: bytes) -> Request:
+        """The request in a packet."""
+        return Request(frame[4], frame[7], frame[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
+
     def answer(self, frame: bytes) -> Status | None:
         """The answer in a packet; None for one of this computer."""
-        if frame[7] != Instruction.STATUS or len(frame) < 11:
+        servo_id, instruction, parameters = self.request(frame)
+        if instruction != Instruction.STATUS or not parameters:
             return None
-        return Status(frame[4], frame[8], frame[9:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
+        return Status(servo_id, parameters[0], parameters[1:])

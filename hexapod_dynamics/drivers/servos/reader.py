@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import MISSING_TRIES, ChainStateMachine, next_in_turn
 from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Quantity, ServoInterface
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 if TYPE_CHECKING:
     from hexapod_dynamics.drivers.servos.chain import PoseWriter
@@ -183,7 +183,7 @@ class JointReader:
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
         self._schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
-        target = float(self._writer.sent[index])
+        target = self._writer.target(index)
         for _ in range(3):
             value = self._ask(index, "position")
             if value is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.servos.motions import Motions
 from hexapod_dynamics.drivers.servos.packets import Packets, Status
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink, SerialServos
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import CountScale
+from hexapod_dynamics.robot.servo_map import CountScale
 
 TURN = 2.0 * math.pi
 RPM = TURN / 60.0
@@ -249,7 +249,7 @@ class RegisterServos(SerialServos):
         self._grouped = [self.model.group_read] * n
         self._variant, self._by_time, self._outside = [None] * n, [False] * n, [0] * n
         self._errors, self.reports = [0] * n, [""] * n
-        self._refuse([(index, why) for index in range(n) if (why := self._inspect(index))])
+        self._check(range(n))
 
     def _inspect(self, index: int) -> str:
         """Read a servo's product and modes, unless they are known; return why it must not be moved, empty if it may
@@ -278,8 +278,9 @@ class RegisterServos(SerialServos):
         self._by_time[index], self._variant[index] = modes.by_time, model.variants[number]
         return ""
 
-    def _refuse(self, refused: Sequence[tuple[int, str]]) -> None:
-        """Close the port if there are servos that must not be moved."""
+    def _check(self, indices: Iterable[int]) -> None:
+        """Inspect servos; close the port and raise BusError if there are some that must not be moved."""
+        refused = [(index, why) for index in indices if (why := self._inspect(index))]
         if refused:
             self.bus.close()
             reasons = {why: ", ".join(str(self.ids[k]) for k, other in refused if other == why) for _, why in refused}
@@ -352,7 +353,7 @@ class RegisterServos(SerialServos):
         """Measure servos whose set-point and angle are unknown, because a stop needs a position; inspect those that
         have not been.
         """
-        self._refuse([(index, why) for index in indices if not self._tried[index] and (why := self._inspect(index))])
+        self._check(index for index in indices if not self._tried[index])
         for index in indices:
             if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
                 self._tried[index] = True
@@ -458,7 +459,7 @@ class RegisterServos(SerialServos):
             self.fault = None
         self._unread[index] = False
         state_time = self._state_time[index]
-        self._refuse([(index, why)] if (why := self._inspect(index)) else [])
+        self._check([index])
         self._read_errors(index)
         self._report(index)
         self.fault, self.read_time, self.answer_time = None, state_time, state_time

@@ -19,7 +19,7 @@ import serial
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings, ServoInterface
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import CountScale
+from hexapod_dynamics.robot.servo_map import CountScale
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)

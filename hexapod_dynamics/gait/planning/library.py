@@ -22,6 +22,7 @@ from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
+from hexapod_dynamics.robot.robot_file import packaged_file
 
 FORMAT = 1
 Entry = TypeVar("Entry")
@@ -235,15 +236,3 @@ def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     if beside is not None and beside.is_file():
         return beside, True
     return packaged_file(name), False
-
-
-def packaged_file(name: str) -> Path | None:
-    """Return the path of a file in `config` of the package, None if there is none of this name."""
-    folders = [Path(__file__).resolve().parents[3] / "config"]
-    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    folders += [Path(prefix, "share", "hexapod_dynamics", "config") for prefix in prefixes if prefix]
-    for folder in folders:
-        path = folder / name
-        if path.is_file():
-            return path
-    return None

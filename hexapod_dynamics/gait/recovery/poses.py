@@ -90,7 +90,7 @@ class GetUpPoses:
     """
 
     def __init__(self, robot: Robot) -> None:
-        limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
+        limits = np.array([joint.planned_range for joint in robot.joints])
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
         self.star, self.over, self.tuck, self._folded = (
             self.within(pose_angles(robot, pose, pose)) for pose in (STAR, OVER, TUCK, FOLDED)

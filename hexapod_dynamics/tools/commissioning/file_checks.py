@@ -13,7 +13,7 @@ from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners, tripod_plan
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import check_servo_ids
+from hexapod_dynamics.robot.servo_map import check_servo_ids
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
 
@@ -61,7 +61,7 @@ def _servos(robot: Robot) -> Finding:
         check_servo_ids(robot)
     except HexapodError as error:
         return failed("servos", "servo ids", str(error), "write them to the file")
-    ids = [joint.servo_id for leg in robot.legs for joint in leg.joints if joint.servo_id is not None]
+    ids = [joint.servo_id for joint in robot.joints if joint.servo_id is not None]
     return passed("servos", "servo ids", f"{len(ids)} different ones, {min(ids)} to {max(ids)}; directions 1 or -1")
 
 

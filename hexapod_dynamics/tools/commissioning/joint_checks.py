@@ -30,7 +30,7 @@ class JointChecks:
         self.names = list(robot.joint_names)
         self.chosen = [k for k, name in enumerate(self.names) if not only or name in only]
         self._legs = [leg for leg in robot.legs for _ in leg.joints]
-        self._joints = [joint for leg in robot.legs for joint in leg.joints]
+        self._joints = robot.joints
         self._tree = LinkTree(robot)
 
     # Directions ------------------------------------------------------------------------------------------------------

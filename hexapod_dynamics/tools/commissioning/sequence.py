@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.imu.mpu6050 import I2cBus, Mpu6050, Mpu6050Settings, open_bus
 from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.tools.commissioning.imu_checks import BoardSensor, check_axes, check_chip
 from hexapod_dynamics.tools.commissioning.joint_checks import JointChecks
@@ -56,7 +56,7 @@ class Bench:
 
     def joint_checks(self) -> JointChecks:
         """The checks that move joints."""
-        joints = [joint for leg in self.robot.legs for joint in leg.joints]
+        joints = self.robot.joints
         limits = [joint.lower for joint in joints], [joint.upper for joint in joints]
         return JointChecks(self.robot, SlowMove(self.bus, self.servo_map, *limits, self.speed), self.owner, self.joints)
 

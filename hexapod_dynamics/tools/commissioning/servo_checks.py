@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface, require
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
 
 FULL_CELL, USUAL_CELL = 4.2, 3.5  # [V] of a lithium cell: fully charged; most of its charge used

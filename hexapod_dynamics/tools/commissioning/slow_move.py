@@ -15,8 +15,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface, require
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 _log = logging.getLogger(__name__)
 SPEED = 0.3  # [rad/s]

@@ -18,8 +18,8 @@ from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected
 

@@ -53,8 +53,7 @@ class FallenRobot:
         self.physics = MujocoSimulator(robot, actual, timestep=TIMESTEP, truth=truth, ground=ground)
         self.readings = Readings(self.physics, seed=seed)
         n = robot.joint_count
-        joints = [joint for leg in robot.legs for joint in leg.joints]
-        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self._guard = PoseGuard.of_robot(robot)
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
         self._rotation = np.eye(3)
         self._force, self._rate = np.zeros(3), np.zeros(3)
@@ -156,7 +155,7 @@ def joints_anywhere(robot: Robot, physics: MujocoSimulator, random: np.random.Ge
     Angles at which a tibia is folded through its own coxa are excluded, because no motion leads to them (FOLDED)
     or away from them.
     """
-    joints = [joint for leg in robot.legs for joint in leg.joints]
+    joints = robot.joints
     low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
     low[2::3] = np.maximum(low[2::3], FOLDED)
     for _ in range(2000):

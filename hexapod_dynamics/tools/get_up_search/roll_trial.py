@@ -114,7 +114,7 @@ class RollTrial:
     ) -> None:
         self.robot, self.lost, self.speed = robot, tuple(lost), speed
         morphology = Morphology.whole(robot).without(*self.lost)
-        limits = np.array([joint.planned_range for leg in robot.legs for joint in leg.joints])
+        limits = np.array([joint.planned_range for joint in robot.joints])
         self._low, self._high = limits[:, 0] + WITHIN, limits[:, 1] - WITHIN
         self._moves = morphology.moving_mask
         self._star = np.clip(pose_angles(robot, STAR, STAR), self._low, self._high)

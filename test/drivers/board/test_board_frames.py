@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.devices import board as board_device
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.protocol import (
     Answer,
@@ -25,11 +24,6 @@ VENDORS_TABLE = [0, 94, 188, 226, 97, 63, 221, 131, 194, 156, 126, 32, 163, 253,
 def test_the_checksum_is_that_of_the_vendors_table():
     assert [frames.crc8(bytes((value,))) for value in range(16)] == VENDORS_TABLE
     assert frames.crc8(b"123456789") == 0xA1  # check value of CRC-8/MAXIM
-
-
-@given(st.binary(max_size=64))
-def test_the_simulated_board_computes_the_same_checksum_by_itself(data):
-    assert frames.crc8(data) == board_device.checksum(data)
 
 
 def test_all_set_points_are_one_frame():

@@ -99,11 +99,11 @@ def test_at_rest_the_bias_of_all_axes_is_found(make):
     estimate = OrientationFilter(100.0, make=make)
     for k in range(3000):
         estimate.update(rng.normal([0, 0, G], 0.03), bias + rng.normal(0, 7e-4, 3), 0.01 * k)
-    assert estimate.at_rest
-    np.testing.assert_allclose(estimate.bias, bias, atol=5e-4)
+    assert estimate.estimator.at_rest
+    np.testing.assert_allclose(estimate.estimator.bias, bias, atol=5e-4)
     for k in range(100):
         estimate.update(rng.normal([0, 0, G], 0.03), bias + [0.3 * math.sin(0.2 * k), 0, 0], 30.0 + 0.01 * k)
-    assert not estimate.at_rest
+    assert not estimate.estimator.at_rest
 
 
 def test_a_bias_beyond_its_limit_is_not_believed():

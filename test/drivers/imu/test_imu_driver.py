@@ -20,7 +20,7 @@ from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, OrientationFilt
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050, Mpu6050Settings, SocketSMBus, UnexpectedAnswer, open_bus
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_rpy
 
 G = chip.STANDARD_GRAVITY
 
@@ -357,17 +357,6 @@ def rocking(t):
     return angles(t), (angles(t + 1e-5) - angles(max(0.0, t - 1e-5))) / (1e-5 + min(t, 1e-5))
 
 
-def rotation_zyx(roll, pitch, yaw):
-    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in (roll, pitch, yaw))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
 @pytest.mark.parametrize("rate", [100.0, 200.0])
 def test_attitude_of_a_rocking_body_within_a_degree(rate):
     """The whole chain on a clock of its own: chip with bias and noise, 3 s of calibration at rest, 60 s of walking."""
@@ -389,7 +378,7 @@ def test_attitude_of_a_rocking_body_within_a_degree(rate):
         t = k / rate
         ramp = min(1.0, t / 2.0)
         (roll, pitch, yaw), (dr, dp, dy) = rocking(t)
-        R = rotation_zyx(roll, pitch, yaw)
+        R = rotation_rpy(roll, pitch, yaw)
         omega = np.array(
             [
                 dr - math.sin(pitch) * dy,
@@ -422,9 +411,9 @@ def test_a_bias_that_drifts_is_found_at_standstill():
         bus.now += 0.01
         sample = driver.read()
         estimate.update(sample.acceleration, np.array(sample.angular_velocity) - base, bus.now)
-    assert estimate.at_rest
+    assert estimate.estimator.at_rest
     # The drift of 60 s (0.17 deg/s) is followed with the filter's own slowness.
-    assert np.allclose(estimate.bias, sensor.gyro_bias - base, atol=6e-4)
+    assert np.allclose(estimate.estimator.bias, sensor.gyro_bias - base, atol=6e-4)
 
 
 def test_calibration_while_moving_is_refused_with_the_figures():

@@ -1,22 +1,20 @@
 """The same table of faults for each protocol: the bus thread on virtual hardware at the pace of the real one."""
 
-import threading
 import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
-from hexapod_dynamics.devices.faults import FaultInjector
-from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES, make_hardware
-from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
+from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
 from hexapod_dynamics.drivers.device_paths import SERVO_BUS
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 NAMES = list(MAP.joint_names)
@@ -28,25 +26,16 @@ class Rig:
     """A robot without dynamics on the hardware of a bus, and the bus thread."""
 
     def __init__(self, bus, directory):
-        sensor = VirtualMpu6050()
-        self.hardware = make_hardware(bus, MAP.ids, MAP.directions, np.full(18, 0.1), sensor, directory, loaded=True)
-        self.servos = self.hardware.servos
-        self.faults = FaultInjector(NAMES, self.hardware.servo_bus, sensor)
-        self.hardware.start()
+        self.robot = SuspendedRobot(Robot.jethexa(), directory, loaded=True, bus=bus)
+        self.servos, self.faults = self.robot.servos, self.robot.faults
+        self.robot.start()
         self.port = str(directory / SERVO_BUS)
         self.driver = make_servos(
             PortSettings(self.port, BAUDRATES[bus], reply_timeout=TIMEOUT, patience=0.1), MAP.ids, bus
         )
         self.chain = ServoChain(self.driver, MAP, ChainSettings(reopen_interval=0.1, position_rate=50.0))
         self.health = ServoHealth(NAMES)
-        self._stop = threading.Event()
-        self._shafts = threading.Thread(target=self._follow, daemon=True)
-        self._shafts.start()
         self.chain.start()
-
-    def _follow(self):
-        while not self._stop.wait(0.004):
-            self.servos.set_angles(self.servos.setpoints(time.monotonic()))
 
     @property
     def pose(self):
@@ -57,19 +46,14 @@ class Rig:
         return self.chain.snapshot()
 
     def until(self, condition, what, timeout=12.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"not within {timeout} s: {what}; {self.words()}"
-            time.sleep(0.01)
+        wait_until(condition, timeout, lambda: f"{what}; {self.words()}", patience=1)
 
     def words(self):
         return "; ".join(self.health.assess(self.state, time.monotonic())[1])
 
     def close(self):
         self.chain.stop(3.0)
-        self._stop.set()
-        self._shafts.join()
-        self.hardware.stop()
+        self.robot.stop()
 
 
 @pytest.fixture(params=BUSES)

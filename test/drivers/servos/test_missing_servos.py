@@ -5,45 +5,18 @@ import time
 
 import numpy as np
 import pytest
+from support.lx_rig import MAP, PATIENT, make_chain, settled
 from support.waiting import wait_until
 
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.health import ServoHealth, figures
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
+from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
-from hexapod_dynamics.robot import Robot
-
-MAP = ServoMap.from_robot(Robot.jethexa())
 
 
 @pytest.fixture
-def rig(tmp_path):
-    """Give eighteen loaded servos on a pty, standing at 0.1 rad."""
-    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
-    heard = []
-    device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
-    device.last_received = heard
-    device.start()
-    yield device
-    device.stop()
-
-
-@pytest.fixture
-def chain(rig):
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link))), MAP.ids), MAP)
-    chain.start()
-    yield chain
-    chain.stop()
-
-
-def settled(chain):
-    wait_until(lambda: chain.snapshot().settled, what="all joints are measured")
+def chain(brisk_chain):
+    return brisk_chain
 
 
 def declare_missing(chain, joints):
@@ -185,9 +158,7 @@ class StuckDirection:
 def test_the_port_stays_open_while_the_bus_thread_still_uses_it(rig):
     """Its number would be given to another file, into which the thread would write."""
     direction = StuckDirection()
-    chain = ServoChain(
-        LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=direction), MAP.ids), MAP
-    )
+    chain = make_chain(rig, direction, **PATIENT)
     chain.start()
     settled(chain)
     direction.hang = True

@@ -4,34 +4,36 @@ import ast
 import re
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import waiting
 
 import hexapod_dynamics
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.interface import Fault, Line, PortSettings, ServoInterface
-from hexapod_dynamics.drivers.servos.protocols import PROTOCOLS, make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.interface import PROTOCOLS, Fault, Line, PortSettings, ServoInterface, make_servos
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_map import ServoMap
 
+wait_until = partial(waiting.wait_until, patience=1)
 ROOT = Path(hexapod_dynamics.__file__).parent
 DIRECTIONS = (1, -1, 1, -1)
 MAP = ServoMap(("a", "b", "c", "d"), (11, 12, 13, 14), DIRECTIONS)
 # Who knows the LX protocol besides its own directory: the registration, the simulated LX devices, the LX register tool.
 KNOW_LX = {
-    "drivers/servos/protocols.py",
+    "drivers/servos/interface.py",
     "devices/board.py",
     "devices/servos.py",
     "devices/lx_bus.py",
     "tools/servo_tool.py",
 }
 # Who counts as these servos do: the robot file's counts, and the servos behind the STM32 board.
-KNOW_COUNTS = {"robot/servo_counts.py", "drivers/board/servos.py"}
+KNOW_COUNTS = {"robot/servo_map.py", "drivers/board/servos.py"}
 
 
 class MemoryServos(ServoInterface):
@@ -98,13 +100,6 @@ class MemoryServos(ServoInterface):
         return values.get(quantity, float(self.angle[index]))
 
 
-def wait_until(condition, what, timeout=10.0):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, f"not within {timeout} s: {what}"
-        time.sleep(0.005)
-
-
 @pytest.fixture
 def servos(monkeypatch):
     monkeypatch.setitem(PROTOCOLS, "memory", f"{__name__}:MemoryServos")
@@ -131,7 +126,7 @@ def command(control, pose, until, what):
         time.sleep(0.015)
         return until()
 
-    wait_until(tried, what)
+    wait_until(tried, what=what)
 
 
 def test_one_registration_makes_a_protocol_known(servos):
@@ -141,37 +136,37 @@ def test_one_registration_makes_a_protocol_known(servos):
 
 
 def test_it_is_read_in_joint_angles_and_moved_to_a_commanded_pose(control, servos):
-    wait_until(lambda: state_of(control).settled, "each joint is read")
+    wait_until(lambda: state_of(control).settled, what="each joint is read")
     assert state_of(control).angle == pytest.approx([0.2, -0.2, 0.2, -0.2])
     pose = [0.4, 0.1, -0.1, 0.3]
     command(control, pose, lambda: np.allclose(servos.angle * DIRECTIONS, pose, atol=1e-3), "the pose is reached")
-    wait_until(lambda: np.allclose(state_of(control).angle, pose, atol=1e-3), "it is measured")
-    wait_until(lambda: state_of(control).supply == 11.5, "the supply is measured")
+    wait_until(lambda: np.allclose(state_of(control).angle, pose, atol=1e-3), what="it is measured")
+    wait_until(lambda: state_of(control).supply == 11.5, what="the supply is measured")
 
 
 def test_a_servo_that_answers_no_more_is_lost_and_found_again(control, servos):
-    wait_until(lambda: state_of(control).settled, "each joint is read")
+    wait_until(lambda: state_of(control).settled, what="each joint is read")
     servos.dead.add(2)
-    wait_until(lambda: state_of(control).silent.tolist() == [False, False, True, False], "only this one is silent")
+    wait_until(lambda: state_of(control).silent.tolist() == [False, False, True, False], what="only this one is silent")
     servos.dead.clear()
-    wait_until(lambda: state_of(control).known.all(), "it is read again")
+    wait_until(lambda: state_of(control).known.all(), what="it is read again")
 
 
 def test_stop_torque_off_and_on_again(control, servos):
-    wait_until(lambda: state_of(control).settled, "each joint is read")
+    wait_until(lambda: state_of(control).settled, what="each joint is read")
     assert control.emergency_stop(True)[0] and servos.stops
-    wait_until(lambda: state_of(control).frozen and not servos.line.interrupted, "the bus thread has taken the stop")
+    wait_until(lambda: state_of(control).frozen and not servos.line.interrupted, what="the stop is taken")
     writes = len(servos.written)
     control.follow(np.arange(4), np.zeros(4), time.monotonic())
     time.sleep(0.1)
     assert len(servos.written) == writes
     assert control.emergency_stop(False)[0]
-    wait_until(lambda: state_of(control).settled and not state_of(control).frozen, "it is read again")
+    wait_until(lambda: state_of(control).settled and not state_of(control).frozen, what="it is read again")
     assert not control.disable_torque()
-    wait_until(lambda: not servos.torque.any() and not state_of(control).torque, "torque is off")
+    wait_until(lambda: not servos.torque.any() and not state_of(control).torque, what="torque is off")
     assert control.chain.wait_confirmed(5.0)
     assert not control.stand()
-    wait_until(lambda: servos.torque.all() and state_of(control).torque, "torque is on")
+    wait_until(lambda: servos.torque.all() and state_of(control).torque, what="torque is on")
     assert control.chain.wait_confirmed(5.0)
     assert control.resume()[0]
     pose = [0.3, -0.3, 0.3, -0.3]

@@ -5,20 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from support.lx_rig import PATIENT, make_chain
 from support.waiting import wait_until
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.chain import ServoChain
-from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
-from hexapod_dynamics.robot import Robot
 
-MAP = ServoMap.from_robot(Robot.jethexa())
 COUNT = math.radians(0.24)
 EVERY = np.arange(18)
 SEATED = np.tile([0.0, 1.2, -0.45], 6)
@@ -27,8 +19,8 @@ ALMOST = 0.8 * 0.02 + 2 * COUNT
 
 
 @pytest.fixture
-def servos():
-    return VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
+def servos(rig):
+    return rig.servos
 
 
 @pytest.fixture
@@ -37,16 +29,8 @@ def said():
 
 
 @pytest.fixture
-def device(servos, tmp_path):
-    device = ServoBusDevice(servos, tmp_path / "bus")
-    device.start()
-    yield device
-    device.stop()
-
-
-@pytest.fixture
-def control(device, said):
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link), reply_timeout=0.05)), MAP.ids), MAP)
+def control(rig, said):
+    chain = make_chain(rig, **PATIENT)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), said.append)
     chain.start()
@@ -143,45 +127,45 @@ def step(control, servos):
     time.sleep(0.02)
 
 
-def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, device):
+def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, rig):
     wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     epoch = control.chain.snapshot().epoch
-    device.unplug()
+    rig.unplug()
     wait_until(lambda: not control.chain.snapshot().connected, what="the loss is noticed")
     for refusal in (control.disable_torque(), control.sit_down("asked", time.monotonic()), control.stand()):
         assert "nothing is changed, the servos cannot be reached: servo port" in refusal
     control.chain.set_torque(False)  # as a wish that came just as the cable was pulled
     wait_until(lambda: control.chain.snapshot().port_errors > 2, what="the port is tried again")
-    device.plug_in()
+    rig.plug_in()
     wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
     time.sleep(0.1)
     assert servos.holding().all() and control.sitting is None
 
 
-def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(device):
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link), reply_timeout=0.05)), MAP.ids), MAP)
+def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(rig):
+    chain = make_chain(rig, **PATIENT)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), print)
-    device.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
+    rig.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
     chain.start()
     wait_until(lambda: chain.snapshot().connected, what="the port is open")
     assert "not all measured yet" in control.sit_down("asked", time.monotonic())
     chain.stop()
-    assert device.servos.holding().all()
+    assert rig.servos.holding().all()
 
 
-def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, device):
+def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, rig):
     wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
     epoch = control.chain.snapshot().epoch
     assert control.sit_down("for the test", time.monotonic()) == ""
     while servos.setpoints(time.monotonic())[1] < 0.3:
         step(control, servos)
-    device.unplug()
+    rig.unplug()
     end = time.monotonic() + 1.2 * (control.sitting.duration + 0.5)  # longer than the rest would have taken
     while time.monotonic() < end:
         step(control, servos)
     assert control.sitting is not None and servos.holding().all()
-    device.plug_in()
+    rig.plug_in()
     wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
     back = time.monotonic()
     while servos.holding().any():

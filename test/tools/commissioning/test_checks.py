@@ -11,9 +11,9 @@ import pytest
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import Fault, ServoBus
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools.commissioning import findings as f
 from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, mounting, rpy_text

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_counts import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
 
 BROADCAST_ID = 254  # addresses all servos
 HEADER = b"\x55\x55"
@@ -103,7 +103,8 @@ def checksum(body: bytes) -> int:
     return ~sum(body) & 0xFF
 
 
-def _frame(servo_id: int, command: int, payload: bytes) -> bytes:
+def frame(servo_id: int, command: int, payload: bytes) -> bytes:
+    """Build a frame without checks, of a servo or of this computer."""
     body = bytes((servo_id, 3 + len(payload), command)) + payload
     return HEADER + body + bytes((checksum(body),))
 
@@ -121,12 +122,7 @@ def build(servo_id: int, command: int, payload: bytes = b"") -> bytes:
     expected = REQUEST[command].size if command in REQUEST else 0
     if len(payload) != expected:
         raise DeviceError(f"{command.name} takes {expected} parameter bytes, {len(payload)} were given")
-    return _frame(servo_id, command, payload)
-
-
-def reply(servo_id: int, command: int, payload: bytes) -> bytes:
-    """Build the frame with which a servo answers a READ (used by simulated servos and tests)."""
-    return _frame(servo_id, command, payload)
+    return frame(servo_id, command, payload)
 
 
 def reply_size(command: int) -> int:
@@ -329,7 +325,7 @@ def decode(command: int, payload: bytes) -> float | tuple[float, float]:
 
 def encode_reply(servo_id: int, command: int, *values: int) -> bytes:
     """Build a servo's answer from raw integers (simulated servos and tests)."""
-    return reply(servo_id, command, REPLY[command].pack(*values))
+    return frame(servo_id, command, REPLY[command].pack(*values))
 
 
 class PoseFrames:
@@ -344,7 +340,7 @@ class PoseFrames:
         """Frames for counts (n,) in 0..1000 over `durations` (n,) [s] for the servos that are `chosen` (n,)."""
         pack = REQUEST[self.command].pack
         frames = [
-            _frame(servo_id, self.command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
+            frame(servo_id, self.command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
             for servo_id, count, duration, wanted in zip(self._ids, counts, durations, chosen, strict=True)
             if wanted
         ]

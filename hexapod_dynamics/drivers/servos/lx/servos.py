@@ -12,7 +12,7 @@ from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
 from hexapod_dynamics.drivers.servos.serial_link import SerialServos
-from hexapod_dynamics.robot.servo_counts import BUS_SERVO, BUS_SERVO_READABLE
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 _COMMANDS: dict[Quantity, Command] = {
     "position": Command.POS_READ,

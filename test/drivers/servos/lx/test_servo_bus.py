@@ -13,63 +13,31 @@ import time
 
 import numpy as np
 import pytest
+from support.lx_rig import MAP, PATIENT, make_chain, make_device, settled
 from support.machine_load import busy
 from support.waiting import wait_until
 
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import GpioDirection, ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import ServoCounts
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
-MAP = ServoMap.from_robot(Robot.jethexa())
-COUNTS = ServoCounts.from_robot(Robot.jethexa())
 COUNT = 1.0 / lx.COUNTS_PER_RADIAN
 
 
 @pytest.fixture
-def rig(tmp_path):
-    """Give eighteen loaded servos on a pty, standing at 0.1 rad."""
-    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
-    heard = []
-    device = ServoBusDevice(servos, tmp_path / "bus", on_frame=lambda frame, t: heard.append((t, frame)))
-    device.last_received = heard
-    device.start()
-    yield device
-    device.stop()
-
-
-@pytest.fixture
 def bus(rig):
-    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05))  # patient: a loaded CI machine answers late
+    bus = ServoBus(PortSettings(str(rig.link), **PATIENT))
     bus.open()
     yield bus
     bus.release()
 
 
-@pytest.fixture
-def chain(rig):
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
-    chain.start()
-    yield chain
-    chain.stop()
-
-
-@pytest.fixture
-def brisk_chain(rig):
-    """A chain with the driver's own reply_timeout: on a bad line, each lost answer of the patient one costs 50 ms."""
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link))), MAP.ids), MAP)
-    chain.start()
-    yield chain
-    chain.stop()
+def counts_of(angles):
+    return np.array([BUS_SERVO.count(angle) for angle in MAP.servo_angles(angles)])
 
 
 def test_the_map_is_the_robots():
@@ -77,31 +45,11 @@ def test_the_map_is_the_robots():
     assert names["coxa_joint_LF"] == (5, -1) and names["tibia_joint_RR"] == (14, 1)
     assert names["femur_joint_LM"] == (9, -1)
     # The vendor's default stance in counts.
-    stance = np.array(
-        [
-            0.1712,
-            0.7384,
-            -0.5746,
-            0,
-            0.7436,
-            -0.5952,
-            -0.1712,
-            0.7384,
-            -0.5746,
-            0.1712,
-            0.7384,
-            -0.5746,
-            0,
-            0.7436,
-            -0.5952,
-            -0.1712,
-            0.7384,
-            -0.5746,
-        ]
-    )
+    front, middle, rear = (0.1712, 0.7384, -0.5746), (0.0, 0.7436, -0.5952), (-0.1712, 0.7384, -0.5746)
+    stance = np.array([*front, *middle, *rear] * 2)
     vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
-    assert np.abs(COUNTS.counts(stance) - vendor).max() <= 1  # the vendor truncates, we round
-    assert np.allclose(COUNTS.angles(COUNTS.counts(stance)), stance, atol=0.5 * COUNT + 1e-12)
+    assert np.abs(counts_of(stance) - vendor).max() <= 1  # the vendor truncates, we round
+    assert np.allclose(MAP.quantised(stance), stance, atol=0.5 * COUNT + 1e-12)
 
 
 def test_a_map_that_cannot_be_is_refused():
@@ -113,7 +61,7 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx.FrameParser().feed(PoseFrames(MAP.ids).build(COUNTS.counts(angles), [0.02] * 18, chosen))
+    frames = lx.FrameParser().feed(PoseFrames(MAP.ids).build(counts_of(angles), [0.02] * 18, chosen))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
     assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
@@ -303,11 +251,6 @@ def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_p
 # The bus thread ------------------------------------------------------------------------------------------------------
 
 
-def settled(chain):
-    wait_until(lambda: chain.snapshot().settled, what="every joint is known")
-    return chain.snapshot()
-
-
 def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
     wait_until(lambda: chain.snapshot().settled, 3.0, "every joint is known", patience=1)
     state = chain.snapshot()
@@ -317,11 +260,11 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
-    move = PoseFrames(MAP.ids).build(COUNTS.counts(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
+    move = PoseFrames(MAP.ids).build(counts_of(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
     for frame in lx.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
+    chain = make_chain(rig, **PATIENT)
     chain.start()
     state = settled(chain)
     chain.stop()
@@ -428,11 +371,9 @@ def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chai
 
 @pytest.mark.parametrize("turnaround", [0.0003, 0.001])
 def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times_a_second(tmp_path, turnaround):
-    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
-    device = ServoBusDevice(servos, tmp_path / "bus", turnaround=turnaround)
+    device = make_device(tmp_path / "bus", turnaround=turnaround)
     device.start()
-    # With the driver's own reply_timeout.
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(device.link))), MAP.ids), MAP)
+    chain = make_chain(device)  # with the driver's own reply_timeout
     chain.start()
     try:
         silent = np.arange(18) < 9
@@ -661,7 +602,7 @@ def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig
 def test_closing_leaves_no_thread_or_descriptor(rig):
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
+        chain = make_chain(rig, **PATIENT)
         chain.start()
         settled(chain)
         chain.stop()
@@ -670,7 +611,7 @@ def test_closing_leaves_no_thread_or_descriptor(rig):
 
 
 def test_letting_go_and_stopping_at_once_lets_go(rig):
-    chain = ServoChain(LxServos(ServoBus(PortSettings(str(rig.link), reply_timeout=0.05)), MAP.ids), MAP)
+    chain = make_chain(rig, **PATIENT)
     chain.start()
     settled(chain)
     chain.set_torque(False)

@@ -10,9 +10,8 @@ from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
-from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.protocols import make_servos
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 IDS, NAMES = [1, 2, 3], ["coxa", "femur", "tibia"]
 # The simulated model whose registers a family has.

@@ -7,8 +7,7 @@ import pytest
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
-from hexapod_dynamics.drivers.servos.protocols import make_servos
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, make_servos
 from hexapod_dynamics.errors import DeviceError
 
 IDS = [1, 2, 3, 4]

@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
-from hexapod_dynamics.drivers.servos.servo_map import ServoMap
 from hexapod_dynamics.drivers.servos.topics import TopicServos
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 NAMES = ("a", "b", "c")
 MAP = ServoMap.of_joints(NAMES)
@@ -48,10 +49,7 @@ class OtherDriver:
         return self.chain.snapshot()
 
     def until(self, condition, what, timeout=8.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"not within {timeout} s: {what}"
-            time.sleep(0.005)
+        wait_until(condition, timeout, what, patience=1)
 
     def close(self):
         self.chain.stop(3.0)

@@ -1,15 +1,67 @@
-"""Maps joints to servos: names, ids and directions; joint angles <-> servo angles."""
+"""Joints and their servos: names, ids, directions, joint angles <-> servo angles, and the whole numbers (counts) in
+which servos take set-points and report positions.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_counts import check_servo_ids
+from hexapod_dynamics.errors import DeviceError, RobotError
+from hexapod_dynamics.robot.description import Robot
+
+MAX_COUNT, CENTRE_COUNT = 1000, 500
+COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
+
+
+@dataclass(frozen=True)
+class CountScale:
+    """Counts of a kind of servo: `centre` at 0 rad, `per_radian`; set-points go from 0 to `top`."""
+
+    centre: int
+    per_radian: float
+    top: int
+
+    def angle(self, count: float) -> float:
+        """Angle [rad] of a count, which may lie outside 0..top when it was measured."""
+        return (count - self.centre) / self.per_radian
+
+    def count(self, angle: float) -> int:
+        """Nearest count of an angle [rad]."""
+        return math.floor(self.centre + angle * self.per_radian + 0.5)
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] of the nearest set-points; NaN stays NaN."""
+        counts = angles * self.per_radian
+        counts += self.centre
+        counts += 0.5
+        np.floor(counts, out=counts)
+        np.maximum(counts, 0.0, out=counts)
+        np.minimum(counts, self.top, out=counts)
+        counts -= self.centre
+        counts /= self.per_radian
+        return counts
+
+
+BUS_SERVO = CountScale(CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT)
+# A potentiometer past its ends reads a little below 0 or above 1000; readings outside this range are implausible.
+BUS_SERVO_READABLE = BUS_SERVO.angle(-250), BUS_SERVO.angle(1250)
+
+
+def check_servo_ids(robot: Robot) -> None:
+    """Raise RobotError for a leg whose joints have no servo ids: nothing can drive it."""
+    for leg in robot.legs:
+        if any(joint.servo_id is None or joint.servo_direction is None for joint in leg.joints):
+            count = len(leg.joints)
+            raise RobotError(
+                f"robot {robot.name}: legs.{leg.name}.servo_ids: missing; write its {count} ids and directions, from "
+                f"the body outward, as servo_ids: {list(range(1, count + 1))}, servo_directions: {[1] * count} "
+                "(`check_robot --only directions` finds the directions)"
+            )
+
 
 HIGHEST_ID = 253  # 254 and 255 name all servos, in every protocol of bus servos
 
@@ -51,12 +103,11 @@ class ServoMap:
     def from_robot(cls, robot: Robot) -> ServoMap:
         """Take joint names, ids and directions of a Robot; RobotError names a leg without ids."""
         check_servo_ids(robot)
-        joints = [joint for leg in robot.legs for joint in leg.joints]
         return cls(
-            tuple(joint.name for joint in joints),
-            tuple(joint.servo_id for joint in joints if joint.servo_id is not None),
-            tuple(joint.servo_direction for joint in joints if joint.servo_direction is not None),
-            tuple(joint.servo_zero for joint in joints),
+            robot.joint_names,
+            tuple(joint.servo_id for joint in robot.joints if joint.servo_id is not None),
+            tuple(joint.servo_direction for joint in robot.joints if joint.servo_direction is not None),
+            tuple(joint.servo_zero for joint in robot.joints),
         )
 
     @classmethod
@@ -74,6 +125,10 @@ class ServoMap:
     def servo_angle(self, index: int, angle: float) -> float:
         """Convert a joint angle [rad] to the angle [rad] from its servo's centre."""
         return (angle + self.zeros[index]) * self.directions[index]
+
+    def quantised(self, angles: np.ndarray) -> np.ndarray:
+        """Joint angles (n,) [rad] that the bus servos of a JetHexa take for `angles` (n,) [rad]; NaN stays NaN."""
+        return self._signs * BUS_SERVO.quantise(self.servo_angles(angles)) - self._zeros
 
     def angle(self, index: int, servo_angle: float) -> float:
         """Convert the angle [rad] from one servo's centre to the joint angle [rad]."""
