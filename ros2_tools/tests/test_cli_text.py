@@ -9,10 +9,11 @@ import pytest
 
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry, Path
+from rclpy.parameter import parameter_value_to_python
 from ros2_tools.cli import main
 from ros2_tools.cli.fill import fill
 from ros2_tools.cli.launch import parsed_arguments
-from ros2_tools.cli.param_api import plain_value, value_message
+from ros2_tools.cli.param import value_message
 from ros2_tools.cli.text import Printer
 from ros2_tools.cli.topic_hz import Rate
 from sensor_msgs.msg import Imu, JointState
@@ -111,7 +112,7 @@ def test_fill_refuses_what_does_not_fit(values, error):
 )
 def test_a_word_becomes_the_parameter_value_it_looks_like(text, code, value):
     message = value_message(text)
-    assert (message.type, plain_value(message)) == (code, value)
+    assert (message.type, parameter_value_to_python(message)) == (code, value)
 
 
 def test_launch_arguments_are_split_and_the_last_wins():

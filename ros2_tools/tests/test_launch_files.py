@@ -157,10 +157,13 @@ def test_nodes_get_names_parameters_and_remappings(tmp_path):
     [
         ("arguments mode:=medium", 'Argument "mode" provided value "medium" is not valid. Valid options are:'),
         ("included", "missing required argument 'needed' (description: 'must be given'), given: []"),
-        ("broken_namespace", "The resulting namespace is invalid: [previous_namespace='None', pushed_namespace='1st']"),
-        ("broken_condition", "invalid condition expression given 'perhaps'"),
-        ("broken_package", "package 'no_such_package' not found"),
-        ("broken_executable", "executable 'no_such_program' not found on the libexec directory"),
+        (
+            "broken what:=namespace",
+            "The resulting namespace is invalid: [previous_namespace='None', pushed_namespace='1st']",
+        ),
+        ("broken what:=condition", "invalid condition expression given 'perhaps'"),
+        ("broken what:=package", "package 'no_such_package' not found"),
+        ("broken what:=executable", "executable 'no_such_program' not found on the libexec directory"),
         ("syntax", "ros2_tools does not cover launch.actions.NoSuchAction, only DeclareLaunchArgument"),
         ("empty", "does not contain the required function 'generate_launch_description()'"),
     ],
@@ -250,7 +253,7 @@ def test_nodes_take_what_is_set_around_them(tmp_path):
 
 
 def test_program_that_is_not_there_is_named(tmp_path):
-    transcript = run("missing_program", tmp_path)
+    transcript = run("broken", tmp_path, "what:=program")
     assert "cannot start the process: [Errno 2] No such file or directory: 'no_such_program_anywhere'" in transcript.raw
     assert "[INFO] [launch.user]: on" in transcript.lines
 

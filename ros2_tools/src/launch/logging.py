@@ -88,24 +88,17 @@ class LaunchConfig:
             os.makedirs(self._log_dir, exist_ok=True)
         return self._log_dir
 
-    def screen_handler(self, line_format):
-        """Return the handler that writes lines of a format to the screen."""
-        return self._handler(line_format, ScreenHandler)
-
-    def file_handler(self, file_name, line_format):
-        """Return the handler that writes lines of a format to a file."""
-        path = os.path.join(self.log_dir, file_name)
-        return self._handler(
-            line_format, lambda: logging.FileHandler(path, encoding="utf-8", errors="replace"), file_name
-        )
-
-    def _handler(self, line_format, make, *key):
-        key = (line_format, *key)
-        if key not in self._handlers:
-            handler = make()
+    def handler(self, line_format, file_name=None):
+        """Return the handler that writes lines of a format to a file of this launch, or to the screen."""
+        if (line_format, file_name) not in self._handlers:
+            if file_name is None:
+                handler = ScreenHandler()
+            else:
+                path = os.path.join(self.log_dir, file_name)
+                handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
             handler.setFormatter(logging.Formatter(line_format, style="{"))
-            self._handlers[key] = handler
-        return self._handlers[key]
+            self._handlers[line_format, file_name] = handler
+        return self._handlers[line_format, file_name]
 
     def logger(self, name, handlers):
         """Return the logger of this name, with these handlers if it is new; handlers is a function."""
@@ -134,8 +127,8 @@ def get_logger(name=None):
     return launch_config.logger(
         name or "root",
         lambda: [
-            launch_config.screen_handler(_format("OVERRIDE_LAUNCH_SCREEN_FORMAT", "default")),
-            launch_config.file_handler("launch.log", _format("OVERRIDE_LAUNCH_LOG_FORMAT", "default_with_timestamp")),
+            launch_config.handler(_format("OVERRIDE_LAUNCH_SCREEN_FORMAT", "default")),
+            launch_config.handler(_format("OVERRIDE_LAUNCH_LOG_FORMAT", "default_with_timestamp"), "launch.log"),
         ],
     )
 
@@ -149,13 +142,13 @@ def get_output_loggers(process_name, output):
     def handlers(source):
         own = OUTPUTS[output].get(source, set())
         if "screen" in both | own:
-            yield launch_config.screen_handler("{msg}")
+            yield launch_config.handler("{msg}")
         if "log" in both | own:
-            yield launch_config.file_handler("launch.log", "{created:.7f} {msg}")
+            yield launch_config.handler("{created:.7f} {msg}", "launch.log")
         if "own_log" in own:
-            yield launch_config.file_handler(f"{process_name}-{source}.log", "{msg}")
+            yield launch_config.handler("{msg}", f"{process_name}-{source}.log")
         if "own_log" in both:
-            yield launch_config.file_handler(f"{process_name}.log", "{msg}")
+            yield launch_config.handler("{msg}", f"{process_name}.log")
 
     return tuple(
         launch_config.logger(f"{process_name}-{source}", lambda source=source: handlers(source))
@@ -163,6 +156,4 @@ def get_output_loggers(process_name, output):
     )
 
 
-def reset():
-    """Forget all loggers and files."""
-    launch_config.reset()
+reset = launch_config.reset

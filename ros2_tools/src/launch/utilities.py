@@ -5,8 +5,6 @@ from typing import get_args, get_origin
 
 import yaml
 
-from ros2_tools.bounded_yaml import load_yaml
-
 from .substitution import Substitution, TextSubstitution
 
 SCALARS = (bool, int, float, str)
@@ -83,8 +81,8 @@ def coerce_to_type(text, data_type=None):
     if data_type in (int, float):
         return data_type(text)
     try:
-        value = load_yaml(text)
-    except yaml.YAMLError as error:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"Failed to convert '{text}' to '{data_type or 'a value by yaml rules'}': {error}") from error
     if not _is_instance_of(value, data_type):
         raise ValueError(f"Cannot convert value '{text}' to '{data_type or 'a scalar or a list of one type'}'")

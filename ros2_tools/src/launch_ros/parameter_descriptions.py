@@ -17,7 +17,6 @@ from launch.utilities import (
     perform_typed_substitution,
 )
 
-from ros2_tools.bounded_yaml import load_yaml
 from ros2_tools.errors import NotCovered
 
 SCALARS = (bool, int, float, str, bytes)
@@ -65,8 +64,8 @@ class ParameterFile:
     def _replaced(self, context, path):
         text = perform_substitutions(context, parse_substitutions(path.read_text(encoding="utf-8")))
         try:
-            load_yaml(text)
-        except yaml.YAMLError as error:
+            yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError) as error:
             raise SubstitutionFailure(
                 f"The substituted parameter file {path} is not a valid yaml file: {error}"
             ) from error
@@ -183,8 +182,8 @@ def _evaluated(context, name, value):
 
 def _read(name, text):
     try:
-        value = load_yaml(text) if text else ""
-    except yaml.YAMLError as error:
+        value = yaml.safe_load(text) if text else ""
+    except (yaml.YAMLError, ValueError) as error:
         raise TypeError(
             f"Unable to parse the value of parameter {name} as yaml: {error}. If the parameter is meant to be a "
             "string, try wrapping it in launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"

@@ -22,9 +22,11 @@ from ..utilities import (
     perform_substitutions,
     perform_typed_substitution,
 )
-from .child_process import ChildProcess
+from .child_process import Reader, start
 
 _numbers = itertools.count(1)
+# After the child has ended, how long to wait for output still held by processes of its own, in seconds.
+LAST_WORDS = 0.5
 
 
 class _Lines:
@@ -216,14 +218,17 @@ class ExecuteProcess(Action):
         lines = {fd: _Lines(logger, self._formatted) for fd, logger in self._loggers.items()}
         about = self._details
 
-        def on_output(fd, data):
-            lines[fd].write(data)
-            event = ProcessIO(text=data, fd=fd, **about)
-            if context.would_handle_event(event):
-                context.emit_event_sync(event)
+        def on_output(fd):
+            def receive(data):
+                lines[fd].write(data)
+                event = ProcessIO(text=data, fd=fd, **about)
+                if context.would_handle_event(event):
+                    context.emit_event_sync(event)
+
+            return receive
 
         about.setdefault("pid", None)
-        self._child = await ChildProcess.start(
+        self._child, outputs = await start(
             about["cmd"], cwd=about["cwd"], env=about["env"], shell=self._shell, emulate_tty=self._emulate_tty
         )
         pid = about["pid"] = self._child.pid
@@ -231,8 +236,11 @@ class ExecuteProcess(Action):
         context.emit_event_sync(ProcessStarted(**about))
         if self._shutdown.done():
             self._escalate(send_sigint=self._sends_sigint)
-        await self._child.read(on_stdout=lambda data: on_output(1, data), on_stderr=lambda data: on_output(2, data))
+        readers = [await Reader.of(output, on_output(fd)) for fd, output in enumerate(outputs, start=1)]
         returncode = await self._child.wait()
+        await asyncio.wait([reader.ended for reader, _ in readers], timeout=LAST_WORDS)
+        for _, transport in readers:
+            transport.close()
         for each in lines.values():
             each.write(b"", final=True)
         if returncode == 0:

@@ -3,20 +3,11 @@
 import os
 import time
 from contextlib import contextmanager
-from typing import NamedTuple
 
 SPIN_TIME = 1.0  # s, how long to look around before answering
 _POLL = 0.01  # s
 _QUIET_FOUND = 0.02  # s, likewise when what is sought is there
 _PATIENCE = 1.0  # s longer while something that was heard of is not yet known in full (a busy machine)
-
-
-class NodeName(NamedTuple):
-    """A node's name, its namespace and both together."""
-
-    name: str
-    namespace: str
-    full_name: str
 
 
 def direct_arguments(parser):
@@ -105,17 +96,10 @@ def absolute(node_name):
     return node_name if node_name.startswith("/") else "/" + node_name
 
 
-def split(full_name):
-    """Return the NodeName of a full name like `/ns/node`."""
-    full_name = absolute(full_name)
-    namespace, _, name = full_name.rpartition("/")
-    return NodeName(name, namespace or "/", full_name)
-
-
 def node_names(node, include_hidden=False):
-    """Return the NodeName of every node on the network, in the order the graph has them."""
+    """Return the full name of every node on the network, in the order the graph has them."""
     return [
-        NodeName(name, namespace, namespace.rstrip("/") + "/" + name)
+        f"{namespace.rstrip('/')}/{name}"
         for name, namespace in node.get_node_names_and_namespaces()
         if include_hidden or (name and not name.startswith("_"))
     ]

@@ -1,44 +1,40 @@
-"""Verbs `ros2 interface` list and show."""
+"""Verbs `ros2 interface` list and show, from the definitions that the packages of interfaces have installed."""
 
+import re
 import sys
+from functools import cache
+from pathlib import Path
 
-from . import definitions
-
-_KINDS = (
-    ("msgs", "msg", "Messages", definitions.message_names),
-    ("srvs", "srv", "Services", definitions.service_names),
-    ("actions", "action", "Actions", lambda package: []),
-)
+_KINDS = {"msg": "Messages", "srv": "Services", "action": "Actions"}
+_FIELD = re.compile(r"([A-Za-z][\w/]*?)(?=[<\[\s])")
 
 
-def _names(package, kinds=_KINDS):
-    """Return the full names of a package's interfaces, e.g. `std_msgs/msg/String`."""
-    return [f"{package}/{kind}/{name}" for _, kind, _, names in kinds for name in names(package)]
+@cache
+def packages():
+    """Return {package: the full names of its interfaces, e.g. `std_msgs/msg/String`}, all sorted."""
+    from ament_index_python.resources import get_resource, get_resources
 
-
-def _kind_arguments(parser, verb):
-    for option, _, title, _ in _KINDS:
-        parser.add_argument(
-            f"-{option[0]}", f"--only-{option}", action="store_true", help=f"{verb} {title.lower()} only"
-        )
-
-
-def _chosen(args):
-    return [kind for kind in _KINDS if getattr(args, f"only_{kind[0]}")]
+    found = {}
+    for package in sorted(get_resources("rosidl_interfaces")):
+        paths = map(Path, get_resource("rosidl_interfaces", package)[0].split())
+        found[package] = sorted(f"{package}/{path.with_suffix('')}" for path in paths if path.suffix[1:] in _KINDS)
+    return found
 
 
 def list_arguments(parser):
     """Declare the options of `ros2 interface list`."""
-    _kind_arguments(parser, "List")
+    for kind, title in _KINDS.items():
+        parser.add_argument(f"-{kind[0]}", f"--only-{kind}s", action="store_true", help=f"List {title.lower()} only")
 
 
 def list_verb(args):
     """Print all interfaces by kind."""
-    for kind in _chosen(args) or _KINDS:
-        print(f"{kind[2]}:")
-        for package in sorted(definitions.packages()):
-            for name in _names(package, [kind]):
-                print(f"    {name}")
+    for kind in [kind for kind in _KINDS if getattr(args, f"only_{kind}s")] or _KINDS:
+        print(f"{_KINDS[kind]}:")
+        for names in packages().values():
+            for name in names:
+                if name.split("/")[1] == kind:
+                    print(f"    {name}")
 
 
 def show_arguments(parser):
@@ -54,22 +50,32 @@ def show_verb(args):
     name = args.type
     if name == "-" and not sys.stdin.isatty():
         name = sys.stdin.readline().strip()
-    try:
-        kind, name = _located(name)
-    except RuntimeError as error:
-        return str(error)
-    for line in definitions.lines(name, comments=args.all_comments):
+    package, *rest = name.split("/")
+    if len(rest) != 2 or not all((package, *rest)):
+        return f"Invalid name '{name}'. Expected three parts separated by '/'"
+    if package not in packages():
+        return f"Unknown package '{package}'"
+    if name not in packages()[package]:
+        return f"Could not find the interface '{name}'; {package} has: {', '.join(packages()[package])}"
+    for line in _lines(name, args.all_comments):
         print(line)
+    return None
 
 
-def _located(name):
-    """Return kind and name of an interface that is there; RuntimeError says what is wrong with another."""
-    parts = name.split("/")
-    if len(parts) != 3 or not all(parts):
-        raise RuntimeError(f"Invalid name '{name}'. Expected three parts separated by '/'")
-    package, kind, _ = parts
-    if package not in definitions.packages():
-        raise RuntimeError(f"Unknown package '{package}'")
-    if name not in _names(package):
-        raise RuntimeError(f"Could not find the interface '{name}'; {package} has: {', '.join(_names(package))}")
-    return kind, name
+def _lines(name, comments, indent=""):
+    """Yield the lines of an interface, those of messages within it indented below."""
+    from ament_index_python.packages import get_package_share_directory
+
+    package, kind, word = name.split("/")
+    text = Path(get_package_share_directory(package), kind, f"{word}.{kind}").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        bare = line.partition("#")[0].rstrip() if "'" not in line and '"' not in line else line.rstrip()
+        if not comments and not bare.strip():
+            continue
+        yield indent + (line if comments else bare)
+        field = _FIELD.match(bare.strip())
+        base = "std_msgs/Header" if field and field[1] == "Header" else field[1] if field else ""
+        where = base.split("/")[0] if "/" in base else package
+        inner = f"{where}/msg/{base.rpartition('/')[2]}"
+        if inner in packages().get(where, ()):
+            yield from _lines(inner, comments, indent + "\t")

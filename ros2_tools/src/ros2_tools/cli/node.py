@@ -2,12 +2,12 @@
 
 import sys
 
-from .graph import graph_node, node_names, split, strategy_arguments, visible
+from .graph import absolute, graph_node, node_names, strategy_arguments, visible
 
 
 def has_node(full_name):
     """Return a condition for `graph_node`: this node is known."""
-    return lambda node: any(known.full_name == full_name for known in node_names(node, include_hidden=True))
+    return lambda node: full_name in node_names(node, include_hidden=True)
 
 
 def list_arguments(parser):
@@ -20,7 +20,7 @@ def list_arguments(parser):
 def list_verb(args):
     """Print the nodes' full names."""
     with graph_node(args) as node:
-        names = sorted(name.full_name for name in node_names(node, args.all))
+        names = sorted(node_names(node, args.all))
     if args.count_nodes:
         print(len(names))
     elif names:
@@ -45,7 +45,7 @@ def info_verb(args):
     from rclpy.action import get_action_client_names_and_types_by_node, get_action_server_names_and_types_by_node
 
     with graph_node(args, found=has_node(args.node_name)) as node:
-        count = sum(name.full_name == args.node_name for name in node_names(node, args.include_hidden))
+        count = node_names(node, args.include_hidden).count(args.node_name)
         if not count:
             return f"Unable to find node '{args.node_name}'"
         if count > 1:
@@ -54,9 +54,10 @@ def info_verb(args):
                 "You are seeing information about only one of them.",
                 file=sys.stderr,
             )
-        of = split(args.node_name)
+        namespace, _, name = absolute(args.node_name).rpartition("/")
+        of = name, namespace or "/"
         subscribed, published, servers, clients = (
-            look_up(of.name, of.namespace)
+            look_up(*of)
             for look_up in (
                 node.get_subscriber_names_and_types_by_node,
                 node.get_publisher_names_and_types_by_node,
@@ -70,8 +71,8 @@ def info_verb(args):
             ("Publishers", published),
             ("Service Servers", servers),
             ("Service Clients", clients),
-            ("Action Servers", get_action_server_names_and_types_by_node(node, of.name, of.namespace)),
-            ("Action Clients", get_action_client_names_and_types_by_node(node, of.name, of.namespace)),
+            ("Action Servers", get_action_server_names_and_types_by_node(node, *of)),
+            ("Action Clients", get_action_client_names_and_types_by_node(node, *of)),
         ):
             print(f"  {title}:")
             print(*(f"    {name}: {', '.join(types)}" for name, types in visible(pairs, args.include_hidden)), sep="\n")

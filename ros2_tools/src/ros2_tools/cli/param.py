@@ -1,13 +1,71 @@
 """Verbs `ros2 param` list, get, set, describe and dump."""
 
-import os
+import contextlib
 import re
 import sys
 
 import yaml
 
-from .graph import absolute, graph_node, node_names
-from .param_api import TYPES, call, node_arguments, node_of, plain_value, set_parameter, value_message
+from .graph import absolute, graph_node, node_names, strategy_arguments
+from .node import has_node
+
+# ParameterType -> (name in `describe`, words of `get`, field of ParameterValue)
+TYPES = (
+    ("not set", "Parameter not set.", None),
+    ("boolean", "Boolean value is:", "bool_value"),
+    ("integer", "Integer value is:", "integer_value"),
+    ("double", "Double value is:", "double_value"),
+    ("string", "String value is:", "string_value"),
+    ("byte array", "Byte values are:", "byte_array_value"),
+    ("boolean array", "Boolean values are:", "bool_array_value"),
+    ("integer array", "Integer values are:", "integer_array_value"),
+    ("double array", "Double values are:", "double_array_value"),
+    ("string array", "String values are:", "string_array_value"),
+)
+
+
+def node_arguments(parser, nargs=None):
+    """Declare the options that all verbs share."""
+    strategy_arguments(parser)
+    parser.add_argument("node_name", nargs=nargs, help="Name of the ROS node")
+    parser.add_argument("--include-hidden-nodes", action="store_true", help="Consider hidden nodes as well")
+
+
+@contextlib.contextmanager
+def node_of(args):
+    """Give a node that sees the named one; RuntimeError where that is not there."""
+    name = absolute(args.node_name)
+    with graph_node(args, found=has_node(name)) as node:
+        if name not in node_names(node, args.include_hidden_nodes):
+            raise RuntimeError("Node not found")
+        yield node
+
+
+def call(node, node_name, service, **fields):
+    """Call a parameter service (`GetParameters` and so on) of a node and return its response."""
+    import rclpy
+    from rcl_interfaces import srv
+
+    kind = getattr(srv, service)
+    snake = "".join("_" + c.lower() if c.isupper() else c for c in service).lstrip("_")
+    client = node.create_client(kind, f"{absolute(node_name)}/{snake}")
+    if not client.wait_for_service(timeout_sec=5.0):
+        raise RuntimeError("Wait for service timed out")
+    future = client.call_async(kind.Request(**fields))
+    rclpy.spin_until_future_complete(node, future)
+    return future.result()
+
+
+def value_message(text):
+    """Return the ParameterValue that a word of the command line means to rclpy; a string where that is none."""
+    from rcl_interfaces.msg import ParameterType, ParameterValue
+    from rclpy.parameter import get_parameter_value
+
+    with contextlib.suppress(yaml.YAMLError, ValueError):
+        value = get_parameter_value(text)
+        if isinstance(value.string_value, str):  # neither a mapping nor a date
+            return value
+    return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
 
 
 def list_arguments(parser):
@@ -45,7 +103,7 @@ def list_verb(args):
     pattern = re.compile(args.filter[0]) if args.filter else None
     wanted = args.node_name and absolute(args.node_name)
     with node_of(args) if wanted else graph_node(args) as node:
-        nodes = sorted({n.full_name for n in node_names(node, args.include_hidden_nodes)})
+        nodes = sorted({*node_names(node, args.include_hidden_nodes)})
         for name, future in _listed(node, [wanted] if wanted else nodes, args.param_prefixes).items():
             if future.result() is None:
                 print(f"Exception while calling service of node '{name}': {future.exception()}", file=sys.stderr)
@@ -91,8 +149,11 @@ def set_arguments(parser):
 
 def set_verb(args):
     """Set one parameter."""
+    from rcl_interfaces.msg import Parameter
+
+    parameter = Parameter(name=args.parameter_name, value=value_message(args.value))
     with node_of(args) as node:
-        result = set_parameter(node, args.node_name, args.parameter_name, value_message(args.value))
+        result = call(node, args.node_name, "SetParameters", parameters=[parameter]).results[0]
         reason = f": {result.reason}" if result.reason else ""
         if result.successful:
             print(f"Set parameter successful{reason}")
@@ -133,8 +194,6 @@ def _description(descriptor):
 def dump_arguments(parser):
     """Declare the options of `ros2 param dump`."""
     node_arguments(parser)
-    parser.add_argument("--output-dir", default=".", help="DEPRECATED: Directory to save a file in")
-    parser.add_argument("--print", action="store_true", help="DEPRECATED: Does nothing")
 
 
 def _nested(values):
@@ -150,22 +209,12 @@ def _nested(values):
 
 
 def dump_verb(args):
-    """Print all parameters of a node, or write them to a file in --output-dir."""
-    if not os.path.isdir(args.output_dir):
-        raise RuntimeError(f"'{args.output_dir}' is not a valid directory.")
+    """Print all parameters of a node."""
+    from rclpy.parameter import parameter_value_to_python
+
     name = absolute(args.node_name)
     with node_of(args) as node:
         names = sorted(call(node, name, "ListParameters").result.names)
         values = call(node, name, "GetParameters", names=names).values if names else []
-    tree = _nested({name: plain_value(value) for name, value in zip(names, values, strict=True)})
-    document = {name: {"ros__parameters": tree}}
-    if args.print:
-        print("WARNING: '--print' is deprecated; this utility prints to stdout by default", file=sys.stderr)
-    if args.output_dir == ".":
-        print(yaml.safe_dump(document, default_flow_style=False))
-        return None
-    print("WARNING: '--output-dir' is deprecated; use redirection to save to a file", file=sys.stderr)
-    path = os.path.join(args.output_dir, name[1:].replace("/", "__") + ".yaml")
-    print("Saving to: ", path)
-    with open(path, "w") as file:
-        yaml.safe_dump(document, file, default_flow_style=False)
+    tree = _nested({name: parameter_value_to_python(value) for name, value in zip(names, values, strict=True)})
+    print(yaml.safe_dump({name: {"ros__parameters": tree}}, default_flow_style=False))

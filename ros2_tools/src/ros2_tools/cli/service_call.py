@@ -2,7 +2,8 @@
 
 import time
 
-from ..bounded_yaml import load_yaml
+import yaml
+
 from .fill import fill
 from .interfaces import service_class
 
@@ -27,7 +28,7 @@ def call_verb(args):
     kind = service_class(args.service_type)
     request = kind.Request()
     try:
-        fill(request, load_yaml(args.values))
+        fill(request, yaml.safe_load(args.values))
     except Exception as error:  # whatever the message's own checks raise
         return f"Failed to populate field: {error}"
     import rclpy

@@ -4,7 +4,6 @@ import time
 
 import yaml
 
-from ..bounded_yaml import load_yaml
 from .fill import fill
 from .graph import direct_arguments, graph_node
 from .interfaces import message_class
@@ -94,8 +93,8 @@ def pub_verb(args):
 
     kind = message_class(args.message_type)
     try:
-        values = load_yaml(args.values)
-    except yaml.YAMLError as error:
+        values = yaml.safe_load(args.values)
+    except (yaml.YAMLError, ValueError) as error:
         return f"The passed value is not YAML: {error}"
     if not isinstance(values, dict):
         return "The passed value needs to be a dictionary in YAML format"
