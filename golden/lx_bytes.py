@@ -148,7 +148,8 @@ def interface_record() -> dict:
         "loaded",
         "voltage",
         "temperature",
-        "voltage_limits",
+        "lowest_voltage",
+        "highest_voltage",
         "temperature_limit",
         "deviation",
     ):

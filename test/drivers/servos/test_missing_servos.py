@@ -13,6 +13,8 @@ from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 
+pytest_plugins = ["support.lx_fixtures"]
+
 
 @pytest.fixture
 def chain(brisk_chain):

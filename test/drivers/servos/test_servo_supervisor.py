@@ -11,6 +11,7 @@ from support.waiting import wait_until
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 
+pytest_plugins = ["support.lx_fixtures"]
 COUNT = math.radians(0.24)
 EVERY = np.arange(18)
 SEATED = np.tile([0.0, 1.2, -0.45], 6)

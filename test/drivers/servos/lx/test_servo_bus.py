@@ -25,6 +25,7 @@ from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
+pytest_plugins = ["support.lx_fixtures"]
 COUNT = 1.0 / lx.COUNTS_PER_RADIAN
 
 

@@ -1,4 +1,4 @@
-"""Simulated LX servos at true pace, and bus threads on them."""
+"""Fixtures: simulated LX servos at true pace, and bus threads on them."""
 
 import pytest
 from support.lx_rig import PATIENT, make_chain, make_device
