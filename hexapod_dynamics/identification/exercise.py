@@ -22,7 +22,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.parts import Leg
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.se3 import rotation_rpy
 
 Array = NDArray[np.float64]

@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Servo, check_number
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo, check_number
 from hexapod_dynamics.robot.robot_file import jethexa_path, load_robot
 from hexapod_dynamics.se3 import rotation_rpy
 

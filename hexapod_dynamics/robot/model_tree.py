@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Leg, Link, Servo
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 from hexapod_dynamics.se3 import combined_inertia, rotation_from_vector, rotation_x_to
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
-    from hexapod_dynamics.robot.parts import Leg
+    from hexapod_dynamics.robot.leg import Leg
 
 T = TypeVar("T")
 Fractions = tuple[float, ...]  # of the length of each link of a leg that is left

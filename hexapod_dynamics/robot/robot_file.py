@@ -17,7 +17,8 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import MISSING, Section, integer, load_yaml, number, shown, sign
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Link, Servo, constant
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:

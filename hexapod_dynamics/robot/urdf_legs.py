@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_of_tree
-from hexapod_dynamics.robot.parts import Joint, Leg, Link
+from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 

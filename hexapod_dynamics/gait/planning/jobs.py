@@ -22,7 +22,8 @@ from hexapod_dynamics.gait.planning.library import plan_of
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Leg, Link, Servo
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
