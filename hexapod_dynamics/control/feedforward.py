@@ -74,7 +74,8 @@ class Feedforward:
             memory.driven[:] = self._morphology.driven_mask
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
         memory.rotation[:], memory.joints[:], memory.predicted[:] = rotation, joints, predicted_joints
-        outcome = memory.solve(*self._model.slope, height, self.clearance)  # slope: as estimated by the Observer
+        along_x, along_y = self._model.slope.tolist()  # as estimated by the Observer
+        outcome = memory.solve(along_x, along_y, height, self.clearance)
         self._feet.check(outcome, memory.needs[:6])
         return self.torques
 

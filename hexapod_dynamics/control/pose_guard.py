@@ -69,8 +69,8 @@ class PoseGuard:
     @classmethod
     def of_robot(cls, robot: Robot, settings: GuardSettings | None = None) -> PoseGuard:
         """Make the guard of a robot's joints and servos."""
-        limits = np.array([(joint.lower, joint.upper) for joint in robot.joints]).T
-        return cls(*limits, robot.servo.stiffness, settings)
+        lower, upper = np.array([(joint.lower, joint.upper) for joint in robot.joints]).T
+        return cls(lower, upper, robot.servo.stiffness, settings)
 
     def synchronise_setpoint(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:
         """Start joints from `start_angle` (n,) [rad] when they are measured again; see ChainState for the arguments."""

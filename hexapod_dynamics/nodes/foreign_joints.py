@@ -34,7 +34,7 @@ class ForeignJoints:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         self._own = frozenset(self._names)
-        self._limits = [(joint.lower - BEYOND, joint.upper + BEYOND) for leg in robot.legs for joint in leg.joints]
+        self._limits = [(joint.lower - BEYOND, joint.upper + BEYOND) for joint in robot.joints]
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None
