@@ -60,6 +60,7 @@ class PoseGuard:
         self.settings = settings or GuardSettings()
         self.clamped = dict.fromkeys(CLAMPS, 0)
         self.following = np.zeros(n, bool)  # has reached its command since the start
+        self.unused = 0.0  # [s] of the last interval: what its fastest joint has not needed
         self.setpoint = np.full(n, np.nan)  # without the offset; NaN: the joint's pose is not known
         self._compliance = 1.0 / stiffness
         self._offset = np.zeros(n)
@@ -113,7 +114,7 @@ class PoseGuard:
         fast, slow = settings.speed_limit * interval, settings.approach_speed * interval
         change = settings.offset_speed * interval
         setpoints, offsets, following = self.setpoint.tolist(), self._offset.tolist(), self.following.tolist()
-        before, torques, out = self._command.tolist(), torque.tolist(), []
+        before, torques, out, used = self._command.tolist(), torque.tolist(), [], 0.0
         for j, (asked, low, high) in enumerate(zip(command.tolist(), self._lower, self._upper, strict=True)):
             if math.isfinite(asked):
                 bounded = _clip(asked, low, high)
@@ -128,14 +129,37 @@ class PoseGuard:
                 reach = fast if following[j] else slow
                 count["speed"] += following[j] and abs(distance) > reach + 1e-9
                 setpoints[j] += _clip(distance, -reach, reach)
+                used = 1.0 if abs(distance) >= reach else max(used, abs(distance) / reach)
             elif math.isinf(asked):
                 count["not finite"] += 1
             wanted = torques[j] * self._compliance if math.isfinite(torques[j]) else 0.0
             wanted = _clip(wanted, -settings.offset_limit, settings.offset_limit)
             offsets[j] += _clip(wanted - offsets[j], -change, change)
             out.append(_clip(setpoints[j] + offsets[j], low, high))
+        self.unused = (1.0 - used) * interval
         self.setpoint[:], self._offset[:], self.following[:], self._command[:] = setpoints, offsets, following, before
         return np.array(out)
+
+
+class MotionTime:
+    """The time that the joints have for each motion to commands `period` [s] apart, which come late and then soon.
+
+    What the motions before have left unused, at most one period, counts for the next one: else a command that comes
+    soon after a late one would be taken for one that is too fast. In any time joints move no further than with the
+    guard's speed in that time and one period.
+    """
+
+    def __init__(self, period: float) -> None:
+        self._period, self._last = period, -math.inf
+
+    def since(self, t: float) -> float:
+        """Return the time [s] from the last motion to `t`."""
+        return t - self._last
+
+    def begin(self, t: float, unused: float, pause: float) -> float:
+        """Return the time [s] for the motion at `t`; unused: of the last one; pause: from which it begins anew, [s]."""
+        since, self._last = self.since(t), t
+        return self._period if since > pause else min(since + min(unused, self._period), 2.0 * self._period)
 
 
 def _clip(value: float, lower: float, upper: float) -> float:

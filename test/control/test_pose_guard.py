@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.control.pose_guard import GuardSettings, MotionTime, PoseGuard
 from hexapod_dynamics.errors import DeviceError
 
 N = 4
@@ -115,3 +115,33 @@ def test_no_command_whatever_moves_a_joint_too_far_or_too_fast(messages, start):
 def test_bounds_that_bound_nothing_are_refused(wrong):
     with pytest.raises(DeviceError, match="above 0"):
         GuardSettings(**wrong)
+
+
+def arrivals(jitter):
+    return 1.0 + 0.02 * np.arange(200) + np.random.default_rng(4).uniform(-jitter, jitter, 200)
+
+
+@pytest.mark.parametrize("jitter", [0.0005, 0.002, 0.005, 0.009])
+def test_commands_as_fast_as_the_servos_are_not_clamped_for_coming_late_and_then_soon(jitter):
+    """Those of a gait at its limit: each is 20 ms of the greatest speed further."""
+    guard, time = guard_at(-1.0), MotionTime(0.02)
+    guard.update(command(-1.0), STILL, 0.02)
+    for k, t in enumerate(arrivals(jitter)):
+        way = 20 - abs(k % 40 - 20)  # to and fro
+        asked = command(-1.0 + 0.02 * SETTINGS.speed_limit * way)
+        guard.update(asked, STILL, time.begin(t, guard.unused, 0.3))
+    assert guard.clamped["speed"] == 0
+
+
+@given(st.lists(st.floats(0.0151, 0.08), min_size=2, max_size=60), st.integers(1, 60))
+def test_late_commands_never_add_up_to_more_than_the_speed_over_the_time_and_one_period(pauses, begin):
+    guard, time, t, places = PoseGuard([-1e9], [1e9], 30.0, GuardSettings(step_limit=1e9)), MotionTime(0.02), 1.0, []
+    guard.synchronise_setpoint(np.ones(1, int), np.zeros(1), np.ones(1, bool))
+    guard.update(np.zeros(1), np.zeros(1), 0.02)
+    for k, pause in enumerate(pauses):
+        t += pause
+        wanted = 1e3 if k >= begin else 0.0  # it stands, then hurries
+        places.append((t, guard.update(np.array([wanted]), np.zeros(1), time.begin(t, guard.unused, 0.3))[0]))
+    for (before, start), (after, end) in zip(places, places[1:] + places[:1], strict=True):
+        assert end - start <= guard.settings.speed_limit * (max(after - before, 0.0) + 0.02) + 1e-9
+    assert places[-1][1] <= guard.settings.speed_limit * (places[-1][0] - places[0][0] + 0.04)

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, PoseGuard
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, MotionTime, PoseGuard
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.errors import DeviceError
@@ -155,7 +155,8 @@ class ServoSupervisor:
         self._notify, self._keep = notify, keep
         self._supply = SupplyMonitor(settings.supply)
         self._command, self._torques = np.full(n, np.nan), np.zeros(n)
-        self._command_time = self._torque_time = self._moved = -np.inf
+        self._command_time = self._torque_time = -np.inf
+        self._motion_time = MotionTime(settings.period)
         self.pending = False  # a command arrived too soon after the previous one and is not executed yet
         self._settled_epoch = self._sit_epoch = -1
         self._supply_answered = False  # the reaction to the supply level has started
@@ -178,14 +179,14 @@ class ServoSupervisor:
         """Command angles [rad] of joints (indices); all others hold, as do those whose angle is NaN.
 
         The speed is bounded for any rate of the commands: a command moves a joint by at most the guard's speed
-        times the time since the last motion, which counts as at most two periods.
+        times the time since the last motion and what that has left (MotionTime), at most two periods.
         """
         self.hold_when_commands_stop(t)
         self.holding, self._command_time = False, t
         self._command[:] = np.nan
         self._command[joints] = positions
         self.guard.clamped["not finite"] += int(np.count_nonzero(np.isnan(positions)))
-        if t - self._moved < _SOONEST * self.settings.period:
+        if self._motion_time.since(t) < _SOONEST * self.settings.period:
             self.pending = True  # `step` or the next command executes it
         else:
             self._act(t)
@@ -302,7 +303,7 @@ class ServoSupervisor:
             self._watch_supply(state, t)
             if state.torque and self.stop.mode == OFF:
                 self.chain.set_torque(False)  # the port was lost before torque was off
-        if self.pending and t - self._moved >= _SOONEST * self.settings.period:
+        if self.pending and self._motion_time.since(t) >= _SOONEST * self.settings.period:
             self._act(t)
         if self.stop.mode != SIT or self.stop.frozen or not self._may_move():
             return
@@ -310,7 +311,7 @@ class ServoSupervisor:
             self._sit_from_here(t)
         else:
             self._torques[:] = 0.0
-            if t - self._moved > self.settings.command_timeout:
+            if self._motion_time.since(t) > self.settings.command_timeout:
                 self.guard.pause()  # this process has stalled: approach the missed targets slowly
             before = self.guard.setpoint.copy()
             self._move(self.sitting.pose(t), t)
@@ -397,10 +398,9 @@ class ServoSupervisor:
 
     def _move(self, pose: np.ndarray, t: float) -> None:
         period = self.settings.period
-        interval = min(t - self._moved, 2.0 * period)
-        if t - self._moved > self.settings.command_timeout:
-            interval = period  # the first motion after a pause
-        self._moved = t
+        since = self._motion_time.since(t)
+        interval = self._motion_time.begin(t, self.guard.unused, self.settings.command_timeout)
         self._synchronise_setpoint()
         setpoints = self.guard.update(pose, self._torques, interval)
-        self.chain.set_targets(setpoints, max(interval, period), self.state.epoch, self.guard.speed_bound)
+        duration = max(period, min(since, interval), interval - self.guard.unused)
+        self.chain.set_targets(setpoints, duration, self.state.epoch, self.guard.speed_bound)
