@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 from hexapod_dynamics.errors import MissingPackageError
 
 
-def import_gpio(purpose: str, remedy: str = "pip install Jetson.GPIO") -> Any:
+def import_gpio(purpose: str, remedy: str = "pip install Jetson.GPIO") -> ModuleType:
     """Return the module Jetson.GPIO; MissingPackageError names `purpose` and `remedy` if it cannot be imported."""
     try:
         from Jetson import GPIO

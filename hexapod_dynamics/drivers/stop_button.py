@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 from hexapod_dynamics.drivers.jetson_gpio import import_gpio
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
@@ -23,7 +23,7 @@ class StopButton:
     pressed: whether the button is pressed now. fault: why the pin cannot be read, else an empty text.
     """
 
-    def __init__(self, pin: int, level: str, press: Callable[[], object], gpio: Any = None) -> None:
+    def __init__(self, pin: int, level: str, press: Callable[[], object], gpio: ModuleType | None = None) -> None:
         self._gpio = gpio if gpio is not None else import_gpio("a stop button")
         self._pin, self._level, self._press = pin, LEVELS.index(level), press
         self.pressed, self.fault = False, ""

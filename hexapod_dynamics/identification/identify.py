@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.dynamics.regressors import body_of_parameters
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import Servos, turn_upright
 from hexapod_dynamics.identification import servo_response
 from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
-from hexapod_dynamics.identification.inertia import Links, identify_links, link_of_parameters
+from hexapod_dynamics.identification.inertia import Links, identify_links
 from hexapod_dynamics.identification.loads import Loads, identify_loads
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos
@@ -160,7 +161,7 @@ def _with_links(robot: Robot, links: Links) -> Robot:
     for leg in robot.legs:
         parts = []
         for link in leg.links:
-            mass, com, inertia = link_of_parameters(links.parameters[place])
+            mass, com, inertia = body_of_parameters(links.parameters[place])
             parts.append(dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T)))
             place += 1
         legs.append(dataclasses.replace(leg, links=tuple(parts)))

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.regressors import body_of_parameters, parameters_of_body
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
@@ -69,14 +68,13 @@ def possible_body(parameters: Array, theta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Standard parameters (links, 10) of the leg's links, in the robot's order; masses' and first moments' standard
-    deviations (links,) and (links, 3); seen (links,): whether the motion has improved the knowledge of the mass;
-    total_deviation [kg]: of the sum of the masses.
+    """Standard parameters (links, 10) of the leg's links, in the robot's order; standard deviations (links,) of the
+    masses; seen (links,): whether the motion has improved the knowledge of the mass; total_deviation [kg]: of the sum
+    of the masses.
     """
 
     parameters: Array
     mass_deviations: Array
-    moment_deviations: Array
     seen: NDArray[np.bool_]
     total_deviation: float
 
@@ -129,17 +127,6 @@ def identify_links(robot: Robot, suspended: Recording, rotation: Array, burdens:
     return Links(
         phi.reshape(count, 10),
         np.sqrt(variance[:, 0]),
-        np.sqrt(variance[:, 1:4]),
         variance[:, 0] < 0.5 * unknown[:, 0],
         float(np.sqrt(covariance[::10, ::10].sum())),
     )
-
-
-def link_of_parameters(parameters: Array) -> tuple[float, Array, Array]:
-    """Mass [kg], centre (3,) [m] and inertia (3, 3) about it [kg m^2] of a possible body's parameters (10,)."""
-    return body_of_parameters(parameters)
-
-
-def parameters_of_links(robot: Robot) -> Array:
-    """Standard parameters (links, 10) of the file's links."""
-    return np.array([parameters_of_body(link.mass, link.com, link.inertia) for leg in robot.legs for link in leg.links])

@@ -25,12 +25,11 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, Wanted, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, Wanted, declare_all, load_robot
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 PREDICTED = "predicted/"
 GHOST = 0.3  # opacity of the predicted robot
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Transforms:

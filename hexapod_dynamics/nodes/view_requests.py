@@ -8,20 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
+from hexapod_dynamics.ros.node_functions import NEWEST
 from hexapod_dynamics.view.drive_seat import page_name
 from hexapod_dynamics.view.panel import Commands
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
     from hexapod_dynamics.view.drive_seat import DriveSeat
     from rclpy.client import Client
     from rclpy.node import Node
+    from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
-
-NEWEST = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class LatestMessages:

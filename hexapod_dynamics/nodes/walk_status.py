@@ -19,15 +19,13 @@ from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import MalformedMessages
-from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, stamp_seconds, text_of
+from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # A pose older than this [s] is not shown; a message is repeated after this [s].
 SILENT_AFTER, REPEAT = 3.0, 30.0
 # At the start nodes discover each other: early problems are shown only if they last this long [s].

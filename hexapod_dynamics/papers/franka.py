@@ -41,7 +41,6 @@ _INERTIAS = (  # xx, yy, zz, xy, xz, yz
 LOWER = np.array([-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973])
 UPPER = np.array([2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973])
 SPEED = np.array([2.175] * 4 + [2.61] * 3)
-TORQUE = np.array([87.0] * 4 + [12.0] * 3)
 
 
 def franka() -> Chain:

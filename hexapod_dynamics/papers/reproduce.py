@@ -89,7 +89,3 @@ def main(args=None):
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

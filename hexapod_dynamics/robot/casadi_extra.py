@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
 
 from hexapod_dynamics.errors import HexapodError
 
 INSTALL = "python3 -m pip install 'casadi>=3.6,<4' (or the extra: pip install 'hexapod_dynamics[casadi]')"
 
 
-def import_casadi(purpose: str) -> Any:
+def import_casadi(purpose: str) -> ModuleType:
     """Import and return CasADi, or raise HexapodError, which names what needs it and how to install it.
 
     CasADi is not a requirement of the package, because it takes 280 MB on disk, and its import 0.3 s and 60 MB.

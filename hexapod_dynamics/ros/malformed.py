@@ -2,7 +2,7 @@
 
 Messages are reported with their publisher, requests with their service.
 
-Any program that reaches a topic can publish such bytes, for example one of another ROS 2 release, or a malicious
+Each program that reaches a topic can publish such bytes, for example one of another ROS 2 release, or a malicious
 one. The node continues. Publishers whose messages never arrive, because of another type or a QoS that does not match,
 are named, too.
 """

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # For topics that other programs publish: best effort receives reliable publishers, too.
 FOREIGN = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1,
     history=HistoryPolicy.KEEP_LAST,

@@ -7,7 +7,7 @@ Needs the package `mujoco`, which is imported when the first simulator is made.
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ _STICTION = 0.99, 0.999
 ROTOR_INERTIA = 0.003
 
 
-def import_mujoco() -> Any:
+def import_mujoco() -> ModuleType:
     """Return the module mujoco; HexapodError with the remedy if it is not installed."""
     try:
         import mujoco

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.errors import HexapodError, RecordingWarning
 
 if TYPE_CHECKING:
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.plan import GaitPlan
+    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
     from hexapod_dynamics.robot import Robot
 
 
@@ -54,3 +58,28 @@ def exit_code(command: str, action: Callable[[], int]) -> int:
         except (HexapodError, OSError) as error:
             print(f"{command}: {error}", file=sys.stderr)
             return 1
+
+
+def plan_reporter(
+    library: PlanLibrary | GetUpLibrary, path: str | Path, text: Callable[..., str]
+) -> Callable[..., None]:
+    """Return a function that saves the library, so that an interrupted run keeps what is finished, and prints a bar,
+    the time left and the last result; text: what to print of the result.
+    """
+    begin = time.monotonic()
+
+    def report(done: int, count: int, lost: Sequence[str], found: object) -> None:
+        library.save(path)
+        share = done / max(1, count)
+        left = (time.monotonic() - begin) * (1.0 / share - 1.0) if share else 0.0
+        about = f"{done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'nothing'}: {text(found)}"
+        print(f"  plans [{'#' * round(20 * share):20}] {about}", flush=True)
+
+    return report
+
+
+def describe_plan(plan: GaitPlan | HexapodError) -> str:
+    """Return a plan in one line, or why there is none."""
+    if isinstance(plan, HexapodError):
+        return f"none: {plan}"
+    return f"{plan.kind}, period {plan.period:.2f} s, duty {plan.duty:.3f}, margin {1e3 * plan.margin:.1f} mm"

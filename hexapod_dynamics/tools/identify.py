@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +118,3 @@ def transfer_plans(robot: Robot, identified: Path) -> None:
     path = identified.with_name(f"get_up_{own.name}.yaml")
     found.save(path)
     print(f"{path}: {len(list(found))} ways to get up after a fall")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import HexapodError, RobotError, RobotWarning
+from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.one_thread import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import exit_code, load_robot
+from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -135,24 +134,8 @@ def _plan(robot: Robot, given: argparse.Namespace) -> None:
     from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.search import make_library
 
-    path = given.file.resolve().parent / f"plans_{robot.name}.yaml"
-    library, begin = PlanLibrary(robot), time.monotonic()
+    path, library = given.file.resolve().parent / f"plans_{robot.name}.yaml", PlanLibrary(robot)
     most = max(0, min(given.most_lost, len(robot.legs) - 3))
-
-    def report(done: int, count: int, lost: tuple[str, ...], plan: object) -> None:
-        library.save(path)  # an interrupted run keeps the plans that are finished
-        passed = time.monotonic() - begin
-        left = passed / done * (count - done)
-        bar = "#" * round(20 * done / count)
-        what = "no plan, it sits" if isinstance(plan, HexapodError) else plan.kind  # type: ignore[attr-defined]
-        print(
-            f"  plans [{bar:20}] {done}/{count}, {left:4.0f} s left   without {' '.join(lost) or 'none'}: {what}",
-            flush=True,
-        )
-
+    report = plan_reporter(library, path, describe_plan)
     make_library(robot, report, jobs=given.jobs or None, most_lost=most, library=library)
     print(f"{path}: {len(library)} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

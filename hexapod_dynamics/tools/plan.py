@@ -14,19 +14,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.one_thread import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import exit_code, load_robot
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.plan import GaitPlan
-    from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
+from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
 
 
 def main(args: list[str] | None = None) -> int:
@@ -52,20 +43,6 @@ def main(args: list[str] | None = None) -> int:
     return exit_code("plan", lambda: action(given))
 
 
-def _reporter(library: PlanLibrary | GetUpLibrary, path: str, text: Callable[..., str]) -> Callable[..., None]:
-    """Return a function that saves the library, so that an interrupted run keeps what is finished, and prints a line
-    on the last result; text: what to print of the result.
-    """
-    begin = time.monotonic()
-
-    def report(done: int, count: int, lost: Sequence[str], found: object) -> None:
-        library.save(path)
-        took = time.monotonic() - begin
-        print(f"[{done}/{count}] {took:5.0f} s  without {' '.join(lost) or 'nothing':9s} {text(found)}", flush=True)
-
-    return report
-
-
 def _make(given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.planning.library import PlanLibrary
     from hexapod_dynamics.gait.planning.search import make_library
@@ -73,9 +50,8 @@ def _make(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
     library = PlanLibrary(robot)
-    make_library(
-        robot, _reporter(library, path, _line), jobs=given.jobs or None, most_lost=given.most_lost, library=library
-    )
+    report = plan_reporter(library, path, describe_plan)
+    make_library(robot, report, jobs=given.jobs or None, most_lost=given.most_lost, library=library)
     print(f"{len(library)} plans in {path}")
     return 0
 
@@ -93,16 +69,10 @@ def _get_up(given: argparse.Namespace) -> int:
     if given.again and sets is not None:
         library.remove(sets[0])
     options = {"most_lost": given.most_lost or 3, "sets": sets, "jobs": given.jobs or None}
-    make_get_up_library(robot, _reporter(library, path, str), library, improve=given.improve, **options)
+    make_get_up_library(robot, plan_reporter(library, path, str), library, improve=given.improve, **options)
     library.save(path)
     print(f"{len(list(library))} manoeuvres in {path}")
     return 0
-
-
-def _line(plan: GaitPlan | HexapodError) -> str:
-    if isinstance(plan, HexapodError):
-        return f"none: {plan}"
-    return f"{plan.kind}, period {plan.period:.2f} s, duty {plan.duty:.3f}, margin {1e3 * plan.margin:.1f} mm"
 
 
 def _show(given: argparse.Namespace) -> int:
@@ -128,7 +98,7 @@ def _show(given: argparse.Namespace) -> int:
         library = PlanLibrary.load(robot, path)
         library.add(plan)
         library.save(given.out or path)
-    print(_line(plan))
+    print(describe_plan(plan))
     for name, phase, (x, y) in zip(plan.legs, plan.phases, plan.footholds, strict=True):
         print(f"  {name}: phase {phase:.3f}, foothold {1e3 * x:6.1f} {1e3 * y:6.1f} mm")
     if given.plot:
@@ -138,7 +108,3 @@ def _show(given: argparse.Namespace) -> int:
         draw(robot, plan, out)
         print(out)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -144,7 +144,3 @@ def _describe_in(folder: Path, file: Path, text: str, photos: Sequence[Path]) ->
     (folder / "recording.yaml").write_text(text, encoding="utf-8")
     for photo in photos:
         shutil.copyfile(photo, folder / photo.name)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

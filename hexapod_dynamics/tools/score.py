@@ -8,7 +8,6 @@ of lukas/hexapod, `hexapod_data/*.npz` of Mgineer117/jethexa_ws (identification/
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from hexapod_dynamics.robot import Morphology
@@ -58,7 +57,3 @@ def _page(given: argparse.Namespace) -> str:
     log = read_log(path, robot) if reader is None else reader(path, robot, given.joints)
     morphology = Morphology.whole(robot).without(*given.missing)
     return page(robot, score(robot, log, morphology=morphology, command_delay=given.delay), path.name)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,7 @@
 """The panel beside the 3-D view: driving, damage (simulated, declared), hypotheses of the detector, picture, plots.
 
+viser sends a value only if it differs from the one before.
+
 The button STOP is the page's own (page.js), at a fixed place. The node `view` sends what a person asks for over ROS.
 """
 
@@ -36,12 +38,6 @@ PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duratio
 def _legend(*entries: tuple[str, str]) -> str:
     rows = (f'<span><b style="color:{colour}">&#9632;</b> {text}</span>' for colour, text in entries)
     return f'<div style="font-size:11px;margin:4px 8px;display:flex;flex-wrap:wrap;gap:2px 10px">{"".join(rows)}</div>'
-
-
-def _set_content(handle: viser.GuiHtmlHandle | viser.GuiMarkdownHandle, content: str) -> None:
-    """Change a text of the page; an unchanged text is not sent."""
-    if handle.content != content:
-        handle.content = content
 
 
 LEGEND = _legend(
@@ -144,8 +140,7 @@ class LivePlots:
         table[:, 0] -= table[-1, 0]  # [s] before now
         for k, handle in enumerate(self._handles):
             known = np.isfinite(table[:, k + 1])
-            if handle.visible != (known.sum() > 1):
-                handle.visible = bool(known.sum() > 1)
+            handle.visible = bool(known.sum() > 1)
             if handle.visible:
                 handle.data = (table[known, 0], table[known, k + 1])
 
@@ -194,7 +189,7 @@ class Panel:
             gui.add_button("put it on its back").on_click(lambda _: self._commands.put(np.pi))
         self._world.visible = False
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
-        self.simulated.visible = False  # until there is one
+        self.simulated.folder.visible = False  # until there is one
         self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
         with gui.add_folder("picture"):
             self._shows_support = gui.add_checkbox(
@@ -299,40 +294,38 @@ class Panel:
         """Show which page drives, or why driving ended, and the button "take over"; stands: set the sliders to
         zero.
         """
-        _set_content(self._driver, text)
-        if self._controls.visible != may_ask:
-            self._controls.visible = may_ask
+        self._driver.content = text
+        self._controls.visible = may_ask
         if stands:
             self._show(STAND)
 
     def title(self, text: str) -> None:
         """Show what robot this is: the first line, and the page's title."""
         content = f'<div id="{TITLE_ID}" style="font-size:13px;margin:6px 12px">{html.escape(text)}</div>'
-        _set_content(self._title, content)
+        self._title.content = content
 
     def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
         """Show at the top the robot's state, what it does and why, whether it is stopped, and the answer to a
         request.
         """
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
-        _set_content(self._status, text)
+        self._status.content = text
 
     def hypotheses(self, bars: str) -> None:
         """Show the bars of the damage detector, HTML."""
-        _set_content(self._hypotheses, bars)
+        self._hypotheses.content = bars
 
     def events(self, rows: str) -> None:
         """Show what happened, HTML."""
-        _set_content(self._events, rows)
+        self._events.content = rows
 
     def followed(self, text: str) -> None:
         """Show the twist that the gait follows."""
-        _set_content(self._followed, text)
+        self._followed.content = text
 
     def simulates(self, yes: bool) -> None:
         """Show or hide the controls that exist for a simulated robot only."""
-        if self._world.visible != yes:
-            self._world.visible = self.simulated.visible = self._set_back.visible = yes
+        self._world.visible = self.simulated.folder.visible = self._set_back.visible = yes
 
     def sample(self, t: float, tilt: float, speed: float, error: float) -> None:
         """Add a sample to the plots: time [s], tilt [deg], speed [cm/s], error of the prediction [cm] (or NaN)."""

@@ -29,7 +29,7 @@ class PartsFolder:
         self._gui, self._deliver = gui, send
         self._values: Values = {}  # of the robot, at the last `follow`
         self._before: list[Values] = []  # the robot's state before each change by a person
-        self._folder = gui.add_folder(label, expand_by_default=expand)
+        self.folder = gui.add_folder(label, expand_by_default=expand)
         self._built: list[viser.GuiInputHandle | viser.GuiFolderHandle] = []
         self._undo: viser.GuiButtonHandle  # made by `_build`
         self._boxes: dict[str, viser.GuiCheckboxHandle] = {}
@@ -38,16 +38,6 @@ class PartsFolder:
         self._intact: Values = {}  # the named values of the whole robot
         self._followed: dict[str, bool | str] = {}  # for each control, the robot's state at the last `follow`
         self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
-
-    @property
-    def visible(self) -> bool:
-        """Whether the folder is shown."""
-        return bool(self._folder.visible)
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        if self._folder.visible != value:
-            self._folder.visible = value
 
     def follow(self, values: Mapping[str, bool | float]) -> None:
         """Show the whole set of named values; builds the check boxes at the first one or for another robot."""
@@ -94,7 +84,7 @@ class PartsFolder:
         self._built = []
         self._boxes, self._menus, self._names, self._followed, self._differs = {}, {}, names, {}, {}
         self._before = []
-        with self._folder:
+        with self.folder:
             restore = self._gui.add_button("restore all")
             restore.on_click(lambda _: self.change(dict(self._intact)))
             self._undo = self._gui.add_button("undo", hint="take the last change back")

@@ -214,7 +214,3 @@ def _forces(axis: Axes, record: Record) -> None:
     axis.set_ylabel("[N]")
     axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
     axis.legend(fontsize=7, ncol=6, loc="upper center")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -126,8 +126,7 @@ class RobotFigure:
 
     @visible.setter
     def visible(self, value: bool) -> None:
-        if self._base.visible != value:
-            self._base.visible = value
+        self._base.visible = value
 
     @property
     def labels_visible(self) -> bool:
@@ -136,10 +135,9 @@ class RobotFigure:
 
     @labels_visible.setter
     def labels_visible(self, value: bool) -> None:
-        if self._labels_visible != value:
-            self._labels_visible = value
-            for label in self._labels:
-                label.visible = value
+        self._labels_visible = value
+        for label in self._labels:
+            label.visible = value
 
     @property
     def has_robot(self) -> bool:
@@ -308,11 +306,8 @@ class Surroundings:
         It always has TRAIL_LINES lines, some of length zero, because the browser processes new shapes slowly.
         """
         points = np.asarray(points, float).reshape(-1, 3)[-TRAIL_LINES - 1 :]
-        if len(points) < 2:
-            if self._trail is not None:
-                self._trail.visible = False
-            return
-        points = np.concatenate([np.broadcast_to(points[0], (TRAIL_LINES + 1 - len(points), 3)), points])
+        if len(points) > 1:
+            points = np.concatenate([np.broadcast_to(points[0], (TRAIL_LINES + 1 - len(points), 3)), points])
         self._trail = self._lines(self._trail, f"{WORLD}/trail", points, TRAIL, closed=False)
 
     def polygon(self, points: np.ndarray) -> None:
@@ -338,18 +333,13 @@ class Surroundings:
         """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}; spheres of earlier calls that are not
         named now are hidden.
         """
-        for name, handle in self._spheres.items():
-            if name not in places and handle.visible:
-                handle.visible = False
         for name, (place, colour) in places.items():
             if name not in self._spheres:
-                self._spheres[name] = self._server.scene.add_icosphere(
-                    f"{self._body}/{name}", 0.009, colour, subdivisions=2
-                )
-            handle = self._spheres[name]
-            handle.position = tuple(float(value) for value in np.asarray(place))
-            if not handle.visible:
-                handle.visible = True
+                path = f"{self._body}/{name}"
+                self._spheres[name] = self._server.scene.add_icosphere(path, 0.009, colour, subdivisions=2)
+            self._spheres[name].position = tuple(float(value) for value in np.asarray(place))
+        for name, handle in self._spheres.items():
+            handle.visible = name in places
 
     def _lines(
         self,
@@ -363,8 +353,7 @@ class Surroundings:
         points = np.asarray(points, float).reshape(-1, 3)
         if closed and len(points) > 1:
             points = np.concatenate([points, points[:1]])
-        visible = len(points) > 1
-        if not visible:
+        if len(points) < 2:
             if handle is not None:
                 handle.visible = False
             return handle

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
 from hexapod_dynamics.view.access import ALIVE, DRIVE, SLOW, STOP, Access, Control, Fields, MessageFilter, read_axes
@@ -111,7 +111,7 @@ class WebPage:
 
         marked, served = _Host(host), []
 
-        def serve(handler: Callable[..., object], host: str, port: int, **options: Any) -> object:
+        def serve(handler: Callable[..., object], host: str, port: int, **options: object) -> object:
             if host is not marked:  # another viser server of this process
                 return real.serve(handler, host, port, **options)
             served.append(options)
@@ -302,7 +302,7 @@ def connection_class(page: WebPage) -> type[ServerConnection]:
     class CheckedConnection(ServerConnection):
         """A connection that drops what a page may not send."""
 
-        async def recv(self, *args: Any, **options: Any) -> str | bytes:
+        async def recv(self, *args: object, **options: object) -> str | bytes:
             """Return the next message that is allowed."""
             while True:
                 raw = await super().recv(*args, **options)

@@ -10,17 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.dynamics.regressors import body_of_parameters
 from hexapod_dynamics.errors import IdentificationError, RobotError
 from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians, split, standing_feet
-from hexapod_dynamics.identification.inertia import (
-    link_of_parameters,
-    parameters_of_links,
-    parameters_of_pseudo_inertia,
-    possible_body,
-    pseudo_inertia,
-)
+from hexapod_dynamics.identification.inertia import parameters_of_pseudo_inertia, possible_body, pseudo_inertia
 from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
@@ -29,6 +24,7 @@ from hexapod_dynamics.robot.servo_map import BUS_SERVO, COUNTS_PER_RADIAN, Servo
 
 ROBOT = Robot.jethexa()
 CONFIG = Path(__file__).resolve().parents[2] / "config"
+LINKS = WholeBodyModel(ROBOT).inertial_parameters()[10:].reshape(-1, 10)
 LIMITS = np.array([joint.planned_range for joint in ROBOT.joints]).T
 
 
@@ -228,13 +224,13 @@ def test_wrong_values_of_a_robot_file_are_named(tmp_path, change, named):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(-2.0, 2.0), min_size=10, max_size=10))
 def test_whatever_the_fit_does_the_body_is_possible(theta):
-    mass, _, inertia = link_of_parameters(possible_body(parameters_of_links(ROBOT)[2], np.array(theta)))
+    mass, _, inertia = body_of_parameters(possible_body(LINKS[2], np.array(theta)))
     assert mass > 0.0
     check_inertia(0.5 * (inertia + inertia.T), "link")  # positive, triangle inequality
 
 
 def test_the_pseudo_inertia_is_another_form_of_the_parameters():
-    phi = parameters_of_links(ROBOT)[1]
+    phi = LINKS[1]
     assert parameters_of_pseudo_inertia(pseudo_inertia(phi)) == pytest.approx(phi, rel=1e-12)
     assert possible_body(phi, np.zeros(10)) == pytest.approx(phi, rel=1e-9)
     with pytest.raises(IdentificationError, match="no body has them"):
@@ -244,10 +240,10 @@ def test_the_pseudo_inertia_is_another_form_of_the_parameters():
 def test_of_the_numbers_of_a_possible_body_one_is_the_mass_and_three_are_the_centre():
     """A mass within 20 % was one within 28 %: second moments had a part in it."""
     before = ROBOT.legs[0].links[2]
-    phi = parameters_of_links(ROBOT)[2]
+    phi = LINKS[2]
     radii = np.sqrt(np.diag(0.5 * np.trace(before.inertia) * np.eye(3) - before.inertia) / before.mass)
     for k in range(10):
-        mass, com, _ = link_of_parameters(possible_body(phi, 0.1 * np.eye(10)[k]))
+        mass, com, _ = body_of_parameters(possible_body(phi, 0.1 * np.eye(10)[k]))
         assert mass == pytest.approx(before.mass * (np.exp(0.2) if k == 0 else 1.0))
         if k < 7:
             assert com == pytest.approx(before.com)

@@ -185,7 +185,7 @@ class ServoInterface(ABC):
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them.
 
-        Any thread may call it. Queued frames are dropped, waits for answers end, and nothing else is sent until
+        Each thread may call it. Queued frames are dropped, waits for answers end, and nothing else is sent until
         `resume`.
         """
 

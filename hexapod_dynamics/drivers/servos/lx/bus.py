@@ -8,6 +8,7 @@ from __future__ import annotations
 import termios
 import time
 from collections import deque
+from types import ModuleType
 from typing import Any
 
 from hexapod_dynamics.drivers.jetson_gpio import import_gpio
@@ -23,7 +24,7 @@ class GpioDirection:
     Sending: transmit pin 1, receive pin 0; listening: the other way round.
     """
 
-    def __init__(self, transmit_pin: int, receive_pin: int, gpio: Any = None) -> None:
+    def __init__(self, transmit_pin: int, receive_pin: int, gpio: ModuleType | None = None) -> None:
         if gpio is None:
             gpio = import_gpio(
                 'direction "gpio"', 'pip install Jetson.GPIO, or with a USB adapter set direction to "adapter"'
