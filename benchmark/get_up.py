@@ -31,7 +31,6 @@ from hexapod_dynamics.simulation.ground import ground_values
 from hexapod_dynamics.tools.get_up_search.fallen_robot import (
     TICK,
     FallenRobot,
-    joints_anywhere,
     joints_near,
     random_rotation,
     random_truth,
@@ -45,6 +44,24 @@ STANCE = GAIT.position.copy()
 LEGS = ROBOT.leg_names
 PARTS = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
 FREEZES = 0.06  # [s] within which nothing moves any more after a stop
+FOLDED = -1.45  # [rad] angle of a tibia that is folded along its femur, beside its coxa
+
+
+def joints_anywhere(physics, random):
+    """Return joint angles (n,) [rad] anywhere within the limits at which no link is within another.
+
+    Angles at which a tibia is folded through its own coxa are excluded, because no motion leads to them (FOLDED)
+    or away from them.
+    """
+    joints = ROBOT.joints
+    low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
+    low[2::3] = np.maximum(low[2::3], FOLDED)
+    for _ in range(2000):
+        angles = random.uniform(low, high)
+        physics.reset(position=[0.0, 0.0, 1.0], joints=angles)
+        if physics.data.ncon == 0:
+            return angles
+    return angles
 
 
 class Case:
@@ -67,7 +84,7 @@ class Case:
         truth = random_truth(random, seed, **self.truth)
         ground = self.ground(random, truth.friction) if self.ground else None
         robot = FallenRobot(ROBOT, get_up, truth=truth, ground=ground, actual=self.actual, seed=seed)
-        joints = joints_anywhere(ROBOT, robot.physics, random) if self.tangled else joints_near(STANCE, random)
+        joints = joints_anywhere(robot.physics, random) if self.tangled else joints_near(STANCE, random)
         robot.drop(random.uniform(0.2, 0.4), random_rotation(random), joints)
         return robot, random
 

@@ -128,7 +128,7 @@ class View(GuardedNode):
 
     def _attend(self) -> None:
         """Subscribe to `support` while a page shows it, because `dynamics` computes it for subscribers only."""
-        wanted = self._panel.shows_support and bool(self._server.get_clients())
+        wanted = self._panel.shows_support.value and bool(self._server.get_clients())
         if wanted and self._support is None:
             self._support = self._newest.subscribe(MarkerArray, "support")
         elif self._support is not None and not wanted:
@@ -215,9 +215,9 @@ class View(GuardedNode):
         picture.draw(
             ticks,
             ago=panel.ago,
-            follows=panel.follows,
+            follows=panel.follows.value,
             support=self._support is not None,
-            names=panel.shows_names,
+            names=panel.shows_names.value,
         )
         self._page.title = self._robot_title(picture.robot.robot_name)
         panel.title(self._page.title)
@@ -231,7 +231,7 @@ class View(GuardedNode):
             return ""
         values = {pair.key: pair.value for pair in state.values}
         why = values.get("why", "")
-        self._panel.followed(describe_command(values.get("followed", "")))
+        self._panel.followed.content = describe_command(values.get("followed", ""))
         return f"**{state.message}**" + (f": {why}" if why and why not in state.message else "")
 
     def _sample(self) -> None:
@@ -254,7 +254,7 @@ class View(GuardedNode):
             a = true.pose.pose.position
             error = 100 * math.dist((a.x, a.y, a.z), predicted[0])
         tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
-        self._panel.sample(now, tilt, 100 * speed, error)
+        self._panel.plots.add(now, tilt, 100 * speed, error)
 
     def _update_panel(self, shown: Odometry | None) -> None:
         told = self._values("morphology")
@@ -275,9 +275,10 @@ class View(GuardedNode):
         self._panel.status(state, self._stopped, self._commands.answer, self._describe_gait())
         array = self._newest.get("damage_hypotheses")
         if array is not None:
-            self._panel.hypotheses(self._bars.draw([_entry(status) for status in array.status], time.monotonic()))
-        self._panel.events(self._events.draw())
-        self._panel.draw_plots()
+            entries = [_entry(status) for status in array.status]
+            self._panel.hypotheses.content = self._bars.draw(entries, time.monotonic())
+        self._panel.events.content = self._events.draw()
+        self._panel.plots.draw()
 
     def _ago_line(self) -> str:
         ago = self._panel.ago

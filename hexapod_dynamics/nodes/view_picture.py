@@ -82,7 +82,7 @@ class Picture:
             self.robot.load(urdf if past is None else past.urdf)
         self.robot.labels_visible = names
         self._aim()
-        self.robot.visible = self.shown is not None
+        self.robot.base.visible = self.shown is not None
         if self.shown is not None:
             self._place(past, follows)
         self._place_ghost(past)
@@ -157,8 +157,8 @@ class Picture:
             far = float(np.linalg.norm(self._now.position - place))
             if far > FAR * self.robot.reach:
                 self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
-        self._ghost.visible = there and not self.hidden
-        if self._ghost.visible:
+        self._ghost.base.visible = there and not self.hidden
+        if self._ghost.base.visible:
             self._ghost.move(place, rotation.as_quat())
             joints = self._newest.get("predicted_joint_states")
             if joints is not None:

@@ -31,20 +31,11 @@ class DriveSeat:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._driver: int | None = None
-        self._twist, self._fresh = STAND, -math.inf
+        self.driver: int | None = None  # the page that drives
+        self.twist = STAND  # that is published; all zero: the robot stands
+        self._fresh = -math.inf
         self._due = False  # whether standing is to be published
         self.ended = ""  # why driving ended, if no person ended it
-
-    @property
-    def driver(self) -> int | None:
-        """The page that drives, or None."""
-        return self._driver
-
-    @property
-    def twist(self) -> Twist:
-        """The twist that is published; all zero: the robot stands."""
-        return self._twist
 
     def command(self, client: int, twist: Sequence[float], now: float) -> str:
         """Drive by a twist (3,); return why it is refused, or an empty text."""
@@ -55,58 +46,58 @@ class DriveSeat:
             self._expire(now)
             forward, left, turn = (float(value) for value in twist)
             moving = (forward, left, turn) != STAND
-            if moving and self._driver not in (None, client):
-                return f'{page_name(self._driver or 0)} drives; "take over" gives this page the controls'
+            if moving and self.driver not in (None, client):
+                return f'{page_name(self.driver or 0)} drives; "take over" gives this page the controls'
             if moving:
-                self._driver = client
-            if client == self._driver:
+                self.driver = client
+            if client == self.driver:
                 self._fresh = now
-            self._twist, self._due, self.ended = (forward, left, turn), not moving, ""
+            self.twist, self._due, self.ended = (forward, left, turn), not moving, ""
         return ""
 
     def give_controls(self, client: int, now: float) -> None:
         """Give a page the controls; if another one drove, the robot stands."""
         with self._lock:
             self._expire(now)
-            if self._driver != client and self._twist != STAND:
-                self._twist, self._due = STAND, True
-            self._driver, self._fresh, self.ended = client, now, ""
+            if self.driver != client and self.twist != STAND:
+                self.twist, self._due = STAND, True
+            self.driver, self._fresh, self.ended = client, now, ""
 
     def receive_sign_of_life(self, client: int, now: float) -> None:
         """Note a page's sign of life: it is open, visible and working."""
         with self._lock:
             self._expire(now)
-            if client == self._driver:
+            if client == self.driver:
                 self._fresh = now
 
     def leave(self, client: int) -> None:
         """Note that a page is closed."""
         with self._lock:
-            if client == self._driver:
+            if client == self.driver:
                 self._end(f"{page_name(client)} was closed")
 
     def stand(self) -> None:
         """Make the robot stand, whichever page drives, even if none does."""
         with self._lock:
-            self._twist, self._due, self.ended = STAND, True, ""
+            self.twist, self._due, self.ended = STAND, True, ""
 
     def next_command(self, now: float) -> Twist | None:
         """Return the twist to publish now: repeated while the robot is driven, all zero once, then None."""
         with self._lock:
             self._expire(now)
-            if self._twist == STAND and not self._due:
+            if self.twist == STAND and not self._due:
                 return None
             self._due = False
-            return self._twist
+            return self.twist
 
     def _expire(self, now: float) -> None:
-        if self._driver is not None and now - self._fresh > PATIENCE:
-            self._end(f"nothing received from {page_name(self._driver)} for {PATIENCE} s")
+        if self.driver is not None and now - self._fresh > PATIENCE:
+            self._end(f"nothing received from {page_name(self.driver)} for {PATIENCE} s")
 
     def _end(self, why: str) -> None:
-        if self._twist != STAND:
+        if self.twist != STAND:
             self.ended, self._due = f"{why}: the robot stands", True
-        self._driver, self._twist = None, STAND
+        self.driver, self.twist = None, STAND
 
 
 def out_of_limits(twist: Sequence[float]) -> str:

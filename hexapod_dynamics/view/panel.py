@@ -146,7 +146,11 @@ class LivePlots:
 
 
 class Panel:
-    """The whole panel: controls for a person at the right, the state of the robot and its software at the left."""
+    """The whole panel: controls for a person at the right, the state of the robot and its software at the left.
+
+    Handles that the node reads or sets: follows, shows_support, shows_names (check boxes), hypotheses, events, followed
+    (texts), simulated, declared (PartsFolder), plots (LivePlots).
+    """
 
     def __init__(self, server: viser.ViserServer, commands: Commands) -> None:
         self._server, self._commands, gui = server, commands, server.gui
@@ -174,13 +178,13 @@ class Panel:
             gui.add_button("get up", hint="after a fall; it tells 2 s before it moves").on_click(
                 lambda _: self._commands.call_gait("get_up")
             )
-            self._followed = gui.add_markdown("")
+            self.followed = gui.add_markdown("")
         for axis, slider in enumerate(self._sliders):
             slider.on_update(partial(self._move_slider, axis))
         with gui.add_folder("damage detector"):
-            self._hypotheses = gui.add_html(NO_HYPOTHESES)
+            self.hypotheses = gui.add_html(NO_HYPOTHESES)
         with gui.add_folder("what happened"):
-            self._events = gui.add_html(NO_EVENTS)
+            self.events = gui.add_html(NO_EVENTS)
         self._world = gui.add_folder("push the simulated robot", expand_by_default=False)
         with self._world:
             gui.add_button("push it to the left").on_click(lambda _: self._commands.push(PUSH))
@@ -192,11 +196,11 @@ class Panel:
         self.simulated.folder.visible = False  # until there is one
         self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
         with gui.add_folder("picture"):
-            self._shows_support = gui.add_checkbox(
+            self.shows_support = gui.add_checkbox(
                 "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
             )
-            self._follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
-            self._names = gui.add_checkbox(
+            self.follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
+            self.shows_names = gui.add_checkbox(
                 "names, trail", True, hint="of the legs; where the body was in the last minute"
             )
             self._dark = gui.add_checkbox("dark", False, hint="of all pages")
@@ -212,24 +216,9 @@ class Panel:
             self._set_back.on_click(lambda _: self._commands.set_prediction_back())
             gui.add_html(LEGEND)
         with gui.add_folder("plots"):
-            self._plots = LivePlots(gui)
+            self.plots = LivePlots(gui)
         server.on_client_connect(self._name_page)
         server.on_client_disconnect(lambda client: self._questions.pop(client.client_id, None))
-
-    @property
-    def follows(self) -> bool:
-        """Whether the robot is to be kept at the centre of the picture."""
-        return bool(self._follows.value)
-
-    @property
-    def shows_support(self) -> bool:
-        """Whether foot forces, support polygon, centre of mass and zero-moment point are to be drawn."""
-        return bool(self._shows_support.value)
-
-    @property
-    def shows_names(self) -> bool:
-        """Whether the legs' names and the trail are to be drawn."""
-        return bool(self._names.value)
 
     @property
     def ago(self) -> float:
@@ -311,26 +300,6 @@ class Panel:
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
         self._status.content = text
 
-    def hypotheses(self, bars: str) -> None:
-        """Show the bars of the damage detector, HTML."""
-        self._hypotheses.content = bars
-
-    def events(self, rows: str) -> None:
-        """Show what happened, HTML."""
-        self._events.content = rows
-
-    def followed(self, text: str) -> None:
-        """Show the twist that the gait follows."""
-        self._followed.content = text
-
     def simulates(self, yes: bool) -> None:
         """Show or hide the controls that exist for a simulated robot only."""
         self._world.visible = self.simulated.folder.visible = self._set_back.visible = yes
-
-    def sample(self, t: float, tilt: float, speed: float, error: float) -> None:
-        """Add a sample to the plots: time [s], tilt [deg], speed [cm/s], error of the prediction [cm] (or NaN)."""
-        self._plots.add(t, tilt, speed, error)
-
-    def draw_plots(self) -> None:
-        """Send the plots to the browsers."""
-        self._plots.draw()

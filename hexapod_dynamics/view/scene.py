@@ -104,29 +104,20 @@ class RobotFigure:
         opacity: float | None = None,
         on_click: Callable[[str], None] | None = None,
     ) -> None:
-        """name: of its node in the scene. opacity: below 1 for a ghost. on_click(name): called with the name of a
-        clicked link.
+        """name: of its node in the scene, `base`. opacity: below 1 for a ghost. on_click(name): called with the name of
+        a clicked link.
 
         With `on_click` the names of the legs are shown at their hips.
         """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self.robot_name, self.reach = "", JETHEXA_REACH  # in its URDF; [m] the JetHexa's until there is a robot
         self._text = ""
-        self._base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
+        self.base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, tuple[TreeJoint, viser.FrameHandle]] = {}  # by joint
         self._handles: list[viser.SceneNodeHandle] = []
         self._labels: list[viser.LabelHandle] = []
         self._labels_visible = True
         self._values: dict[str, float] = {}
-
-    @property
-    def visible(self) -> bool:
-        """Whether it is drawn."""
-        return self._base.visible
-
-    @visible.setter
-    def visible(self, value: bool) -> None:
-        self._base.visible = value
 
     @property
     def labels_visible(self) -> bool:
@@ -205,7 +196,7 @@ class RobotFigure:
     def move(self, position: np.ndarray, quaternion: np.ndarray) -> None:
         """Place the body: position (3,) [m], quaternion (x, y, z, w)."""
         x, y, z, w = quaternion
-        self._base.position, self._base.wxyz = tuple(position), (w, x, y, z)
+        self.base.position, self.base.wxyz = tuple(position), (w, x, y, z)
 
     def turn(self, positions: Mapping[str, float]) -> None:
         """Set joint positions by name [rad or m]; only those that changed by 0.02 degrees are sent to the browser."""

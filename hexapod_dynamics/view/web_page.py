@@ -98,12 +98,8 @@ class WebPage:
         """End the server."""
         import rich
 
-        console = rich.get_console()
-        quiet, console.quiet = console.quiet, True  # keeps viser from reporting its end; the launch reports it already
-        try:
+        with _replaced(rich.get_console(), "quiet", True):  # viser reports its end; the launch reports it already
             self.server.stop()
-        finally:
-            console.quiet = quiet
 
     def _start(self, viser: ModuleType, infra: ModuleType, host: str) -> viser.ViserServer:
         import rich
@@ -119,13 +115,12 @@ class WebPage:
             options |= {"max_size": LARGEST_MESSAGE, "logger": _quiet_logger(), "sock": self._socket}
             return real.serve(handler, **options)
 
-        console = rich.get_console()
-        with _starting, _replaced(infra, "websockets", _stand_in(infra.websockets, serve)):
-            quiet, console.quiet = console.quiet, True  # keeps viser from printing the address without the token
-            try:
-                server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
-            finally:
-                console.quiet = quiet
+        with (
+            _starting,
+            _replaced(infra, "websockets", _stand_in(infra.websockets, serve)),
+            _replaced(rich.get_console(), "quiet", True),  # viser prints the address without the token
+        ):
+            server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
         if len(served) != 1 or server.get_port() != self.port:
             server.stop()
             raise HexapodError(f"viser {viser.__version__} does not start its server as expected; {INSTALL}")
@@ -336,11 +331,11 @@ def _stand_in(websockets: ModuleType, serve: Callable[..., object]) -> SimpleNam
 
 
 @contextlib.contextmanager
-def _replaced(module: ModuleType, name: str, value: object) -> Iterator[None]:
-    """Set an attribute of a module for a while."""
-    real = getattr(module, name)
-    setattr(module, name, value)
+def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
+    """Set an attribute for a while."""
+    real = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        setattr(module, name, real)
+        setattr(owner, name, real)

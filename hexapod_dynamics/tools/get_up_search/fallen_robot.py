@@ -26,7 +26,6 @@ LANDS = 1.5  # [s] after which a dropped robot lies still
 # Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque; the
 # winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm uniformly and lose no heat.
 STALL_POWER, HEAT_CAPACITY = 33.0, 12.0  # [W], [J/K]
-FOLDED = -1.45  # [rad] angle of a tibia that is folded along its femur, beside its coxa
 SATURATED = 0.99  # share of the torque limit
 
 
@@ -35,8 +34,7 @@ class FallenRobot:
 
     truth: how it differs from the model. actual: its Morphology; declared: the Morphology known to the software,
     by default the same. Attributes: saturated (n,) [s]: longest uninterrupted time of each servo at its torque
-    limit; heat (n,) [K]; time [s] since it lay still; before_tick: called with the FallenRobot at each tick;
-    still: (n,) largest motion of a joint since `mark`.
+    limit; heat (n,) [K]; time [s] since it lay still; before_tick: called with the FallenRobot at each tick.
     """
 
     def __init__(
@@ -61,7 +59,6 @@ class FallenRobot:
         self._limit = SATURATED * robot.servo.torque_limit
         self._saturated_for, self.saturated, self.heat = np.zeros(n), np.zeros(n), np.zeros(n)
         self.time = 0.0
-        self.frozen = False
         self.before_tick: Callable[[FallenRobot], None] | None = None
 
     def drop(self, height: float, rotation: np.ndarray, joints: np.ndarray) -> None:
@@ -99,7 +96,7 @@ class FallenRobot:
         setpoints = self.get_up.step(TICK, Sensed(self._joints, up.tolist(), self._rate.tolist(), self._force.tolist()))
         if setpoints is None:
             self._guard.pause()
-        elif not self.frozen:
+        else:
             sent = self._guard.update(setpoints, np.zeros(len(setpoints)), TICK)
             sent[~self.physics.morphology.existing_mask] = np.nan
             self.physics.command(sent, TICK)
@@ -147,20 +144,3 @@ def random_truth(random: np.random.Generator, seed: int, **others: object) -> Tr
 def joints_near(stance: np.ndarray, random: np.random.Generator, spread: float = 0.3) -> np.ndarray:
     """Return joint angles (n,) [rad] near a stance (n,)."""
     return stance + random.uniform(-spread, spread, len(stance))
-
-
-def joints_anywhere(robot: Robot, physics: MujocoSimulator, random: np.random.Generator) -> np.ndarray:
-    """Return joint angles (n,) [rad] anywhere within the limits at which no link is within another.
-
-    Angles at which a tibia is folded through its own coxa are excluded, because no motion leads to them (FOLDED)
-    or away from them.
-    """
-    joints = robot.joints
-    low, high = np.array([j.lower for j in joints]), np.array([j.upper for j in joints])
-    low[2::3] = np.maximum(low[2::3], FOLDED)
-    for _ in range(2000):
-        angles = random.uniform(low, high)
-        physics.reset(position=[0.0, 0.0, 1.0], joints=angles)
-        if physics.data.ncon == 0:
-            return angles
-    return angles

@@ -17,7 +17,6 @@ class LaunchContext:
         self._environment_at_start = dict(os.environ)
         self._globals = {}
         self._locals = {}
-        self._locals_stack = []
         self._event_handlers = deque()
         self._event_queue = asyncio.Queue()
         self._completion_futures = []
@@ -54,12 +53,6 @@ class LaunchContext:
     def extend_globals(self, extensions):
         """Set locals for good; those of `extend_locals` hide them."""
         self._globals.update(extensions)
-
-    def _push_locals(self):
-        self._locals_stack.append(dict(self._locals))
-
-    def _pop_locals(self):
-        self._locals = self._locals_stack.pop()
 
     def would_handle_event(self, event):
         """Return whether any handler takes the event."""

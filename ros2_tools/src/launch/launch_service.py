@@ -163,11 +163,11 @@ class LaunchService:
         for handler in tuple(self._context._event_handlers):
             if not handler.matches(event):
                 continue
-            self._context._push_locals()
+            known = dict(self._context._locals)
             try:
                 for entity in as_entities(handler.handle(event, self._context)):
                     if not isinstance(entity, LaunchDescriptionEntity):
                         raise RuntimeError(f"expected a LaunchDescriptionEntity from event_handler, got '{entity}'")
                     self._pairs += visit_all_entities_and_collect_futures(entity, self._context)
             finally:
-                self._context._pop_locals()
+                self._context._locals = known

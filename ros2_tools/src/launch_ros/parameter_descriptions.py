@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
-from launch.substitution import Substitution
 from launch.substitutions import EnvironmentVariable, LaunchConfiguration, SubstitutionFailure, TextSubstitution
 from launch.utilities import (
     is_substitution,
@@ -137,19 +136,13 @@ def _normalized_value(value):
     if is_substitution(value):
         return _Text(normalize_to_list_of_substitutions(value))
     if isinstance(value, Sequence):
-        return [_normalized_item(item) for item in value]
+        return [
+            item if isinstance(item, SCALARS) else _Text(normalize_to_list_of_substitutions(item)) for item in value
+        ]
     raise TypeError(
         f"Unexpected type for parameter value {value!r}: expected bool, int, float, str, bytes, a "
         "substitution, or a list of one of them"
     )
-
-
-def _normalized_item(item):
-    if isinstance(item, SCALARS):
-        return item
-    if isinstance(item, (Substitution, Sequence)):
-        return _Text(normalize_to_list_of_substitutions(item))
-    raise TypeError(f"Unexpected type for an item of a parameter value: {item!r}")
 
 
 def evaluate_parameters(context, parameters):
@@ -169,14 +162,13 @@ def evaluate_parameters_dict(context, parameters):
 
 
 def _evaluated(context, name, value):
+    def read(item):
+        return _read(name, perform_substitutions(context, item)) if isinstance(item, _Text) else item
+
     if isinstance(value, ParameterValue):
         value = value.evaluate(context)
-    elif isinstance(value, _Text):
-        value = _read(name, perform_substitutions(context, value))
-    elif isinstance(value, list):
-        value = [
-            _read(name, perform_substitutions(context, item)) if isinstance(item, _Text) else item for item in value
-        ]
+    else:
+        value = [read(item) for item in value] if isinstance(value, list) else read(value)
     return _uniform(name, value) if isinstance(value, (list, tuple)) else value
 
 

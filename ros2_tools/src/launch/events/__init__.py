@@ -4,13 +4,14 @@
 class Event:
     """Base of all events; the launch service calls the handlers that match."""
 
-    name = "launch.Event"
+    @property
+    def name(self):
+        """The full name of the event's class."""
+        return f"{type(self).__module__}.{type(self).__name__}"
 
 
 class Shutdown(Event):
     """Ends the launch: running processes are stopped and no new ones are started."""
-
-    name = "launch.events.Shutdown"
 
     def __init__(self, *, reason="reason not given", due_to_sigint=False):
         self.reason = reason
@@ -20,16 +21,12 @@ class Shutdown(Event):
 class IncludeLaunchDescription(Event):
     """Asks to visit a launch description."""
 
-    name = "launch.events.IncludeLaunchDescription"
-
     def __init__(self, launch_description):
         self.launch_description = launch_description
 
 
 class TimerEvent(Event):
     """The period of a TimerAction has elapsed."""
-
-    name = "launch.events.TimerEvent"
 
     def __init__(self, *, timer_action):
         self.timer_action = timer_action

@@ -6,8 +6,6 @@ from . import Event
 class RunningProcessEvent(Event):
     """Something about one process that is or was running."""
 
-    name = "launch.events.process.RunningProcessEvent"
-
     def __init__(self, *, action, name, cmd, cwd, env, pid):
         self.action, self.process_name = action, name
         self.cmd, self.cwd, self.env, self.pid = cmd, cwd, env, pid
@@ -16,13 +14,9 @@ class RunningProcessEvent(Event):
 class ProcessStarted(RunningProcessEvent):
     """A process has started."""
 
-    name = "launch.events.process.ProcessStarted"
-
 
 class ProcessExited(RunningProcessEvent):
     """A process has ended."""
-
-    name = "launch.events.process.ProcessExited"
 
     def __init__(self, *, returncode, **about):
         super().__init__(**about)
@@ -31,8 +25,6 @@ class ProcessExited(RunningProcessEvent):
 
 class ProcessIO(RunningProcessEvent):
     """Bytes (`text`) that a process has written to its stdout (`fd` 1) or stderr (2)."""
-
-    name = "launch.events.process.ProcessIO"
 
     def __init__(self, *, text, fd, **about):
         super().__init__(**about)

@@ -6,29 +6,26 @@ import xml.etree.ElementTree as ElementTree
 PACKAGE_NOT_FOUND = "Package not found"
 
 
-def executables(package_name):
-    """Return the paths of a package's executables, sorted; RuntimeError for an unknown package."""
+def _prefix(package_name):
+    """Return where a package is installed, or None."""
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
     try:
-        prefix = get_package_prefix(package_name)
+        return get_package_prefix(package_name)
     except (PackageNotFoundError, ValueError):
-        raise RuntimeError(f"Package '{package_name}' not found") from None
+        return None
+
+
+def executables(package_name):
+    """Return the paths of a package's executables, sorted; RuntimeError for an unknown package."""
+    prefix = _prefix(package_name)
+    if prefix is None:
+        raise RuntimeError(f"Package '{package_name}' not found")
     found = []
     for directory, below, files in os.walk(os.path.join(prefix, "lib", package_name)):
         below[:] = [name for name in below if not name.startswith(".")]
         found += [path for name in files if os.access(path := os.path.join(directory, name), os.X_OK)]
     return sorted(found)
-
-
-def _share(package_name):
-    """Return a package's share directory, or None."""
-    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-
-    try:
-        return get_package_share_directory(package_name)
-    except (PackageNotFoundError, ValueError):
-        return None
 
 
 def list_arguments(parser):
@@ -51,15 +48,11 @@ def prefix_arguments(parser):
 
 def prefix_verb(args):
     """Print where a package is installed."""
-    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-
-    try:
-        path = _share(args.package_name) if args.share else get_package_prefix(args.package_name)
-    except (PackageNotFoundError, ValueError):
-        path = None
-    if path is None:
+    prefix = _prefix(args.package_name)
+    if prefix is None:
         return PACKAGE_NOT_FOUND
-    print(path)
+    print(os.path.join(prefix, "share", args.package_name) if args.share else prefix)
+    return None
 
 
 def executables_arguments(parser):
@@ -85,10 +78,10 @@ def xml_arguments(parser):
 
 def xml_verb(args):
     """Print a package's manifest, or one of its tags."""
-    share = _share(args.package_name)
-    if share is None:
+    prefix = _prefix(args.package_name)
+    if prefix is None:
         return PACKAGE_NOT_FOUND
-    path = os.path.join(share, "package.xml")
+    path = os.path.join(prefix, "share", args.package_name, "package.xml")
     if not os.path.isfile(path):
         return "Package XML manifest not found"
     tree = ElementTree.parse(path)
