@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_dynamics.core._core import hull_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
@@ -81,9 +82,7 @@ def suspended_exercise(robot: Robot) -> Exercise:
             poses[k + 1, columns] = _pose_of_longest_lever(model, robot, leg, k, rest, size)
             begun = here[k] - MOVE - SETTLE
             own[:, columns[k]] = _waves(begun, size, index) + _steps(begun - WAVE_TIME, index)
-    share = np.clip(here / MOVE, 0.0, 1.0)
-    share = share * share * (3.0 - 2.0 * share)
-    return Exercise(time, poses[0] + share.T @ np.diff(poses, axis=0) + own)
+    return Exercise(time, poses[0] + _rise(here / MOVE).T @ np.diff(poses, axis=0) + own)
 
 
 def _pose_of_longest_lever(model: WholeBodyModel, robot: Robot, leg: Leg, k: int, rest: Array, size: float) -> Array:
@@ -203,12 +202,8 @@ def _targets(robot: Robot, pose: Array, reach: Array, height: Array) -> Array:
 def _check_carried(robot: Robot, legs: list[Leg]) -> None:
     """Raise IdentificationError unless the centre of the body is well inside of the feet of these legs."""
     nearest = [leg.mount_position + leg.mount_rotation @ np.array([REACH - SPREAD, 0.0, 0.0]) for leg in legs]
-    feet = np.array([foot[:2] for foot in nearest]).reshape(-1, 2) - np.asarray(robot.body.com)[:2]
-    order = np.argsort(np.arctan2(feet[:, 1], feet[:, 0]))
-    here, ahead = feet[order], np.roll(feet[order], -1, axis=0)
-    side = ahead - here
-    far = (here[:, 0] * ahead[:, 1] - here[:, 1] * ahead[:, 0]) / np.maximum(np.hypot(*side.T), 1e-9)
-    if len(legs) < 3 or far.min() < LEAST_MARGIN:
+    feet = np.array([foot[:2] for foot in nearest]).reshape(-1, 2)
+    if len(legs) < 3 or hull_margin(feet, len(feet), *np.asarray(robot.body.com)[:2]) < LEAST_MARGIN:
         names = ", ".join(leg.name for leg in legs)
         raise IdentificationError(f"standing exercise: {robot.name} cannot stand on {names or 'no leg'} alone")
 

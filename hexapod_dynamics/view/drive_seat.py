@@ -6,6 +6,8 @@ import math
 import threading
 from collections.abc import Sequence
 
+from hexapod_dynamics.view.access import ROUNDING
+
 Twist = tuple[float, float, float]
 
 STAND: Twist = (0.0, 0.0, 0.0)
@@ -13,7 +15,6 @@ SPEED, TURN = 0.15, 0.6  # largest commands [m/s], [rad/s]
 LIMITS: Twist = (SPEED, SPEED, TURN)
 NAMES = ("forward [m/s]", "left [m/s]", "turn [rad/s]")
 PATIENCE = 0.5  # [s] without input of the page that drives, after which the robot stands
-ROUNDING = 1e-9
 
 
 def page_name(client: int) -> str:

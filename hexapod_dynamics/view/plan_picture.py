@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.core._core import SAMPLES, cycle_foot
 from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
 from hexapod_dynamics.robot import Morphology, Robot
@@ -51,8 +52,8 @@ def draw(
         for i in rows:
             x, y, _, stands = cycle_foot(numbers, evaluator.table, i, phase, *velocity)
             if stands:
-                standing.append((x, y))
-        polygon = np.array(_in_order(standing))
+                standing.append((x, y, 0.0))
+        polygon = support_polygon(standing, [(0.0, 0.0, 1.0)] * len(standing))
         middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
     for i, name in zip(rows, plan.legs, strict=True):
         path_of_foot = np.array([cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])
@@ -70,9 +71,3 @@ def draw(
     vx, vy, wz = velocity
     figure.suptitle(f"{robot.name} without {' '.join(lost) or 'nothing'} at {vx} {vy} m/s, {wz} rad/s")
     figure.savefig(path, dpi=110)
-
-
-def _in_order(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return points in the order of their angle around their middle."""
-    middle = np.mean(points, axis=0)
-    return sorted(points, key=lambda p: np.arctan2(p[1] - middle[1], p[0] - middle[0]))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Playback:
-    """A Log in the browser with a time slider, play and pause; `close()` ends it.
+    """A Log in the browser with a time slider, play and pause; `close()` ends it. url: its address, with the token.
 
     In Jupyter the object shows itself as a frame in the notebook.
     """
@@ -36,7 +36,7 @@ class Playback:
             )
         urdf = robot.to_urdf(morphology)
         self._page = serve(port, host, title=f"{robot.name}: playback", framed=True)
-        self.server = self._page.server
+        self.server, self.url = self._page.server, self._page.url
         self._log, self._robot = log, robot
         self._names, self._tree = robot.joint_names, LinkTree(robot, morphology)
         self._present = [leg for leg in robot.leg_names if f"foot_{leg}" in self._tree.children]
@@ -55,11 +55,6 @@ class Playback:
         self._slider.on_update(lambda event: self.draw(self._slider.value) if event.client is not None else None)
         self._closed, self._drawing = False, threading.Lock()
         self.draw(0.0)
-
-    @property
-    def url(self) -> str:
-        """Address for the browser, with the token that it needs."""
-        return self._page.url
 
     def draw(self, t: float) -> None:
         """Show the state at time t [s] of the log."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.control.support import FORCE_SCALE, LOADED
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hexapod_dynamics.identification.bag import Message
 
 Array = NDArray[np.float64]
-LOADED = 0.5  # [N] a foot with a larger load stands
 ADD = 0  # action of a visualization_msgs/Marker
 LIFTED = 0.004  # [m] a foot at most this high over the lowest one stands
 

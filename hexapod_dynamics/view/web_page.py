@@ -83,16 +83,12 @@ class WebPage:
         self.port = int(self._socket.getsockname()[1])
         try:
             self.access = Access(host, self.port, names)
+            self.url = self.access.url
             self.server = self._start(viser, infra, host)
         except BaseException:
             self._socket.close()
             raise
         set_theme(self.server, dark=False)
-
-    @property
-    def url(self) -> str:
-        """The address for the browser, with the token: whoever knows it can drive the robot."""
-        return self.access.url
 
     def stop(self) -> None:
         """End the server."""
