@@ -80,7 +80,7 @@ class Picture:
         past = self._past.at(time.monotonic() - ago) if ago and self.shown is not None else None
         if past is not None or urdf:
             self.robot.load(urdf if past is None else past.urdf)
-        self.robot.labels_visible = names
+        self.robot.show_labels(names)
         self._aim()
         self.robot.base.visible = self.shown is not None
         if self.shown is not None:

@@ -119,16 +119,11 @@ class RobotFigure:
         self._labels_visible = True
         self._values: dict[str, float] = {}
 
-    @property
-    def labels_visible(self) -> bool:
-        """Whether the names of the legs are drawn."""
-        return self._labels_visible
-
-    @labels_visible.setter
-    def labels_visible(self, value: bool) -> None:
-        self._labels_visible = value
+    def show_labels(self, yes: bool) -> None:
+        """Draw the names of the legs, or hide them."""
+        self._labels_visible = yes
         for label in self._labels:
-            label.visible = value
+            label.visible = yes
 
     @property
     def has_robot(self) -> bool:
