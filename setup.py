@@ -35,6 +35,7 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "new_robot": f"{package_name}.tools.new_robot:main",
     "record": f"{package_name}.tools.record:main",
     "score": f"{package_name}.tools.score:main",
+    "train_detector": f"{package_name}.learning.detector.train:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
     "plot": f"{package_name}.view.plot:main",
 }
@@ -49,7 +50,7 @@ setup(
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
     ext_modules=[CORE],
     cmdclass={"build_ext": BuildCore},
-    package_data={package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "view/*.js"]},
+    package_data={package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "learning/detector/*.npz", "view/*.js"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),

@@ -13,8 +13,8 @@ has already is not run again, so that a long measurement can be interrupted. --j
 the numbers of the first detector. --sweep: instead of the cases, feet found in time and false alarms over the
 values of one quantity of the servos. Progress goes to stderr, the table to stdout.
 
-Detectors: `new`; `old`; `identified` (with --closed only): the new one and the gait have the robot that `identify`
-finds of the same truth, without its payload, and its plans (40 s more a walk).
+Detectors: `new`; `old`; with --closed only: `learned`, a LearnedDetector; `identified`: the new one and the gait have
+the robot that `identify` finds of the same truth, without its payload, and its plans (40 s more a walk).
 """
 
 import argparse
@@ -36,8 +36,9 @@ from support.recorded_walk import Recorder, replay
 from support.sensed_walk import PHYSICS
 from support.servo_walk import PUSHES, disturb_walk, push_walk, servo_walk
 
-from hexapod_dynamics.detection import DetectorSettings
+from hexapod_dynamics.detection import DamageDetector, DetectorSettings
 from hexapod_dynamics.detection.limits import DetectorLimits
+from hexapod_dynamics.learning.detector import LearnedDetector
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -63,7 +64,7 @@ CASES = {
 # [s] after the first declaration in which the others of the same moment may follow: the bus needs no simulation.
 MORE = {"torn2": 0.6, "torn3": 1.0}
 DETECTORS = {"new": DetectorSettings(), "old": DetectorSettings(limits=DetectorLimits.absolute())}
-IDENTIFIED = "identified"
+IDENTIFIED, LEARNED = "identified", "learned"
 
 
 def damaged(case, index, random, blind):
@@ -144,13 +145,18 @@ def outcome(case, decisions, begin, truth, detector):
     return ("in time" if at - begin <= CASES[case][1] else "late"), at - begin
 
 
+def detector_of(name, robot):
+    """The detector of a name, for a closed loop."""
+    return LearnedDetector(robot) if name == LEARNED else DamageDetector(robot, DETECTORS.get(name))
+
+
 def run_healthy(seed, servos, physics, name, seconds):
     """One walk in which nothing breaks and suspected feet are pressed: alarm or nothing, not a number, banks, presses,
     time of the alarm or of the end [s].
     """
     known = identified_with_plans if name == IDENTIFIED else None
     blind, random = servo_walk(seed, servos, obey=True, known=known, physics=PHYSICS[physics])
-    blind.detector = type(blind.detector)(blind.robot, DETECTORS.get(name))
+    blind.detector = detector_of(name, blind.robot)
     blind.run(WARM_UP)
     disturb_walk(blind, random, seconds)
     decisions = blind.decisions
@@ -166,7 +172,7 @@ def run_closed(case, index, seed, servos, physics, name):
     """
     known = identified_with_plans if name == IDENTIFIED else None
     blind, random = servo_walk(seed, servos, obey=True, known=known, physics=PHYSICS[physics])
-    blind.detector = type(blind.detector)(blind.robot, DETECTORS.get(name))
+    blind.detector = detector_of(name, blind.robot)
     blind.run(WARM_UP + random.uniform(0.0, CYCLE) - MEASURED)
     whole = speed(blind)
     early = len(blind.decisions)
@@ -204,7 +210,9 @@ def main():
     parser.add_argument("--servos", default="real", help="real, half, model, with commas")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument(
-        "--detectors", default=",".join(DETECTORS), help=f"of {', '.join([*DETECTORS, IDENTIFIED])}, with commas"
+        "--detectors",
+        default=",".join(DETECTORS),
+        help=f"of {', '.join([*DETECTORS, LEARNED, IDENTIFIED])}, with commas",
     )
     parser.add_argument("--minutes", type=float, default=20.0, help="of the case healthy, in all; walks of 2.5 minutes")
     parser.add_argument("--truth", default="", help="values of the Truth instead of the drawn ones, as lag=0.03")
@@ -218,10 +226,8 @@ def main():
     options = parser.parse_args()
     if options.closed and "pushed" in options.cases.split(","):
         parser.error("pushed is replayed, not obeyed: leave out --closed, or take it from --cases")
-    if IDENTIFIED in options.detectors.split(",") and not options.closed:
-        parser.error(
-            "--detectors identified needs --closed: a recorded walk is that of a gait of the catalogue's robot"
-        )
+    if {IDENTIFIED, LEARNED} & set(options.detectors.split(",")) and not options.closed:
+        parser.error("--detectors identified and learned need --closed")
     kept = pickle.loads(options.walks.read_bytes()) if options.walks and options.walks.exists() else {}
     (make_curve if options.sweep else make_table)(options, kept)
 

@@ -110,7 +110,7 @@ class DecisionMaker:
         self._said.clear()
         self._lasting.clear()
 
-    def _decide(
+    def decide(
         self, time: float, action: Any, name: str, values: Any, probability: float, text: str, since: float
     ) -> list[Any]:
         """Return a list with the Decision, or an empty one if the same Decision was made recently."""
@@ -193,7 +193,7 @@ class DecisionMaker:
             for joint in limp:
                 _, part = part_of(self.robot, joint)
                 text = f"{part} limp: its servo reports that its torque is off (p = 0.999)"
-                found += self._decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
+                found += self.decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
         return found + self._returned(time, evidence)
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
@@ -208,12 +208,12 @@ class DecisionMaker:
                 f"{part} not to be used: no answer from its servo for {age:.1f} s, though servos further out "
                 "answer (p = 0.950)"
             )
-            return self._decide(time, "declare", what.name, what.values, 0.95, text, silence.since)
+            return self.decide(time, "declare", what.name, what.values, 0.95, text, silence.since)
         what = missing(self.robot, leg, silence.link)
         count = ("its servo", "its two servos", "its three servos")[min(len(silence.joints), 3) - 1]
         probability = 0.99 if len(silence.joints) > 1 else 0.97
         text = f"{what.name}: no answer from {count} for {age:.1f} s (p = {probability:.3f})"
-        return self._decide(time, "declare", what.name, what.values, probability, text, silence.since)
+        return self.decide(time, "declare", what.name, what.values, probability, text, silence.since)
 
     def _returned(self, time: float, evidence: Any) -> list[Decision]:
         back = evidence.back()
@@ -228,7 +228,7 @@ class DecisionMaker:
                         values |= {f"links.{leg.name}.{outer}": True for outer in leg.link_names[link + 1 :]}
                     what = leg.name if link == 0 else f"{leg.name}.{name}"
                     text = f"{what} back: its servos answer again (p = 0.990)"
-                    found += self._decide(time, "restore", f"{what} back", values, 0.99, text, time)
+                    found += self.decide(time, "restore", f"{what} back", values, 0.99, text, time)
                     break
         return found
 
@@ -248,7 +248,7 @@ class DecisionMaker:
             if probability < self.settings.declare or not self._lasts_enough(time, f"{joint} locked"):
                 continue
             text = f"{what.name}: its reading stands still while its command moves (p = {probability:.3f})"
-            found += self._decide(time, "declare", what.name, what.values, probability, text, time)
+            found += self.decide(time, "declare", what.name, what.values, probability, text, time)
         return found
 
     def own_joints(self) -> dict[int, float | None]:
@@ -269,7 +269,7 @@ class DecisionMaker:
             _, part = part_of(self.robot, joint)
             kind = "limp" if self.own.get(f"limp.{part}") is True else "locked"
             text = f"{part} back: it stands where its command is again, and was {kind} (p = 0.990)"
-            found += self._decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)
+            found += self.decide(time, "restore", f"{part} back", {f"{kind}.{part}": False}, 0.99, text, time)
         return found
 
     # ---- the bank ----------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ class DecisionMaker:
                 return []
         if not self._lasts_enough(time, group):
             return []
-        return self._decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
+        return self.decide(time, "declare", what.name, what.values, probability, _sentence(what, probability), since)
 
     def _note_suspected(self, time: float) -> None:
         """Count the consecutive banks that are sure of the same leg or joint."""

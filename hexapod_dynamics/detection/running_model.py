@@ -18,8 +18,9 @@ class RunningModel:
     """A Predictor that advances by one tick (`period` [s]) with each command and stores the last ticks.
 
     Ring buffers, `row(k)` is the row of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
-    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `on_feet` (N,) bool: whether no other part of
-    the robot carries much of its weight. snapshots: {slice: state at its start}.
+    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `loads` (N, legs) [N]: vertical forces of the feet,
+    `on_feet` (N,) bool: whether no other part of the robot carries much of its weight. snapshots: {slice: state at its
+    start}.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class RunningModel:
         n = robot.joint_count
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
-        self.tilt = np.zeros((_TICKS, 3))
+        self.tilt, self.loads = np.zeros((_TICKS, 3)), np.zeros((_TICKS, len(robot.legs)))
         self.on_feet = np.ones(_TICKS, bool)
         self.snapshots: dict[int, tuple] = {}
         self.tick = 0  # number of ticks so far
@@ -77,6 +78,7 @@ class RunningModel:
         self.q[row] = self.model.q
         yaw, pitch, roll = euler_zyx(self.model.rotation)
         self.tilt[row] = roll, pitch, yaw
+        self.loads[row] = self.model.foot_forces[:, 2]
         self.on_feet[row] = self.model.carried_by_feet > self._feet_carry
 
     def repeat(self, piece: int, morphology: Morphology) -> bool:

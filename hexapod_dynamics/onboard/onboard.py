@@ -277,6 +277,11 @@ class Onboard:
     def _report(self, level: str, text: str) -> None:
         self.log.append((self._time, level, text))
 
+    @property
+    def standing_pose(self) -> np.ndarray:
+        """The joint angles (n,) [rad] at which the gait stands or walks now; at the start, those it stands up to."""
+        return self._gait.gait.position.copy()
+
     # ---- state -------------------------------------------------------------------------------------------------------
 
     @property

@@ -22,7 +22,7 @@ def maker():
 
 
 def decide(maker, time, what):
-    return maker._decide(time, "declare", what.name, what.values, 0.99, what.name, time)
+    return maker.decide(time, "declare", what.name, what.values, 0.99, what.name, time)
 
 
 @pytest.mark.parametrize("joint", [1, 8, 17])

@@ -1,0 +1,111 @@
+"""The network that tells what each leg has lost: causal convolutions over time, shared by all legs, in numpy.
+
+One encoder for all legs; four convolutions of three taps, dilated by 1, 2, 4 and 8 steps (2.5 s of memory, and no state
+that could drift); in each of them every leg sees the mean and the largest of 12 numbers of all legs. Thus the number of
+legs is free, and their order does not matter. The weights are made by `train_detector`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.learning.detector.features import COUNT, JOINTS, LARGEST, OF_JOINT, OF_LEG, STEP
+from hexapod_dynamics.robot import Robot
+
+DILATIONS = 1, 2, 4, 8
+MEMORY = 1 + 2 * sum(DILATIONS)  # steps that an output depends on
+INTACT, LOST, LIMP, LOCKED = 0, 1, 2, 2 + JOINTS  # classes: LIMP + k and LOCKED + k are those of joint k
+CLASSES = 2 + 2 * JOINTS
+PACKAGED = Path(__file__).parent / "weights.npz"
+
+
+def digest() -> str:
+    """Return a short text that changes with what the features are."""
+    text = json.dumps([OF_JOINT, OF_LEG, JOINTS, LARGEST, STEP, DILATIONS])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Arrays of the layers, the thresholds of the decision, and what they were made from.
+
+    thresholds (2,): log odds of a lost foot and of a damaged joint, above which they are declared.
+    """
+
+    layers: dict[str, np.ndarray]
+    thresholds: np.ndarray
+    made: dict[str, Any]
+
+    @classmethod
+    def load(cls, path: Path = PACKAGED) -> Weights:
+        """Read a file of weights; HexapodError if it is none, or of other features."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            made = json.loads(str(arrays.pop("made")))
+            thresholds = arrays.pop("thresholds").astype(float)
+        except (OSError, ValueError, KeyError) as error:
+            raise HexapodError(
+                f"{path}: no weights of the damage detector ({error}); make them by train_detector"
+            ) from None
+        if made["digest"] != digest():
+            raise HexapodError(f"{path}: weights of other features; make them again by train_detector")
+        return cls({name: array.astype(np.float32) for name, array in arrays.items()}, thresholds, made)
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        halves: dict[str, Any] = {name: array.astype(np.float16) for name, array in self.layers.items()}
+        np.savez_compressed(
+            path, thresholds=self.thresholds, made=json.dumps(self.made | {"digest": digest()}), **halves
+        )
+
+    @classmethod
+    def of(cls, robot: Robot) -> Weights:
+        """Return the weights of detector_NAME.npz beside the robot's file, else the packaged ones."""
+        if robot.file is not None:
+            own = robot.file.resolve().parent / f"detector_{robot.name}.npz"
+            if own.is_file():
+                return cls.load(own)
+        return cls.load()
+
+
+class Network:
+    """Computes probabilities step by step; it keeps the last values of each layer."""
+
+    def __init__(self, weights: Weights, legs: int) -> None:
+        self._w = weights.layers
+        width = self._w["encoder.bias"].size
+        if self._w["encoder.weight"].shape != (width, COUNT):
+            raise HexapodError(f"weights: {COUNT} features needed, given {self._w['encoder.weight'].shape[1]}")
+        self._past = [np.zeros((2 * dilation, legs, width), np.float32) for dilation in DILATIONS]
+
+    def reset(self) -> None:
+        """Forget what was before."""
+        for past in self._past:
+            past[:] = 0.0
+
+    def step(self, features: np.ndarray) -> np.ndarray:
+        """Return the probability of each class (legs, CLASSES) after one more vector of features (legs, COUNT)."""
+        h = self._linear("encoder", features)
+        for k, dilation in enumerate(DILATIONS):
+            past = self._past[k]
+            pooled = self._linear(f"pool.{k}", h)
+            shared = np.concatenate([pooled.mean(axis=0), pooled.max(axis=0)])
+            seen = np.concatenate([past[0], past[dilation], h, np.broadcast_to(shared, (len(h), shared.size))], axis=1)
+            new = h + self._linear(f"convolution.{k}", seen)
+            past[:-1] = past[1:]
+            past[-1] = h
+            h = new
+        odds = h @ self._w["output.weight"].T + self._w["output.bias"]
+        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
+
+    def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
+        return np.maximum(x @ self._w[f"{name}.weight"].T + self._w[f"{name}.bias"], 0.0)

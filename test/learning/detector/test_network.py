@@ -1,0 +1,100 @@
+"""The network step by step against the same layers written out over a whole walk; files of weights are checked."""
+
+import json
+
+import numpy as np
+import pytest
+
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.learning.detector.features import COUNT
+from hexapod_dynamics.learning.detector.gradients import random_layers
+from hexapod_dynamics.learning.detector.network import CLASSES, DILATIONS, MEMORY, PACKAGED, Network, Weights
+from hexapod_dynamics.robot import Robot
+
+STEPS, LEGS = 50, 6
+
+
+def written_out(w, x):
+    """Probabilities (T, legs, CLASSES) of features (T, legs, COUNT), each output from the whole past by indices."""
+
+    def linear(name, row):
+        return w[f"{name}.weight"].astype(float) @ row + w[f"{name}.bias"]
+
+    h = np.array([[np.maximum(linear("encoder", leg), 0.0) for leg in row] for row in x.astype(float)])
+    for k, dilation in enumerate(DILATIONS):
+        after = h.copy()
+        for t in range(len(h)):
+            pooled = np.array([np.maximum(linear(f"pool.{k}", leg), 0.0) for leg in h[t]])
+            for leg in range(h.shape[1]):
+                taps = [h[t - n, leg] if t >= n else np.zeros(h.shape[2]) for n in (2 * dilation, dilation, 0)]
+                seen = np.concatenate([*taps, pooled.mean(axis=0), pooled.max(axis=0)])
+                after[t, leg] = h[t, leg] + np.maximum(linear(f"convolution.{k}", seen), 0.0)
+        h = after
+    odds = np.array([[linear("output", leg) for leg in row] for row in h])
+    p = np.exp(odds)
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return Weights(random_layers(3), np.array([4.0, 5.0]), {"seed": 3})
+
+
+@pytest.fixture(scope="module")
+def features():
+    return np.random.default_rng(0).normal(size=(STEPS, LEGS, COUNT)).astype(np.float32)
+
+
+def test_step_by_step_it_computes_what_is_written_out(weights, features):
+    """float32 against float64: 1e-5 is a hundred times the rounding of its sums of 120 products."""
+    network = Network(weights, LEGS)
+    found = np.array([network.step(row) for row in features])
+    assert found.shape == (STEPS, LEGS, CLASSES)
+    np.testing.assert_allclose(found, written_out(weights.layers, features), atol=1e-5)
+
+
+def test_what_is_longer_ago_than_its_memory_changes_nothing(weights, features):
+    one, other = Network(weights, LEGS), Network(weights, LEGS)
+    for row in features[:10]:
+        one.step(row)
+    last = [(one.step(row), other.step(row)) for row in np.concatenate([features, features])[:MEMORY]][-1]
+    np.testing.assert_allclose(*last, atol=1e-6)
+    one.reset()
+    np.testing.assert_array_equal(one.step(features[0]), Network(weights, LEGS).step(features[0]))
+
+
+@pytest.mark.parametrize("legs", [1, 4, 8])
+def test_the_order_of_the_legs_does_not_matter(weights, features, legs):
+    x = np.concatenate([features, features], axis=1)[:, :legs]
+    one, other = Network(weights, legs), Network(weights, legs)
+    for row in x:
+        a, b = one.step(row), other.step(row[::-1])
+    np.testing.assert_allclose(a, b[::-1], atol=1e-6)
+
+
+def test_a_file_has_what_was_written(tmp_path, weights):
+    path = tmp_path / "weights.npz"
+    weights.save(path)
+    again = Weights.load(path)
+    assert again.thresholds.tolist() == [4.0, 5.0] and again.made["seed"] == 3
+    np.testing.assert_allclose(again.layers["output.weight"], weights.layers["output.weight"], atol=1e-3)
+
+
+def test_a_file_that_does_not_fit_is_refused_with_the_remedy(tmp_path, weights):
+    path = tmp_path / "weights.npz"
+    path.write_bytes(b"no zip")
+    with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
+        Weights.load(path)
+    arrays = dict(weights.layers.items())
+    np.savez(path, thresholds=weights.thresholds, made=json.dumps({"digest": "of others"}), **arrays)
+    with pytest.raises(HexapodError, match="weights of other features; make them again by train_detector"):
+        Weights.load(path)
+
+
+def test_a_robot_has_the_weights_beside_its_file_and_else_the_packaged_ones(tmp_path, weights):
+    own = tmp_path / "jethexa.yaml"
+    own.write_text(Robot.jethexa().file.read_text())
+    robot = Robot.load(own)
+    assert Weights.of(robot).made == Weights.load(PACKAGED).made
+    weights.save(tmp_path / f"detector_{robot.name}.npz")
+    assert Weights.of(robot).made["seed"] == 3
