@@ -228,7 +228,7 @@ class FeatureExtractor:
     @property
     def lag(self) -> float:
         """By how much [s] all joints are behind the model; NaN: not known."""
-        if len(self._moving) < self._moving.maxlen // 2 or self._step <= STARTS:
+        if len(self._moving) < self.robot.joint_count or self._step <= STARTS:
             return math.nan
         joints, residuals, rates = (np.array(values) for values in zip(*self._moving, strict=True))
         return common_lag(joints, residuals, rates)

@@ -147,8 +147,8 @@ class LearnedDetector(DamageDetector):
         for judgement in self.odds.decide(time, self._stands):
             what = self._hypothesis(judgement)
             text = self._sentence(what, judgement)
-            p = judgement.probability
-            found += self.decisions.decide(time, "declare", what.name, what.values, p, text, judgement.since)
+            sure, since = judgement.probability, judgement.since
+            found += self.decisions.decide(time, "declare", what.name, what.values, sure, text, since)
         return found
 
     def _judged(self, time: float) -> np.ndarray:
