@@ -20,6 +20,12 @@ Array = npt.NDArray[np.float64]
 # ---- poses and twists ------------------------------------------------------------------------------------------------
 
 
+def cross(a: Array, b: Array) -> Array:
+    """Return the cross product (3,) of two vectors (3,): numpy's own, for any axes, takes ten times as long."""
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+
+
 def skew(vector: npt.ArrayLike) -> Array:
     """Matrix [a] (3, 3) with [a] b = a x b, of a vector (3,)."""
     x, y, z = np.asarray(vector, float)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from hexapod_dynamics.se3 import Ad, ad, exp, inverse, log, pose, skew, spatial_inertia
+from hexapod_dynamics.se3 import Ad, ad, cross, exp, inverse, log, pose, skew, spatial_inertia
 
 SCALES = (0.0, 1e-12, 1e-7, 1e-3, 0.5, 3.0)
 vectors = st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(np.array)
@@ -80,3 +80,10 @@ def test_spatial_inertia_is_that_of_point_masses():
 def test_a_pose_holds_what_it_was_made_of():
     g = pose(np.diag([1.0, -1.0, -1.0]), [1, 2, 3])
     np.testing.assert_array_equal(g @ [0, 1, 0, 1], [1, 1, 3, 1])
+
+
+def test_the_cross_product_is_numpys_to_the_bit():
+    random = np.random.default_rng(5)
+    for _ in range(100):
+        a, b = random.normal(size=(2, 3)) * 10.0 ** random.integers(-8, 8)
+        np.testing.assert_array_equal(cross(a, b), np.cross(a, b))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import rotation_vector
+from hexapod_dynamics.se3 import cross, rotation_vector
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
@@ -127,7 +127,7 @@ class Simulator(RobotSimulator):
     def _specific_force(self) -> np.ndarray:
         nu, acceleration = self.nu, self._mean_acceleration
         w, r = nu[3:6], self.robot.imu.position
-        linear = acceleration[:3] + np.cross(w, nu[:3]) + np.cross(acceleration[3:6], r) + np.cross(w, np.cross(w, r))
+        linear = acceleration[:3] + cross(w, nu[:3]) + cross(acceleration[3:6], r) + cross(w, cross(w, r))
         return linear + self.robot.gravity * self.rotation[2]
 
     def _mean_angular_velocity(self) -> np.ndarray:
