@@ -224,10 +224,18 @@ class AdaptiveGait(CoreGait):
         state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0
 
     def set_pattern(self, pattern: str) -> None:
-        """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks."""
-        if pattern != self.settings.pattern:
-            self.settings = self.now.settings = replace(self.settings, pattern=pattern)
+        """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks; a change that
+        failed is tried again.
+        """
+        before = self.settings
+        if pattern == before.pattern and not self.changes.failure:
+            return
+        self.settings = self.now.settings = replace(before, pattern=pattern)
+        try:
             self.changes.change(self.changes.target)
+        except BaseException:
+            self.settings = self.now.settings = before
+            raise
 
     def adjust(self, **settings: Any) -> None:
         """Change the settings LIVE (step_height, body_height, period ...) while it walks; None: unchanged; period 0:

@@ -208,14 +208,15 @@ class GaitControl:
 
     def change(self, given: Mapping[str, GaitValue]) -> None:
         """Change the kind of gait (`gait`) or its settings while it walks; HexapodError if that is impossible; then
-        nothing changes.
+        nothing changes. A gait that is asked for again is tried again if its plan failed.
         """
         values = {**self._values, **{name: value for name, value in given.items() if name in self._values}}
         kind = str(given.get("gait", self._kind))
-        if kind == self._kind and values == self._values:
+        again = "gait" in given and kind in ADAPTIVE
+        if kind == self._kind and values == self._values and not again:
             return
         if kind in ADAPTIVE and self._kind in ADAPTIVE:
-            self._change_live(kind, values)
+            self._change_live(kind, values, again)
         else:
             if self.gait.walking:
                 raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
@@ -234,14 +235,14 @@ class GaitControl:
         if any(self._body_pose):
             self.set_body_pose(self._body_pose)
 
-    def _change_live(self, kind: str, values: Mapping[str, GaitValue]) -> None:
+    def _change_live(self, kind: str, values: Mapping[str, GaitValue], asked: bool) -> None:
         fixed = [name for name in values if name not in LIVE and values[name] != self._values[name]]
         if fixed:
             raise HexapodError(f"{fixed[0]}: set at start; while gait is {self._kind} you can set {', '.join(LIVE)}")
         changed = {name: values[name] for name in LIVE if name in values and values[name] != self._values[name]}
         if changed:
             self.gait.adjust(**changed)
-        if kind != self._kind:
+        if asked:
             cast("AdaptiveGait", self.gait).set_pattern(kind)
 
     def ask_to_get_up(self, t: float) -> str:

@@ -87,7 +87,7 @@ class Robot:
             robot = robot_of_program(path, cls)
         else:
             robot = load_robot(path, cls)
-        object.__setattr__(robot, "file", Path(path))
+        object.__setattr__(robot, "file", Path(path).absolute())
         return robot
 
     @classmethod

@@ -9,6 +9,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.modes import LIVE
+from hexapod_dynamics.gait.plan_choice import PlanChoice
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, KINDS, GaitKind, make
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.parameters.gait import SETTINGS
@@ -37,6 +38,29 @@ def test_a_kind_that_is_registered_is_made_and_changed_to(crawl):
     other = control.gait
     assert isinstance(other, Crawl) and other.step_length == 0.02
     np.testing.assert_allclose(other.position, gait.position, atol=1e-9)
+
+
+def test_a_kind_whose_plan_failed_is_tried_again_when_it_is_asked_for_again(monkeypatch):
+    control = GaitControl(Robot.jethexa(), GaitControlSettings(kind="auto", values=VALUES))
+
+    def change(given):
+        control.change(given)
+        control.gait.changes.finish()
+
+    def fail(*arguments):
+        raise MemoryError("no plan")
+
+    try:
+        before = control.gait.plan
+        with monkeypatch.context() as patched:
+            patched.setattr(PlanChoice, "choose", fail)
+            change({"gait": "wave"})
+        change({"step_height": 0.03})
+        assert control.gait.plan == before and "no plan" in control.gait.report()["why"]
+        change({"gait": "wave"})
+        assert control.gait.plan.duty > before.duty and "why" not in control.gait.report()
+    finally:
+        control.gait.close()
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are():

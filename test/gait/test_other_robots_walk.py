@@ -134,6 +134,23 @@ def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path)
         AdaptiveGait().bind(Robot.load(file))
 
 
+def test_files_of_a_robot_are_found_from_another_directory_and_beside_a_link_to_its_file(tmp_path, monkeypatch):
+    folders = [tmp_path / name for name in ("shared", "mine", "elsewhere")]
+    for folder in folders:
+        folder.mkdir()
+    shared, mine, elsewhere = folders
+    mine_text = robot_yaml(dataclasses.replace(Robot.jethexa(), name="labhex"))
+    (shared / "labhex.yaml").write_text(mine_text, encoding="utf-8")
+    (mine / "labhex.yaml").symlink_to(shared / "labhex.yaml")
+    plans = PlanLibrary(Robot.load(shared / "labhex.yaml"))
+    for folder in (shared, mine):  # first only what the link leads to has plans, then both have
+        plans.save(folder / "plans_labhex.yaml")
+        monkeypatch.chdir(mine)
+        robot = Robot.load("labhex.yaml")
+        monkeypatch.chdir(elsewhere)
+        assert file_of(robot, "plans") == (folder / "plans_labhex.yaml", True)
+
+
 def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():
     with pytest.raises(HexapodError, match=r"legs.FL.servo_ids: missing; .* servo_ids: \[1, 2, 3\], servo_directions"):
         ServoMap.from_robot(QUADRUPED)

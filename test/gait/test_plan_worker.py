@@ -164,6 +164,28 @@ def test_a_change_that_fails_is_reported_and_the_walk_goes_on_until_the_next(gai
     assert "why" not in gait.report()
 
 
+@pytest.mark.parametrize("beside", [True, False], ids=["worker", "at once"])
+def test_a_change_of_pattern_that_fails_can_be_asked_for_again(gait, monkeypatch, beside):
+    def fail(*arguments):
+        raise MemoryError("no plan")
+
+    if not beside:
+        gait = gait.copy()
+    before = walk(gait).plan
+    with monkeypatch.context() as patched:
+        patched.setattr(choices.PlanChoice, "choose", fail)
+        if beside:
+            gait.set_pattern("wave")
+            ticks_until(gait, lambda: "no plan" in gait.report().get("why", ""))
+        else:
+            with pytest.raises(MemoryError):
+                gait.set_pattern("wave")
+    assert gait.plan == before and gait.doing == "walking"
+    gait.set_pattern("wave")
+    ticks_until(gait, lambda: gait.plan != before)
+    assert gait.plan.duty > before.duty and "why" not in gait.report()
+
+
 @pytest.mark.parametrize("request_", ["sit", "stand", "adjust", "set_pattern"])
 def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch, request_):
     computes, goes_on, choose = threading.Event(), threading.Event(), choices.PlanChoice.choose

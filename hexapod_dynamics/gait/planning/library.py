@@ -232,7 +232,9 @@ def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     only the same name.
     """
     name = f"{kind}_{robot.name}.yaml"
-    beside = None if robot.file is None else robot.file.resolve().parent / name
-    if beside is not None and beside.is_file():
-        return beside, True
+    files = [] if robot.file is None else [robot.file, robot.file.resolve()]  # a link, and what it leads to
+    for file in files:
+        beside = file.with_name(name)
+        if beside.is_file():
+            return beside, True
     return packaged_file(name), False
