@@ -15,7 +15,7 @@ from hexapod_dynamics.ros.cdr import Template, joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.internals import sender
-from hexapod_dynamics.ros.node_functions import Wanted, frame
+from hexapod_dynamics.ros.node_functions import Wanted, check_topic, frame
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
 from rclpy.time import Time
@@ -42,6 +42,8 @@ class PredictionMessages:
 
     def __init__(self, node: GuardedNode, observer: Observer, publish_tf: bool, odom_topic: str = "") -> None:
         self._node, self._observer, self._odom_topic = node, observer, odom_topic
+        if odom_topic:  # its publisher is created while the robot walks
+            check_topic(node, "odom_topic", odom_topic)
         base, odom = frame(node, "base_link"), frame(node, "odom")
         odometry = Odometry(child_frame_id=base)
         odometry.twist.covariance = TWIST_COVARIANCE

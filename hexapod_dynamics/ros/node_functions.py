@@ -14,8 +14,11 @@ from hexapod_dynamics.ros.malformed import MalformedMessages, PublisherCheck
 from hexapod_dynamics.ros.running import Refused
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import InvalidTopicNameException, ParameterException
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.validate_full_topic_name import validate_full_topic_name
+from rclpy.validate_topic_name import validate_topic_name
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
@@ -106,6 +109,16 @@ def stamp_seconds(stamp: Time) -> float:
 def frame(node: Node, name: str) -> str:
     """Return the name of a frame of the robot with the node's namespace: "odom", or "left/odom"."""
     return f"{node.get_namespace().strip('/')}/{name}".lstrip("/")
+
+
+def check_topic(node: Node, parameter: str, topic: str) -> None:
+    """Raise ParameterError if a parameter's value is not the name of a topic."""
+    try:
+        validate_topic_name(topic)
+        validate_full_topic_name(expand_topic_name(topic, node.get_name(), node.get_namespace()))
+    except (InvalidTopicNameException, ValueError, RuntimeError) as error:  # the latter: of expand_topic_name
+        reason = str(error).splitlines()[0].removeprefix("Invalid topic name: ").rstrip(":")
+        raise ParameterError(f"{parameter}: {topic!r} is no name of a topic: {reason}") from None
 
 
 def text_of(value: object) -> str:

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.usefixtures("domain")
         ("damage_manager", "use_sim_time:=true", ("use_sim_time is true", "leave it false")),
         ("damage_detector", "detect:=maybe", ("parameter detect",)),
         ("imu", "accel_range:=3", ("allowed is 2, 4, 8, 16",)),
+        ("dynamics", "odom_topic:=odom-2d", ("odom_topic: 'odom-2d' is no name of a topic: ", "alphanumerics")),
+        ("dynamics", "odom_topic:=nav/{robot}", ("odom_topic: 'nav/{robot}' is no name of a topic",)),
         ("servos", "direction:=both", ("allowed is adapter or gpio",)),
     ],
 )
