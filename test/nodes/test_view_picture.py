@@ -90,7 +90,7 @@ def test_no_speed_leads_from_the_predicted_to_the_simulated_robot(picture, monke
     """The page is often there before the simulated robot's first message."""
     clock, speeds = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(view.time, "monotonic", lambda: clock.now)
-    panel = SimpleNamespace(sample=lambda t, tilt, speed, error: speeds.append(speed))
+    panel = SimpleNamespace(plots=SimpleNamespace(add=lambda t, tilt, speed, error: speeds.append(speed)))
     node = SimpleNamespace(_picture=picture, _panel=panel, _places=deque(), _simulated=None)
     for k in range(60):
         clock.now = 0.1 * k
