@@ -50,7 +50,9 @@ setup(
     packages=find_packages(include=[package_name, f"{package_name}.*"]),
     ext_modules=[CORE],
     cmdclass={"build_ext": BuildCore},
-    package_data={package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "learning/detector/*.npz", "view/*.js"]},
+    package_data={
+        package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "learning/detector/*.npz", "view/*.js"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
         (f"share/{package_name}", ["package.xml"]),
