@@ -58,6 +58,7 @@ LONG = (
         )
     ),
     "dynamics/chain/test_trajectory_optimisation.py",
+    "dynamics/test_derivatives_extended.py",
     "dynamics/test_c_export.py",
     "estimation/test_dead_band.py",
     "estimation/test_observer.py",

@@ -36,6 +36,20 @@ def changed(path, value):
     return data
 
 
+def test_jethexa_has_the_papers_numbers_and_the_vendors_names():
+    robot = Robot.jethexa()
+    assert robot.leg_names == ("LF", "LM", "LR", "RR", "RM", "RF")
+    assert robot.joint_names[:4] == ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF", "coxa_joint_LM")
+    assert robot.joint_count == 18
+    assert robot.body.mass == 1.35
+    assert [link.mass for link in robot.legs[0].links] == [0.02, 0.07, 0.11]
+    assert [link.length for link in robot.legs[0].links] == [0.045, 0.077, 0.123]
+    assert [leg.tripod_group for leg in robot.legs] == [2, 1, 2, 1, 2, 1]
+    assert robot.servo.resolution == pytest.approx(math.radians(0.24))
+    assert [joint.servo_id for joint in robot.leg("RR").joints] == [18, 16, 14]
+    assert [joint.servo_direction for joint in robot.leg("RR").joints] == [-1, 1, 1]
+
+
 def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
     leg = Robot.jethexa().leg("RM")
     np.testing.assert_allclose(leg.mount_rotation @ [1, 0, 0], [0, -1, 0], atol=1e-15)
@@ -89,6 +103,13 @@ def test_a_body_s_centre_of_mass_and_rotors_are_read():
     assert parse_robot(changed(("body", "com"), [0.01, 0, -0.02])).body.com.tolist() == [0.01, 0.0, -0.02]
     robot = parse_robot(changed(("leg_modules", "jethexa_leg", 1, "joint", "rotor_inertia"), 3e-3))
     assert [joint.rotor_inertia for joint in robot.legs[2].joints] == [0.0, 3e-3, 0.0]
+
+
+def test_a_key_given_twice_is_refused(tmp_path):
+    file = tmp_path / "robot.yaml"
+    file.write_text(jethexa_path().read_text() + "\ngravity: 1.62\n")
+    with pytest.raises(RobotError, match="gravity is given more than once"):
+        Robot.load(file)
 
 
 def test_a_file_that_is_not_there_or_not_yaml_is_refused_by_name(tmp_path):

@@ -50,12 +50,12 @@ class Weights:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             made = json.loads(str(arrays.pop("made")))
-            thresholds = arrays.pop("thresholds").astype(float)
-        except (OSError, ValueError, KeyError) as error:
+            thresholds, of = arrays.pop("thresholds").astype(float), made["digest"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise HexapodError(
                 f"{path}: no weights of the damage detector ({error}); make them by train_detector"
             ) from None
-        if made["digest"] != digest():
+        if of != digest():
             raise HexapodError(f"{path}: weights of other features; make them again by train_detector")
         return cls({name: array.astype(np.float32) for name, array in arrays.items()}, thresholds, made)
 

@@ -85,6 +85,10 @@ def test_a_file_that_does_not_fit_is_refused_with_the_remedy(tmp_path, weights):
     path.write_bytes(b"no zip")
     with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
         Weights.load(path)
+    for made in ("{}", "[1]", "no JSON"):
+        np.savez(path, thresholds=weights.thresholds, made=made)
+        with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
+            Weights.load(path)
     arrays = dict(weights.layers.items())
     np.savez(path, thresholds=weights.thresholds, made=json.dumps({"digest": "of others"}), **arrays)
     with pytest.raises(HexapodError, match="weights of other features; make them again by train_detector"):
