@@ -72,7 +72,7 @@ class Session:
     """The launched robot and what is heard of it."""
 
     def __init__(self, *arguments):
-        self.probe = Probe()
+        self.probe, self.watched = Probe(), None
         self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=KEPT)
         self.predicted = self.probe.hear(Odometry, "predicted_state", NEWEST, keep=KEPT)
         self.measured = self.probe.hear(JointState, "joint_states", NEWEST, keep=KEPT)
@@ -92,16 +92,18 @@ class Session:
         """Let time pass; return what was heard of truth and prediction meanwhile."""
         start = time.monotonic()
         self.overslept = sleep_and_measure(seconds)
-        return Track(self.truth, start), Track(self.predicted, start)
+        self.watched = Track(self.truth, start), Track(self.predicted, start)
+        return self.watched
 
-    def stretch(self, seconds, judge):
+    def stretch(self, seconds, judge, again=False):
         """Judge what is heard in a stretch of time: judge(truth, predicted) asserts.
 
+        again: first what was watched last is judged by this judge, too.
         A machine that is busy with other things makes nodes late, and then robot and prediction differ. Only then, as
         this process sees by its own sleep and by gaps between messages, a stretch that fails is followed by another.
         """
         for attempt in range(6):
-            truth, predicted = self.watch(seconds)
+            truth, predicted = again and attempt == 0 and self.watched or self.watch(seconds)
             gap = max((float(np.diff(track.time).max(initial=0.0)) for track in (truth, predicted)), default=0.0)
             busy = self.overslept > OVERSLEPT or gap > GAP or self.overloaded(seconds)
             try:
@@ -205,8 +207,9 @@ def speed_of(track):
 @pytest.fixture
 def walking(session):
     """The session of a robot that has walked for some seconds, whichever tests ran before."""
-    session.wait(lambda: session.speed() > 0.05, 60, "it walks")
-    time.sleep(2.0)
+    if session.speed() < 0.05:
+        session.wait(lambda: session.speed() > 0.05, 60, "it walks")
+        time.sleep(2.0)
     return session
 
 
@@ -228,16 +231,16 @@ def test_it_walks_straight_at_the_commanded_speed_and_the_prediction_walks_along
 def test_predictions_come_at_100_hertz(session):
     def judge(_, predicted):
         # The promise is 100 +- 5 on a machine of its own; one that is busy with other things loses some more.
-        assert 80 < predicted.time.size / 5.0 < 105
+        assert 80 < predicted.time.size / np.ptp(predicted.time) < 105
         assert (np.diff(predicted.time) > 0).all()
 
-    session.stretch(5.0, judge)
+    session.stretch(5.0, judge, again=True)
 
 
 def test_the_path_starts_now_and_ends_half_a_second_ahead_where_the_robot_then_is(walking):
     def judge(truth, predicted):
-        latest = truth.time[-1] - 0.6
-        heard = [m for _, m in list(walking.path) if truth.time[0] < stamp_seconds(m.header.stamp) < latest]
+        first, latest = max(truth.time[0], truth.time[-1] - 3.0), truth.time[-1] - 0.6
+        heard = [m for _, m in list(walking.path) if first < stamp_seconds(m.header.stamp) < latest]
         assert len(heard) >= 5
         off = predicted.position[-1] - truth.at(predicted.time[-1:])[0][0]  # what earlier stretches have left
         misses = []
@@ -248,7 +251,7 @@ def test_the_path_starts_now_and_ends_half_a_second_ahead_where_the_robot_then_i
             misses.append(np.linalg.norm(truth.at([ends])[0][0] + off - [p.x, p.y, p.z]))
         assert np.quantile(misses, 0.9) < 0.02, misses
 
-    walking.stretch(3.0, judge)
+    walking.stretch(3.0, judge, again=True)
 
 
 def feet_force(model, joints, torques):
@@ -281,7 +284,7 @@ def test_torques_carry_the_robots_weight(walking):
         assert np.mean(forces) == pytest.approx(weight, rel=0.1)
         assert np.min(forces) > 0.5 * weight
 
-    walking.stretch(2.0, judge)
+    walking.stretch(2.0, judge, again=True)
 
 
 def tell(session, values):
@@ -308,7 +311,7 @@ def mend(session, values):
     tell(session, values)
     time.sleep(1.0)
     assert session.probe.call(Trigger, "stand", Trigger.Request()).success
-    time.sleep(4.0)
+    session.wait(lambda: session.truth[-1][1].pose.pose.position.z > 0.1, 10, "it stands")
 
 
 def walks_on(truth, predicted):
@@ -390,7 +393,7 @@ def test_a_stopped_robot_stays_stopped_whatever_is_killed(session, ending):
     session.measured.clear()
     session.wait(lambda: session.measured and len(session.measured[-1][1].name) == 18, 60, "the servos are alive")
     since = time.monotonic()
-    track, _ = session.watch(6.0)
+    track, _ = session.watch(3.0)
     assert np.linalg.norm(track.position[-1, :2] - track.position[0, :2]) < 0.01
     for heard, least, within in ((session.commands, 10, 1e-6), (session.measured, 10, 0.02)):
         poses = np.array([m.position for at, m in list(heard) if at > since and len(m.name) == 18])

@@ -71,13 +71,14 @@ def walk(request):
         walk.probe.close()
 
 
+@pytest.mark.slow  # what test_launch_walk.py holds of the default bus
 def test_a_whole_robot_walks_as_fast_as_it_is_told(walk):
     walk.wait(lambda: abs(walk.speed() - COMMANDED) < 0.06 * COMMANDED, 120, "it walks at the commanded speed")
     walk.keeps(lambda: abs(walk.speed() - COMMANDED) < 0.1 * COMMANDED, 120, "it keeps this speed")
 
 
 def test_two_legs_are_torn_off_and_it_finds_out_and_walks_on(walk):
-    time.sleep(3.0)
+    walk.wait(lambda: abs(walk.speed() - COMMANDED) < 0.06 * COMMANDED, 120, "it walks at the commanded speed")
     walk.truth.clear()
     assert walk.probe.set("simulator/set_damage", {"legs.RM": False, "legs.LM": False}) == (True, "")
     walk.wait(lambda: {"RM", "LM"} <= walk.lost(), 20, "the loss is declared")
