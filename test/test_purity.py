@@ -1,17 +1,11 @@
-"""What computes runs without ROS, and so do its tests. Which package may import which is in .importlinter."""
+"""Tests of what computes run without ROS. Which package may import which is in .importlinter."""
 
 import ast
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from support.ros_names import ROS
-
-import hexapod_dynamics
-
-ROOT = Path(hexapod_dynamics.__file__).parent
-PURE = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in ("nodes", "ros", "tools")]
 
 
 def imports(path):
@@ -29,22 +23,6 @@ def test_only_tests_marked_ros_import_ros():
     users = [path for path, found in names.items() if ROS & {name.partition(".")[0] for name in found}]
     assert session and users
     assert {path.relative_to(tests).parts[0] for path in {*users, *session}} <= {"nodes", "ros"}
-
-
-def test_the_pure_packages_load_without_ros():
-    """A process in which ROS cannot be imported loads every pure module."""
-    names = ["hexapod_dynamics." + ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in PURE]
-    names = [name.removesuffix(".__init__") for name in names]
-    if find_spec("gymnasium") is None:  # an extra of setup.py
-        learning = "hexapod_dynamics.learning", "hexapod_dynamics.learning"
-        names = [name for name in names if not name.startswith(learning)]
-    code = (
-        f"import sys, importlib\nblocked = {sorted(ROS)!r}\n"
-        "sys.modules.update(dict.fromkeys(blocked))\n"  # None in sys.modules: importing it raises ImportError
-        f"for name in {names!r}: importlib.import_module(name)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
 
 
 def test_what_users_import_first_is_loaded_on_its_first_use():

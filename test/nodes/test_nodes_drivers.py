@@ -21,7 +21,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 COUNT = math.radians(0.24)
@@ -140,42 +140,6 @@ def test_measurements_carry_each_joint_when_it_was_read(ready):
     for name in NAMES:  # each reading is in one message only
         own = [at for at, joint in times if joint == name]
         assert np.diff(own).min() > 0.005
-
-
-def test_the_first_motion_is_slow_then_commands_are_followed(robot, ready, commands):
-    time.sleep(0.5)  # longer than command_timeout: the last motion of the tests before is over, the next is a first one
-    begin, pose = time.monotonic(), robot.pose.copy()
-    commands.pose = pose + 0.4
-    fastest, before, when = 0.0, pose, begin
-    while not np.allclose(robot.pose, pose + 0.4, atol=COUNT):
-        assert time.monotonic() < begin + PATIENCE
-        time.sleep(0.1)
-        now, here = time.monotonic(), robot.pose.copy()
-        fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
-        before, when = here, now
-    assert time.monotonic() - begin > 0.35 and fastest < 2.0  # 0.8 rad/s and the machine's jitter
-    # Once met, a command 0.3 rad further is followed at the servo's own speed; on the way a joint is seen to go faster.
-    time.sleep(0.2)
-    commands.pose, fastest, before, when = robot.pose + 0.3, 0.0, robot.pose.copy(), time.monotonic()
-    while not np.allclose(robot.pose, commands.pose, atol=COUNT):
-        assert time.monotonic() < begin + 2 * PATIENCE
-        time.sleep(0.01)
-        now, here = time.monotonic(), robot.pose.copy()
-        fastest = max(fastest, float(np.abs(here - before).max()) / (now - when))
-        before, when = here, now
-    assert fastest > 1.5
-
-
-def test_the_pose_is_held_when_commands_stop(robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.2))
-    commands.pose = np.full(18, 0.6)
-    time.sleep(0.1)
-    commands.pose = None
-    time.sleep(0.6)
-    held = robot.pose.copy()
-    time.sleep(0.4)
-    assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
-    says(ready, "servos", DiagnosticStatus.OK, "holding the pose, no commands")
 
 
 def test_nonsense_moves_nothing(robot, ready, commands, probe):
@@ -310,67 +274,6 @@ def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, re
         commands.pose = None
         servos.popen = fresh.popen  # the fixture ends this one
         servos.log = fresh.log
-
-
-SEATED = np.tile([0.0, 1.2, -0.45], 6)
-
-
-def torque_on(probe, robot):
-    assert probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success
-    wait_until(lambda: robot.servos.holding().all(), 10, "all hold")
-    assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
-
-
-def test_letting_go_sits_down_first(probe, robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.3))
-    begin = time.monotonic()
-    response = probe.call(SetBool, "servos/torque", SetBool.Request(data=False))
-    assert response.success and "sitting down first" in response.message
-    wait_until(lambda: not robot.servos.holding().any(), 20, "all let go")
-    assert time.monotonic() - begin > 1.0  # 0.9 rad at 0.6 rad/s
-    assert np.allclose(robot.pose, SEATED, atol=0.03)
-    time.sleep(0.3)
-    assert not robot.servos.holding().any(), "commands go on, but nothing may stiffen"
-    commands.pose = None
-    torque_on(probe, robot)
-
-    def asked():
-        said = probe.call(SetBool, "servos/torque", SetBool.Request(data=False)).message
-        return "" if "not all measured yet" in said else said
-
-    # Seated already: nothing to do before letting go. It has to read all joints before it knows.
-    said = wait_until(asked, 5, "the joints are measured")
-    assert said == "switching torque off"
-    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go")
-    torque_on(probe, robot)
-
-
-def test_release_lets_go_at_once(probe, robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.3))
-    assert probe.call(Trigger, "servos/release", Trigger.Request()).success
-    wait_until(lambda: not robot.servos.holding().any(), 5, "all let go", patience=1)
-    assert np.allclose(robot.pose, 0.3, atol=0.03)
-    commands.pose = None
-    torque_on(probe, robot)
-
-
-def test_low_supply_warns_then_sits_then_refuses_to_stand(probe, robot, ready, commands):
-    moved_to(robot, commands, np.full(18, 0.3))
-    try:
-        robot.servos.voltage[:] = 9.9
-        says(ready, "servos", DiagnosticStatus.WARN, "charge soon", 15)
-        assert robot.servos.holding().all()
-        robot.servos.voltage[:] = 9.4
-        says(ready, "servos", DiagnosticStatus.ERROR, "sitting down: supply at 9.4 V", 15)
-        wait_until(lambda: not robot.servos.holding().any(), 20, "it lets go")
-        assert np.allclose(robot.pose, SEATED, atol=0.03)
-        commands.pose = None
-        response = probe.call(SetBool, "servos/torque", SetBool.Request(data=True))
-        assert not response.success and "charge the battery" in response.message
-    finally:
-        robot.servos.voltage[:] = 11.8
-    wait_until(lambda: probe.call(SetBool, "servos/torque", SetBool.Request(data=True)).success, 15, "charged")
-    torque_on(probe, robot)
 
 
 # imu -----------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import yaml
 from conftest import ALONE, LONG, MARKERS, PACED
 
 ROOT = Path(__file__).parents[2]
@@ -38,12 +37,3 @@ def test_every_marker_of_a_default_run_has_its_step():
         "paced and not slow",
         "alone and not slow",
     } <= set(parts)
-
-
-def test_the_nodes_run_on_the_middleware_of_apt_and_on_the_other_common_one():
-    """The numbers of joint_commands depended on it, and no test had run on the default one."""
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["ros2"]
-    matrix = jobs["strategy"]["matrix"]
-    assert set(matrix["middleware"]) == {"rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"} and len(matrix["distro"]) == 2
-    assert "-e RMW_IMPLEMENTATION=${{ matrix.middleware }}" in jobs["steps"][-1]["run"]
-    assert "rmw-cyclonedds-cpp" in (ROOT / ".devcontainer" / "Dockerfile").read_text()

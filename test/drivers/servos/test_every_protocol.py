@@ -12,6 +12,7 @@ from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
+from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
@@ -150,3 +151,8 @@ def test_a_port_belongs_to_one_process(rig):
     other = make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, "board")
     with pytest.raises(BusError, match="in use by another process"):
         other.open()
+
+
+def test_an_unknown_protocol_is_refused_with_those_there_are():
+    with pytest.raises(DeviceError, match="known are lx, board, dynamixel, feetech, topics"):
+        make_servos(PortSettings("nowhere"), MAP.ids, "unknown")
