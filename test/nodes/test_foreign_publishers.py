@@ -61,7 +61,7 @@ def plain(_node, speed):
     return message
 
 
-@pytest.mark.parametrize("make", [plain, stamped, plain])
+@pytest.mark.parametrize("make", [plain, stamped])
 @pytest.mark.parametrize("qos", [10, qos_profile_sensor_data], ids=["reliable", "best effort"])
 def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, probe, make, qos):
     node = probe.node

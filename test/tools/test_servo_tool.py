@@ -49,8 +49,8 @@ class Session:
 def session(rig):
     sessions = []
 
-    def make(*answers):
-        sessions.append(Session(rig, answers))
+    def make(*answers, **options):
+        sessions.append(Session(rig, answers, **options))
         return sessions[-1]
 
     yield make
@@ -130,7 +130,7 @@ def test_calibrate_saves_only_after_yes(rig, session):
 
 
 def test_set_id_needs_the_servo_alone_and_a_yes(rig, session):
-    one = session(False, True)
+    one = session(False, True, ids=range(4, 9))
     with pytest.raises(DeviceError, match="connect only servo"):
         one.tool.set_id(5, 21)
     alone(rig, 0)

@@ -370,9 +370,8 @@ def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chai
     wait_until(lambda: chain.snapshot().generation[4] > generation[4], 5.0, "it starts anew")
 
 
-@pytest.mark.parametrize("turnaround", [0.0003, 0.001])
-def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times_a_second(tmp_path, turnaround):
-    device = make_device(tmp_path / "bus", turnaround=turnaround)
+def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times_a_second(tmp_path):
+    device = make_device(tmp_path / "bus", turnaround=0.001)  # the slowest
     device.start()
     chain = make_chain(device)  # with the driver's own reply_timeout
     chain.start()
