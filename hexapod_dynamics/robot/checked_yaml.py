@@ -139,7 +139,9 @@ class Section:
         """Raise RobotError for keys that were not read."""
         for name in self.values:
             if name not in self.asked:
-                raise RobotError(f"{self.key(name)}: unknown key; the known ones are {', '.join(self.asked)}")
+                raise RobotError(
+                    f"{self.key(name)}: unknown key; the known ones are {', '.join(dict.fromkeys(self.asked))}"
+                )
 
     def number(
         self, name: str, default: object = MISSING, *, low: float = -math.inf, above: float = -math.inf

@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import Joint, Link, check_name, check_rotation, constant
+from hexapod_dynamics.robot.parts import Joint, Link, Part, Rotation, Vector, check_name
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.geometry import LinkGeometry
 
 
 @dataclass(frozen=True, eq=False)
-class Leg:
+class Leg(Part):
     """A leg: its mount (base_link <- mount frame), its joints and links, and its tripod group."""
 
     name: str
-    mount_rotation: np.ndarray
-    mount_position: np.ndarray
+    mount_rotation: Rotation
+    mount_position: Vector
     joints: tuple[Joint, ...]
     links: tuple[Link, ...]
     tripod_group: int
@@ -34,10 +34,8 @@ class Leg:
 
     def __post_init__(self) -> None:
         check_name(self.name, "leg")
-        where = f"leg {self.name}"
-        object.__setattr__(self, "mount_rotation", constant(self.mount_rotation, (3, 3), f"{where}.mount_rotation"))
-        object.__setattr__(self, "mount_position", constant(self.mount_position, (3,), f"{where}.mount_position"))
-        check_rotation(self.mount_rotation, f"{where}.mount_rotation")
+        super().__post_init__()
+        where = self.where
         if not self.joints or len(self.joints) != len(self.links):
             raise RobotError(f"{where}: {len(self.joints)} joints and {len(self.links)} links, as many of each needed")
         names = [link.name for link in self.links]

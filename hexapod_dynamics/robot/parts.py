@@ -1,6 +1,7 @@
 """The components of legs and robots: immutable records in SI units, checked at their creation.
 
-A leg's mount frame is at its first joint (x outward, z up); a link's axes have x along the link. "At zero" means all
+What a field must be stands in its annotation, once for Python (`Part`) and for the robot's file (robot_file.py). A
+leg's mount frame is at its first joint (x outward, z up); a link's axes have x along the link. "At zero" means all
 joint parameters are zero.
 """
 
@@ -9,7 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import typing
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,40 +62,100 @@ def check_rotation(matrix: np.ndarray, name: str) -> None:
 
 
 def check_inertia(inertia: np.ndarray, name: str) -> None:
-    """Raise RobotError for an inertia that no rigid body can have: not symmetric, not positive, or violating the
+    """Raise RobotError for an inertia (3, 3) that no rigid body can have: not symmetric, not positive, or violating the
     triangle inequality.
     """
     scale = float(np.max(np.abs(inertia)))
     if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
-        raise RobotError(f"{name}.inertia: {inertia.tolist()} is not symmetric")
+        raise RobotError(f"{name}: {inertia.tolist()} is not symmetric")
     principal = np.linalg.eigvalsh(inertia)
     if principal[0] <= 0:
-        raise RobotError(f"{name}.inertia: principal moments {principal.tolist()} kg m^2, all must be positive")
+        raise RobotError(f"{name}: principal moments {principal.tolist()} kg m^2, all must be positive")
     if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
         raise RobotError(
-            f"{name}.inertia: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
+            f"{name}: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
             "the two smaller ones must add up to at least the largest (are the units the same?)"
         )
 
 
+@dataclass(frozen=True)
+class Number:
+    """A number of a part: finite, at least 0 (zero=False: above 0), at most `most`; None is allowed if optional."""
+
+    unit: str = ""
+    zero: bool = True
+    most: float = math.inf
+    optional: bool = False
+
+    def checked(self, value: Any, name: str) -> float | None:
+        """Return the value; RobotError, which names it, if it is not allowed."""
+        if value is None and self.optional:
+            return None
+        check_number(value, name, self.unit, zero=self.zero)
+        if value > self.most:
+            raise RobotError(f"{name}: {value} given, at most {self.most:g} allowed")
+        return value
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a part: its shape, and a function that raises RobotError for a wrong (array, name)."""
+
+    shape: tuple[int, ...]
+    check: Callable[[np.ndarray, str], None] | None = None
+
+    def checked(self, value: npt.ArrayLike, name: str) -> np.ndarray:
+        """Return the value as a read-only array; RobotError, which names it, if it is not allowed."""
+        array = constant(value, self.shape, name)
+        if self.check is not None:
+            self.check(array, name)
+        return array
+
+
+ROTATION, INERTIA = Array((3, 3), check_rotation), Array((3, 3), check_inertia)
+Vector = Annotated[np.ndarray, Array((3,))]
+Rotation = Annotated[np.ndarray, ROTATION]
+Inertia = Annotated[np.ndarray, INERTIA]
+
+
+_CHECKS: dict[type, dict[str, Number | Array]] = {}  # of the kinds of parts that have been used
+
+
+def checks(kind: type) -> dict[str, Number | Array]:
+    """Return {field: what it must be} of the fields of a kind of part that are numbers and arrays."""
+    if kind not in _CHECKS:
+        hints = typing.get_type_hints(kind, include_extras=True)
+        _CHECKS[kind] = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return _CHECKS[kind]
+
+
+class Part:
+    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say."""
+
+    @property
+    def where(self) -> str:
+        """What messages call the part: "body", "link femur"."""
+        return f"{type(self).__name__.lower()} {getattr(self, 'name', '')}".rstrip()
+
+    def __post_init__(self) -> None:
+        for name, check in checks(type(self)).items():
+            object.__setattr__(self, name, check.checked(getattr(self, name), f"{self.where}.{name}"))
+
+
 @dataclass(frozen=True, eq=False)
-class Body:
+class Body(Part):
     """Main body: mass [kg], inertia (3, 3) about its centre of mass in base_link axes [kg m^2], box (3,) [m].
 
     com (3,) [m]: its centre of mass in base_link, the origin by default.
     """
 
-    mass: float
-    inertia: np.ndarray
-    box: np.ndarray
-    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    mass: Annotated[float, Number("kg", zero=False)]
+    inertia: Inertia
+    box: Vector
+    com: Vector = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
-        check_number(self.mass, "body.mass", "kg", zero=False)
-        object.__setattr__(self, "inertia", constant(self.inertia, (3, 3), "body.inertia"))
-        check_inertia(self.inertia, "body")
-        object.__setattr__(self, "box", constant(self.box, (3,), "body.box"))
-        object.__setattr__(self, "com", constant(self.com, (3,), "body.com"))
+        super().__post_init__()
         if np.any(self.box < 0):
             raise RobotError(f"body.box: {self.box.tolist()} given, lengths >= 0 (m) needed")
 
@@ -107,7 +171,7 @@ class Body:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(Part):
     """One link: x of its axes runs along it, from its joint to its end.
 
     mass [kg]; length [m]; com (3,) from the link's start in link axes [m]; inertia (3, 3) about com in link axes
@@ -115,20 +179,11 @@ class Link:
     """
 
     name: str
-    mass: float
-    length: float
-    com: np.ndarray
-    inertia: np.ndarray
-    rotation: np.ndarray
-
-    def __post_init__(self) -> None:
-        where = f"link {self.name}"
-        check_number(self.mass, f"{where}.mass", "kg", zero=False)
-        check_number(self.length, f"{where}.length", "m")
-        for name, shape in (("com", (3,)), ("inertia", (3, 3)), ("rotation", (3, 3))):
-            object.__setattr__(self, name, constant(getattr(self, name), shape, f"{where}.{name}"))
-        check_rotation(self.rotation, f"{where}.rotation")
-        check_inertia(self.inertia, where)
+    mass: Annotated[float, Number("kg", zero=False)]
+    length: Annotated[float, Number("m")]
+    com: Vector
+    inertia: Inertia
+    rotation: Rotation
 
     @property
     def tip(self) -> np.ndarray:
@@ -166,7 +221,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Part):
     """One-degree-of-freedom joint that moves the link of the same index.
 
     kind: "revolute", "prismatic" or "helical"; axis (3,) unit vector and origin (3,) [m] in the mount frame at zero;
@@ -179,8 +234,8 @@ class Joint:
 
     name: str
     kind: str
-    axis: np.ndarray
-    origin: np.ndarray
+    axis: Vector
+    origin: Vector
     lower: float
     upper: float
     pitch: float = 0.0
@@ -190,17 +245,16 @@ class Joint:
     servo_zero: float = 0.0
 
     def __post_init__(self) -> None:
-        where = f"joint {self.name}"
+        super().__post_init__()
+        where = self.where
         check_number(abs(self.servo_zero), f"{where}.servo_zero", "m" if self.kind == "prismatic" else "rad")
         check_number(self.rotor_inertia, f"{where}.rotor_inertia", "kg" if self.kind == "prismatic" else "kg m^2")
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
-        axis = constant(self.axis, (3,), f"{where}.axis")
-        length = float(np.linalg.norm(axis))
+        length = float(np.linalg.norm(self.axis))
         if length < 1e-9:
-            raise RobotError(f"{where}.axis: {axis.tolist()} has no direction")
-        object.__setattr__(self, "axis", constant(axis / length, (3,), f"{where}.axis"))
-        object.__setattr__(self, "origin", constant(self.origin, (3,), f"{where}.origin"))
+            raise RobotError(f"{where}.axis: {self.axis.tolist()} has no direction")
+        object.__setattr__(self, "axis", constant(self.axis / length, (3,), f"{where}.axis"))
         if math.isnan(self.lower) or math.isnan(self.upper) or not self.lower < self.upper:
             raise RobotError(f"{where}.limits: [{self.lower}, {self.upper}] given, lower < upper needed")
         if not math.isfinite(self.pitch) or (self.kind != "helical" and self.pitch != 0):
@@ -223,26 +277,20 @@ class Joint:
 
 
 @dataclass(frozen=True)
-class Servo:
+class Servo(Part):
     """Servo model: stiffness [N m/rad], damping [N m s/rad], torque_limit [N m], speed_limit [rad/s], resolution
     [rad].
     """
 
-    stiffness: float
-    damping: float
-    torque_limit: float
-    speed_limit: float
-    resolution: float
-
-    def __post_init__(self) -> None:
-        for name, unit in (("stiffness", "N m/rad"), ("damping", "N m s/rad"), ("resolution", "rad")):
-            check_number(getattr(self, name), f"servo.{name}", unit)
-        for name, unit in (("torque_limit", "N m"), ("speed_limit", "rad/s")):
-            check_number(getattr(self, name), f"servo.{name}", unit, zero=False)
+    stiffness: Annotated[float, Number("N m/rad")]
+    damping: Annotated[float, Number("N m s/rad")]
+    torque_limit: Annotated[float, Number("N m", zero=False)]
+    speed_limit: Annotated[float, Number("rad/s", zero=False)]
+    resolution: Annotated[float, Number("rad")]
 
 
 @dataclass(frozen=True)
-class JointServo:
+class JointServo(Part):
     """Identified parameters of the servo of one joint (docs/identify.md).
 
     stiffness [N m/rad]; dead_zone [rad]: half width, the error below which the servo gives no torque; latency [s]:
@@ -251,53 +299,32 @@ class JointServo:
     share of the load; zero_deviation [rad]: standard deviation of the servo's zero, None if it is not identified.
     """
 
-    stiffness: float
-    dead_zone: float = 0.0
-    latency: float = 0.0
-    lag: float = 0.0
-    feed_forward: float = 1.0
-    play: float = 0.0
-    coulomb: float = 0.0
-    load_friction: float = 0.0
-    zero_deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        check_number(self.stiffness, "joint_servos: stiffness", "N m/rad", zero=False)
-        units = {"dead_zone": "rad", "latency": "s", "lag": "s", "play": "rad", "coulomb": "N m"}
-        for name, unit in (units | {"feed_forward": "", "load_friction": ""}).items():
-            check_number(getattr(self, name), f"joint_servos: {name}", unit)
-        if self.zero_deviation is not None:
-            check_number(self.zero_deviation, "joint_servos: zero_deviation", "rad")
-        if self.feed_forward > 1.0:
-            raise RobotError(f"joint_servos: feed_forward: {self.feed_forward} given, at most 1 allowed")
+    stiffness: Annotated[float, Number("N m/rad", zero=False)]
+    dead_zone: Annotated[float, Number("rad")] = 0.0
+    latency: Annotated[float, Number("s")] = 0.0
+    lag: Annotated[float, Number("s")] = 0.0
+    feed_forward: Annotated[float, Number(most=1.0)] = 1.0
+    play: Annotated[float, Number("rad")] = 0.0
+    coulomb: Annotated[float, Number("N m")] = 0.0
+    load_friction: Annotated[float, Number()] = 0.0
+    zero_deviation: Annotated[float | None, Number("rad", optional=True)] = None
 
 
 @dataclass(frozen=True)
-class Contact:
+class Contact(Part):
     """Foot contact: stiffness [N/m], damping [N s/m] and viscous friction [N s/m]."""
 
-    stiffness: float
-    damping: float
-    friction: float
-
-    def __post_init__(self) -> None:
-        for name, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("friction", "N s/m")):
-            check_number(getattr(self, name), f"contact.{name}", unit)
+    stiffness: Annotated[float, Number("N/m")]
+    damping: Annotated[float, Number("N s/m")]
+    friction: Annotated[float, Number("N s/m")]
 
 
 @dataclass(frozen=True, eq=False)
-class Imu:
+class Imu(Part):
     """Mounting of the IMU: position (3,) [m] and rotation (3, 3) base_link <- chip axes; tilt_deviation [rad]: standard
     deviation of its roll and pitch, None if they are not identified.
     """
 
-    position: np.ndarray
-    rotation: np.ndarray
-    tilt_deviation: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "position", constant(self.position, (3,), "imu.position"))
-        object.__setattr__(self, "rotation", constant(self.rotation, (3, 3), "imu.rotation"))
-        check_rotation(self.rotation, "imu.rotation")
-        if self.tilt_deviation is not None:
-            check_number(self.tilt_deviation, "imu.tilt_deviation", "rad")
+    position: Vector = field(default_factory=lambda: np.zeros(3))
+    rotation: Rotation = field(default_factory=lambda: np.eye(3))
+    tilt_deviation: Annotated[float | None, Number("rad", optional=True)] = None

@@ -5,91 +5,94 @@ Every error names the key, the value and what is allowed.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import MISSING, Section, integer, load_yaml, number, shown, sign
+from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, number, shown, sign
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo, constant
+from hexapod_dynamics.robot.parts import (
+    INERTIA,
+    ROTATION,
+    Array,
+    Body,
+    Contact,
+    Imu,
+    Joint,
+    JointServo,
+    Link,
+    Number,
+    Part,
+    Servo,
+    check_name,
+    checks,
+)
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
 
+PartT = TypeVar("PartT", bound=Part)
 LONGEST_REASON = 1000  # characters: names in a file are not bounded
 DIGITS = 9  # significant digits of a number that is written
 
 
-@dataclass(frozen=True)
-class _Number:
-    """A key of a section and the field of the part that it describes; a key that ends in _deg is in degrees in the file
-    and in radians here. above: what it exceeds, by default it is 0 or more; default: None if the key must be given.
+def _key(name: str, check: Number | Array) -> str:
+    """Return the key of a part's field: angles [rad] are in degrees in a file, a rotation is roll, pitch and yaw."""
+    if check is ROTATION:
+        return "rpy_deg"
+    return f"{name}_deg" if isinstance(check, Number) and check.unit == "rad" else name
+
+
+def _read(section: Section, kind: type[PartT], **given: Any) -> PartT:
+    """Return the part of this kind in a section that has the keys of its fields and no others; given: fields that are
+    known. Raises RobotError.
     """
-
-    key: str
-    above: float = -math.inf
-    default: float | None = None
-    optional: bool = False  # the field is None, and the key is left out
-
-    @property
-    def field(self) -> str:
-        return self.key.removesuffix("_deg")
-
-    def read(self, section: Section) -> float | None:
-        if self.optional and self.key not in section.values:
-            section.asked.append(self.key)
-            return None
-        default = MISSING if self.default is None else self.default
-        low = 0.0 if self.above == -math.inf else -math.inf
-        value = section.number(self.key, default, low=low, above=self.above)
-        return math.radians(value) if self.key.endswith("_deg") else value
-
-    def write(self, part: object) -> dict[str, float]:
-        value = getattr(part, self.field)
-        if value is None:
-            return {}
-        return {self.key: _number(math.degrees(value) if self.key.endswith("_deg") else value)}
-
-
-SERVO = (
-    _Number("stiffness", above=0.0),
-    _Number("damping"),
-    _Number("torque_limit", above=0.0),
-    _Number("speed_limit", above=0.0),
-    _Number("resolution_deg"),
-)
-CONTACT = (_Number("stiffness"), _Number("damping"), _Number("friction"))
-JOINT_SERVO = (
-    _Number("stiffness", above=0.0),
-    _Number("dead_zone_deg", default=0.0),
-    _Number("latency", default=0.0),
-    _Number("lag", default=0.0),
-    _Number("feed_forward", default=1.0),
-    _Number("play_deg", default=0.0),
-    _Number("coulomb", default=0.0),
-    _Number("load_friction", default=0.0),
-    _Number("zero_deviation_deg", optional=True),
-)
-TILT = _Number("tilt_deviation_deg", optional=True)
-
-
-def _read(section: Section, numbers: Sequence[_Number]) -> dict[str, Any]:
-    """Return the fields of a part whose section has these numbers and no others. Raises RobotError."""
-    fields = {number.field: number.read(section) for number in numbers}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        if field.name in given:
+            continue
+        check = checks(kind)[field.name]
+        key = _key(field.name, check)
+        if key in section.values or field.default is field.default_factory is dataclasses.MISSING:
+            given[field.name] = _read_field(section, key, check)
+        else:
+            section.asked.append(key)
     section.done()
-    return fields
+    return kind(**given)
 
 
-def _write(part: object, numbers: Sequence[_Number]) -> dict[str, float]:
-    return {key: value for number in numbers for key, value in number.write(part).items()}
+def _read_field(section: Section, key: str, check: Number | Array) -> Any:
+    if check is INERTIA:
+        return section.inertia()
+    if check is ROTATION:
+        return rotation_rpy(*np.radians(section.vector(key, 3)))
+    if isinstance(check, Array):
+        return section.vector(key, 3)
+    value = number(section.read(key), section.key(key))
+    if key.endswith("_deg"):
+        return math.radians(dataclasses.replace(check, unit="deg").checked(value, section.key(key)) or 0.0)
+    return check.checked(value, section.key(key))
+
+
+def _write(part: Part) -> dict[str, object]:
+    """Return the section of a part, {key: value}."""
+    data: dict[str, object] = {}
+    for name, check in checks(type(part)).items():
+        key, value = _key(name, check), getattr(part, name)
+        if check is INERTIA:
+            data[key] = _inertia(value)
+        elif isinstance(check, Array):
+            data[key] = _numbers(np.degrees(roll_pitch_yaw(value)) if check is ROTATION else value)
+        elif value is not None:
+            data[key] = _number(math.degrees(value) if key.endswith("_deg") else value)
+    return data
 
 
 def packaged_file(name: str) -> Path | None:
@@ -133,25 +136,10 @@ def robot_fields(data: object) -> dict[str, Any]:
     name = top.text("name")
     gravity = top.number("gravity", 9.81, low=0.0)
 
-    section = top.section("body")
-    body = Body(
-        section.number("mass", above=0.0),
-        section.inertia(),
-        section.vector("box", 3),
-        section.vector("com", 3, [0, 0, 0]),
-    )
-    section.done()
-
-    section = top.section("imu", {})
-    imu = Imu(
-        constant(section.vector("position", 3, [0, 0, 0]), (3,), "imu.position"),
-        constant(rotation_rpy(*np.radians(section.vector("rpy_deg", 3, [0, 0, 0]))), (3, 3), "imu.rotation"),
-        TILT.read(section),
-    )
-    section.done()
-
-    servo = Servo(**_read(top.section("servo"), SERVO))
-    contact = Contact(**_read(top.section("contact"), CONTACT))
+    body, imu = _read(top.section("body"), Body), _read(top.section("imu", {}), Imu)
+    servo, contact = _read(top.section("servo"), Servo), _read(top.section("contact"), Contact)
+    if servo.stiffness == 0.0:
+        raise RobotError("servo.stiffness: 0 given, a number > 0 needed")
 
     modules = top.section("leg_modules")
     order = top.read("leg_order")
@@ -188,14 +176,13 @@ def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ..
     section = top.section("joint_servos", {})
     if not section.values:
         return ()
-    laws = tuple(JointServo(**_read(section.section(name), JOINT_SERVO)) for name in joints)
+    laws = tuple(_read(section.section(name), JointServo) for name in joints)
     section.done()
     return laws
 
 
 def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
-    if any(character in name for character in ". /") or not name:
-        raise RobotError(f"legs.{name}: a leg's name must be one word without dots")
+    check_name(name, f"legs.{name}")
     module = section.text("module")
     if module not in modules.values:
         known = ", ".join(map(str, modules.values))
@@ -260,25 +247,14 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
 
 
 def _parse_link(section: Section) -> Link:
-    length = section.number("length", low=0.0)
     direction = section.vector("direction", 3)
     norm = float(np.linalg.norm(direction))
     if norm < 1e-9:
         raise RobotError(f"{section.key('direction')}: {direction.tolist()} has no direction")
-    mass = section.number("mass", above=0.0)
     name = section.text("name")
-    if any(character in name for character in ". /"):
-        raise RobotError(f"{section.key('name')}: {shown(name)} given, one word without dots needed")
-    link = Link(
-        name=name,
-        mass=mass,
-        length=length,
-        com=section.vector("com", 3, [length / 2, 0, 0]),
-        inertia=section.inertia(),
-        rotation=rotation_x_to(direction / norm),
-    )
-    section.done()
-    return link
+    check_name(name, section.key("name"))
+    com = section.vector("com", 3, [section.number("length") / 2, 0, 0])
+    return _read(section, Link, name=name, com=com, rotation=rotation_x_to(direction / norm))
 
 
 # ---- writing ----------------------------------------------------------------------------------------------------
@@ -316,30 +292,20 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
             name = leg.module if leg.module not in modules else f"{leg.module}_{leg.name}"
             modules[name] = parts
         legs[leg.name] = _leg(leg, name)
-    body, imu = robot.body, robot.imu
     data: dict[str, object] = {
         "name": robot.name,
         "gravity": _number(robot.gravity),
-        "body": {
-            "mass": _number(body.mass),
-            "inertia": _inertia(body.inertia),
-            "box": _numbers(body.box),
-            "com": _numbers(body.com),
-        },
-        "imu": {
-            "position": _numbers(imu.position),
-            "rpy_deg": _numbers(np.degrees(roll_pitch_yaw(np.asarray(imu.rotation)))),
-            **TILT.write(imu),
-        },
-        "servo": _write(robot.servo, SERVO),
-        "contact": _write(robot.contact, CONTACT),
+        "body": _write(robot.body),
+        "imu": _write(robot.imu),
+        "servo": _write(robot.servo),
+        "contact": _write(robot.contact),
         "leg_modules": modules,
         "leg_order": _Flow(robot.leg_names),
         "legs": legs,
     }
     if robot.joint_servos:
         laws = zip(robot.joint_names, robot.joint_servos, strict=True)
-        data["joint_servos"] = {name: _write(law, JOINT_SERVO) for name, law in laws}
+        data["joint_servos"] = {name: _write(law) for name, law in laws}
     text = _comment(notes)
     for key, value in data.items():
         said = _comment((comments or {}).get(key, ""))
@@ -392,14 +358,9 @@ def _link(link: Link) -> dict[str, object]:
     direction = link.rotation[:, 0]
     if np.abs(rotation_x_to(direction) - link.rotation).max() > 1e-6:
         raise RobotError(f"link {link.name}: its axes are turned about its own; a robot file cannot say so")
-    return {
-        "name": link.name,
-        "mass": _number(link.mass),
-        "length": _number(link.length),
-        "direction": _numbers(direction),
-        "com": _numbers(link.com),
-        "inertia": _inertia(link.inertia),
-    }
+    data = _write(link)
+    del data["rpy_deg"]  # of its rotation: the direction says it
+    return {"name": link.name, "direction": _numbers(direction), **data}
 
 
 def _inertia(inertia: np.ndarray) -> _Flow:
