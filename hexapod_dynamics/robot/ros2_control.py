@@ -14,7 +14,7 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.urdf import checked_text
+from hexapod_dynamics.robot.urdf import add, document
 
 # By the name of the hardware: the plugin, and its parameters.
 HARDWARE: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
@@ -53,23 +53,22 @@ def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
     root = ET.fromstring(urdf)
     moving = {joint.get("name") for joint in root.iter("joint") if joint.get("type") not in ("fixed", None)}
     plugin, parameters = HARDWARE[hardware]
-    system = ET.SubElement(root, "ros2_control", name=checked_text(robot.name), type="system")
-    component = ET.SubElement(system, "hardware")
-    ET.SubElement(component, "plugin").text = plugin
+    system = add(root, "ros2_control", name=robot.name, type="system")
+    component = add(system, "hardware")
+    add(component, "plugin").text = plugin
     for name, value in parameters.items():
-        ET.SubElement(component, "param", name=name).text = value
+        add(component, "param", name=name).text = value
     for leg in robot.legs:
         for joint in leg.joints:
             if joint.name not in moving:
                 continue
-            element = ET.SubElement(system, "joint", name=joint.name)
-            command = ET.SubElement(element, "command_interface", name="position")
+            element = add(system, "joint", name=joint.name)
+            command = add(element, "command_interface", name="position")
             for bound, limit in (("min", joint.lower), ("max", joint.upper)):
-                ET.SubElement(command, "param", name=bound).text = repr(float(limit))
+                add(command, "param", name=bound).text = repr(float(limit))
             for measured in ("position", "velocity"):
-                ET.SubElement(element, "state_interface", name=measured)
-    ET.indent(root)
-    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+                add(element, "state_interface", name=measured)
+    return document(root)
 
 
 CONTROLLERS_HEAD = """\

@@ -19,7 +19,7 @@ from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import DRAKE, Joint
+from hexapod_dynamics.robot.parts import DRAKE, Body, Joint, Link
 from hexapod_dynamics.se3 import roll_pitch_yaw
 
 if TYPE_CHECKING:
@@ -48,43 +48,36 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
     """
     root = ET.Element("robot", name=robot.name)
     tree = branches(robot, morphology)
-    moving = [b.joint for b in tree if b.joint is not None and b.lock is None]
     for name, rgba in (COLOURS | {kind.name: kind.colour for kind in KINDS.joint_kinds}).items():
-        ET.SubElement(ET.SubElement(root, "material", name=name), "color", rgba=rgba)
-    body = ET.SubElement(root, "link", name="base_link")
-    write_inertial(body, robot.body.mass, robot.body.com, robot.body.inertia)
+        add(add(root, "material", name=name), "color", rgba=rgba)
+    body = add(root, "link", name="base_link")
+    _inertial(body, robot.body)
     _draw_body(body, robot)
     for branch in tree:
         _joint(root, robot, branch)
-        element = ET.SubElement(root, "link", name=branch.child)
+        element = add(root, "link", name=branch.child)
         if branch.link is not None:
-            write_inertial(element, branch.link.mass, branch.link.com, branch.link.inertia)
+            _inertial(element, branch.link)
             _draw_link(element, branch)
-    for joint in moving:
-        if joint.rotor_inertia:
-            _transmission(root, joint)
-    for element in root.iter():
-        for value in element.attrib.values():
-            checked_text(value)
-    ET.indent(root)
-    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    for branch in tree:
+        if branch.joint is not None and branch.lock is None and branch.joint.rotor_inertia:
+            _transmission(root, branch.joint)
+    return document(root)
 
 
 def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
     joint, pose = branch.joint, branch.at_zero
     if joint is not None and joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: URDF has no helical joint; revolute and prismatic joints can be written")
-    moves = joint is not None and branch.lock is None
-    name = joint.name if joint is not None else f"foot_joint_{branch.leg}"
-    element = ET.SubElement(root, "joint", name=name, type=_kind(joint) if moves and joint else "fixed")
-    ET.SubElement(element, "origin", xyz=as_text(pose[:3, 3]), rpy=as_text(roll_pitch_yaw(pose[:3, :3])))
-    ET.SubElement(element, "parent", link=branch.parent)
-    ET.SubElement(element, "child", link=branch.child)
-    if moves and joint is not None:
-        ET.SubElement(element, "axis", xyz=as_text(branch.axis))
-        bounds = {"lower": joint.lower, "upper": joint.upper} if element.get("type") != "continuous" else {}
-        bounds |= {"effort": robot.servo.torque_limit, "velocity": robot.servo.speed_limit}
-        ET.SubElement(element, "limit", {name: repr(float(value)) for name, value in bounds.items()})
+    kind = _kind(joint) if joint is not None and branch.lock is None else "fixed"
+    element = add(root, "joint", name=joint.name if joint is not None else f"foot_joint_{branch.leg}", type=kind)
+    add(element, "origin", xyz=pose[:3, 3], rpy=roll_pitch_yaw(pose[:3, :3]))
+    add(element, "parent", link=branch.parent)
+    add(element, "child", link=branch.child)
+    if joint is not None and kind != "fixed":
+        add(element, "axis", xyz=branch.axis)
+        bounds = {"lower": joint.lower, "upper": joint.upper} if kind != "continuous" else {}
+        add(element, "limit", **bounds, effort=robot.servo.torque_limit, velocity=robot.servo.speed_limit)
 
 
 def _kind(joint: Joint) -> str:
@@ -103,33 +96,44 @@ def _transmission(root: ET.Element, joint: Joint) -> None:
     """Write a motor's rotor inertia in the form that Drake reads (URDF itself has none): at the joint, gear ratio
     1.
     """
-    element = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
-    ET.SubElement(element, "type").text = "transmission_interface/SimpleTransmission"
-    ET.SubElement(element, "joint", name=joint.name)
-    actuator = ET.SubElement(element, "actuator", name=f"{joint.name}_motor")
-    ET.SubElement(actuator, f"{{{DRAKE}}}gear_ratio", value="1.0")
-    ET.SubElement(actuator, f"{{{DRAKE}}}rotor_inertia", value=repr(float(joint.rotor_inertia)))
+    element = add(root, "transmission", name=f"{joint.name}_transmission")
+    add(element, "type").text = "transmission_interface/SimpleTransmission"
+    add(element, "joint", name=joint.name)
+    actuator = add(element, "actuator", name=f"{joint.name}_motor")
+    add(actuator, f"{{{DRAKE}}}gear_ratio", value="1.0")
+    add(actuator, f"{{{DRAKE}}}rotor_inertia", value=joint.rotor_inertia)
 
 
-def write_inertial(link: ET.Element, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
-    """Write mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m^2] to a link."""
-    element = ET.SubElement(link, "inertial")
-    ET.SubElement(element, "origin", xyz=as_text(com), rpy="0 0 0")
-    ET.SubElement(element, "mass", value=repr(float(mass)))
+def _inertial(link: ET.Element, part: Body | Link) -> None:
+    element = add(link, "inertial")
+    add(element, "origin", xyz=part.com, rpy="0 0 0")
+    add(element, "mass", value=part.mass)
     places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    ET.SubElement(element, "inertia", {name: repr(float(inertia[place])) for name, place in places.items()})
+    add(element, "inertia", **{name: part.inertia[place] for name, place in places.items()})
 
 
-def checked_text(text: str) -> str:
-    """Return the text; RobotError if it has a character that XML cannot contain, such as a control character."""
-    if NOT_IN_XML.search(text):
-        raise RobotError(f"name {text!r}: it has a character that XML cannot have; rename it")
-    return text
+# ---- XML, of MJCF and ros2_control too -------------------------------------------------------------------------------
 
 
-def as_text(values: Iterable[float]) -> str:
-    """Return numbers with all their digits, separated by blanks; -0.0 as 0.0."""
-    return " ".join(repr(float(value) + 0.0) for value in values)
+def add(parent: ET.Element, tag: str, **attributes: str | float | Iterable[float]) -> ET.Element:
+    """Append an element and return it; numbers have all their digits, -0.0 is 0.0."""
+    texts = {}
+    for name, value in attributes.items():
+        numbers = value if isinstance(value, str | Iterable) else (value,)
+        texts[name] = numbers if isinstance(numbers, str) else " ".join(repr(float(one) + 0.0) for one in numbers)
+    return ET.SubElement(parent, tag, texts)
+
+
+def document(root: ET.Element, head: str = '<?xml version="1.0"?>\n') -> str:
+    """Return an element as the text of a file; RobotError for a character that XML cannot have, such as a control
+    character.
+    """
+    for element in root.iter():
+        for value in element.attrib.values():
+            if NOT_IN_XML.search(value):
+                raise RobotError(f"name {value!r}: it has a character that XML cannot have; rename it")
+    ET.indent(root)
+    return head + ET.tostring(root, encoding="unicode") + "\n"
 
 
 # ---- shapes ----------------------------------------------------------------------------------------------------
@@ -155,9 +159,9 @@ def _draw_body(element: ET.Element, robot: Robot) -> None:
         angle = float(np.arctan2(hip[1] - arm[1], hip[0] - arm[0]))
         for z in (-0.5 * height, 0.5 * height):
             _box(element, (reach, 0.03, 0.004), (middle[0], middle[1], z), "plate", angle)
-    collision = ET.SubElement(element, "collision")
-    ET.SubElement(collision, "origin", xyz="0 0 0", rpy="0 0 0")
-    ET.SubElement(ET.SubElement(collision, "geometry"), "box", size=f"{length} {width} {height}")
+    collision = add(element, "collision")
+    add(collision, "origin", xyz="0 0 0", rpy="0 0 0")
+    add(add(collision, "geometry"), "box", size=f"{length} {width} {height}")
 
 
 def _draw_link(element: ET.Element, branch: Branch) -> None:
@@ -179,23 +183,23 @@ def _draw_link(element: ET.Element, branch: Branch) -> None:
     else:
         _box(element, (0.3 * length, 0.021, 0.028), (0.12 * length, 0.0, 0.0), colour or "servo")
         shank = _visual(element, (0.62 * length, 0.0, 0.0), colour or "bracket", "0 1.570796 0")
-        ET.SubElement(shank, "cylinder", radius="0.006", length=f"{0.75 * length:.6g}")
+        add(shank, "cylinder", radius="0.006", length=f"{0.75 * length:.6g}")
         if branch.whole:
             foot = _visual(element, (length - FOOT_RADIUS, 0.0, 0.0), colour or "foot")
-            ET.SubElement(foot, "sphere", radius=f"{FOOT_RADIUS:.6g}")
-    collision = ET.SubElement(element, "collision")
-    ET.SubElement(collision, "origin", xyz=f"{0.5 * length} 0 0", rpy="0 1.5707963267948966 0")
-    ET.SubElement(ET.SubElement(collision, "geometry"), "cylinder", radius="0.012", length=repr(float(length)))
+            add(foot, "sphere", radius=FOOT_RADIUS)
+    collision = add(element, "collision")
+    add(collision, "origin", xyz=f"{0.5 * length} 0 0", rpy="0 1.5707963267948966 0")
+    add(add(collision, "geometry"), "cylinder", radius="0.012", length=length)
 
 
 def _visual(element: ET.Element, position: Iterable[float], colour: str, rpy: str = "0 0 0") -> ET.Element:
-    visual = ET.SubElement(element, "visual")
-    ET.SubElement(visual, "origin", xyz=" ".join(f"{value:.6g}" for value in position), rpy=rpy)
-    geometry = ET.SubElement(visual, "geometry")
-    ET.SubElement(visual, "material", name=colour)
+    visual = add(element, "visual")
+    add(visual, "origin", xyz=" ".join(f"{value:.6g}" for value in position), rpy=rpy)
+    geometry = add(visual, "geometry")
+    add(visual, "material", name=colour)
     return geometry
 
 
 def _box(element: ET.Element, size: Iterable[float], position: Iterable[float], colour: str, yaw: float = 0.0) -> None:
     geometry = _visual(element, position, colour, f"0 0 {yaw:.6g}")
-    ET.SubElement(geometry, "box", size=" ".join(f"{value:.6g}" for value in size))
+    add(geometry, "box", size=" ".join(f"{value:.6g}" for value in size))
