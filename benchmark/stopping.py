@@ -239,7 +239,7 @@ def measure(given):
             except OSError as error:
                 print(f"no real-time priority for the simulated servo bus ({error}): as with --starving")
         bus, commander = Bus(), Commander()
-        words = [sys.executable, "-m", "hexapod_dynamics.nodes.servos", "--ros-args", "-p", "session:=stopping"]
+        words = [sys.executable, "-m", "hexapod_dynamics.nodes", "servos", "--ros-args", "-p", "session:=stopping"]
         node = subprocess.Popen(words, stdout=log, stderr=log, preexec_fn=limit)
         try:
             wait_until(commander.client.service_is_ready, "servos offers emergency_stop")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
@@ -14,7 +14,6 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, load_robot
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
@@ -160,12 +159,3 @@ class DamageManager(GuardedNode):
         if self._morphology.is_intact:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the node."""
-    run(DamageManager, args)
-
-
-if __name__ == "__main__":
-    main()

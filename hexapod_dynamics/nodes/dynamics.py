@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare_all, load_robot
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data
@@ -194,12 +192,3 @@ class DynamicsNode(GuardedNode):
         }
         self._worst_cost = 0.0
         return level, message, values | costs | self._predicted_pose(now)
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the node."""
-    run(DynamicsNode, args)
-
-
-if __name__ == "__main__":
-    main()

@@ -20,10 +20,9 @@ from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitCo
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
 from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, GET_UP, SETTINGS
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.ros.cdr import Template, joint_template
+from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import (
     FOREIGN,
     LATCHED,
@@ -34,7 +33,6 @@ from hexapod_dynamics.ros.node_functions import (
     load_robot,
     text_of,
 )
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -57,7 +55,8 @@ class GaitNode(GuardedNode):
         commands, get_up = declare_all(self, COMMANDS), declare_all(self, GET_UP)
         self._waits_for = [topic for topic in commands["wait_for"] if topic]
         self._ready = False  # all topics of `wait_for` have had a publisher
-        self._reported, self._source = "", source_name(self)  # `servos` follows one source at a time
+        self._reported, self._command = "", JointState()
+        self._command.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._buzzer = self.create_publisher(Bool, "buzzer", 1)
         self._session_state, timeout, faults = SessionState(self), commands["cmd_vel_timeout"], Faults()
         settings = GaitControlSettings(
@@ -84,8 +83,7 @@ class GaitNode(GuardedNode):
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._imu, self._joints = ImuInput(self.robot.imu.rotation, faults), JointInput(self.robot, faults)
         self._angles = np.full(self.robot.joint_count, np.nan)
-        self._templates: dict[tuple[int, ...], Template] = {}
-        self._send = sender(self.create_publisher(JointState, "joint_commands", 10))
+        self._publisher, self._stamps = self.create_publisher(JointState, "joint_commands", 10), StampConverter()
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self.loop = TickLoop(self, settings.period, self._tick)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
@@ -175,11 +173,11 @@ class GaitNode(GuardedNode):
         self._ready = self._ready or all(self.count_publishers(topic) for topic in self._waits_for)
         command = self.control.step(time.monotonic(), self._ready)
         if command is not None:
-            template = self._templates.get(key := tuple(command.joints))
-            if template is None:
-                names = [self.robot.joint_names[joint] for joint in command.joints]
-                template = self._templates[key] = joint_template(names, self._source)
-            self._send(template.bytes(time.time_ns(), [*command.positions, *command.velocities]))
+            message = self._command
+            self._stamps.write(message.header.stamp, time.monotonic())
+            message.name = [self.robot.joint_names[joint] for joint in command.joints]
+            message.position, message.velocity = command.positions, command.velocities
+            self._publisher.publish(message)
             if self._reported != self.control.doing:
                 self._diagnostics.publish()
 
@@ -216,12 +214,3 @@ class GaitNode(GuardedNode):
         """End the background work of the gait, then the node."""
         self.control.close()
         super().destroy_node()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    run(GaitNode, args)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,13 +20,11 @@ from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, SubscribedImu
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
-from hexapod_dynamics.onboard.inputs import Faults, ImuInput
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.robot.parts import Imu as Mounting
-from hexapod_dynamics.ros.cdr import Template
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import (
     Diagnostics,
     Wanted,
@@ -35,13 +32,11 @@ from hexapod_dynamics.ros.node_functions import (
     frame,
     load_robot,
 )
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
 from rclpy.task import Future
-from rclpy.time import Time
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
@@ -51,19 +46,6 @@ if TYPE_CHECKING:
 
 _ALL_SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 LEFT_OUT = 0.1  # share of left-out samples above which this is reported
-# Numbers that change in a message: angular velocity and specific force; the quaternion and its first variance.
-MOTION, ATTITUDE = 6, 5
-
-
-def _fill_motion(message: Imu, values: Sequence[float]) -> None:
-    g, a = message.angular_velocity, message.linear_acceleration
-    g.x, g.y, g.z, a.x, a.y, a.z = values[:MOTION]
-
-
-def _fill_data(message: Imu, values: Sequence[float]) -> None:
-    _fill_motion(message, values)
-    turn = message.orientation
-    turn.x, turn.y, turn.z, turn.w, message.orientation_covariance[0] = values[MOTION:]
 
 
 class ImuNode(GuardedNode):
@@ -94,11 +76,11 @@ class ImuNode(GuardedNode):
         self._raw_wanted = lambda _now: False
         if self.source != "topic":
             publisher = self.create_publisher(Imu, "imu/data_raw", 10)
-            self._raw_wanted, self._send_raw = Wanted(publisher), sender(publisher)
+            self._raw_wanted, self._publish_raw = Wanted(publisher), publisher.publish
         self._data_wanted = lambda _now: False
-        if self._publish_data:
+        if self._publishes_data:
             publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
-            self._data_wanted, self._send_data = Wanted(publisher), sender(publisher)
+            self._data_wanted, self._publish_data = Wanted(publisher), publisher.publish
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
         # The service has its own group: a calibration delays only the next calibration.
         group = MutuallyExclusiveCallbackGroup()
@@ -133,7 +115,7 @@ class ImuNode(GuardedNode):
         self.source = values["source"]
         self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
         self.frame, self._parent = frame(self, values["frame_id"]), frame(self, values["parent_frame_id"])
-        self._publish_tf, self._publish_data = values["publish_tf"], values["publish_data"]
+        self._publish_tf, self._publishes_data = values["publish_tf"], values["publish_data"]
         self.rate = values["rate"]
         settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
         self._accel_stddev = values["linear_acceleration_stddev"]
@@ -146,10 +128,9 @@ class ImuNode(GuardedNode):
         """Set covariances and delay to those of the chip that was found."""
         self._chip, level = chip, self._orientation_variance
         self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0
-        raw, data = self._message(), self._message()
-        raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
-        self._raw, self._data = Template(raw, _fill_motion, MOTION), Template(data, _fill_data, MOTION + ATTITUDE)
+        self._raw, self._data = self._message(), self._message()
+        self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
+        self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
 
     def _message(self) -> Imu:
         message = Imu()
@@ -191,20 +172,29 @@ class ImuNode(GuardedNode):
     def _add_sample(self, sample: Sample, now: float) -> None:
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
-        stamp = self._stamps.nanoseconds_of(now - self._sample_delay)
+        at = now - self._sample_delay
         if self._raw_wanted(now):
-            self._send_raw(self._raw.bytes(stamp, [*sample.angular_velocity, *sample.acceleration]))
+            self._fill(self._raw, at, sample.angular_velocity, sample.acceleration)
+            self._publish_raw(self._raw)
         accel, gyro, quaternion = self.imu.accept(sample.acceleration, sample.angular_velocity, now)
         if self._data_wanted(now):
             # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
-            variance = self._orientation_variance if self.imu.calibrated else -1.0
-            numbers = [*gyro, *accel, *quaternion, variance]
-            self._send_data(self._data.bytes(stamp, numbers))
+            self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
+            turn = self._data.orientation
+            turn.x, turn.y, turn.z, turn.w = quaternion
+            self._fill(self._data, at, gyro, accel)
+            self._publish_data(self._data)
         if now >= self._next_temperature and not math.isnan(sample.temperature):
             self._next_temperature = now + 1.0
-            self._temperature.header.stamp = Time(nanoseconds=stamp).to_msg()
+            self._stamps.write(self._temperature.header.stamp, at)
             self._temperature.temperature = sample.temperature
             self._temperature_publisher.publish(self._temperature)
+
+    def _fill(self, message: Imu, at: float, rate: Vector, force: Vector) -> None:
+        """Write monotonic time [s], angular velocity (3,) [rad/s] and specific force (3,) [m/s^2] to a message."""
+        self._stamps.write(message.header.stamp, at)
+        w, a = message.angular_velocity, message.linear_acceleration
+        (w.x, w.y, w.z), (a.x, a.y, a.z) = rate, force
 
     # Services and diagnostics ----------------------------------------------------------------------------------------
 
@@ -281,12 +271,3 @@ class ImuNode(GuardedNode):
     def close(self) -> None:
         """End the reader."""
         self.reader.stop()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    run(ImuNode, args)
-
-
-if __name__ == "__main__":
-    main()

@@ -26,7 +26,6 @@ from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, Wanted, declare_all, load_robot
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
 from rcl_interfaces.msg import ParameterEvent
@@ -195,12 +194,3 @@ class RobotDescription(GuardedNode):
             return "warn", "no joint_states yet: the links have no tf; is the node servos running?", values
         faults = self._faults.recent(time.monotonic())
         return ("warn", "; ".join(faults), values) if faults else ("ok", "publishing", values)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    run(RobotDescription, args)
-
-
-if __name__ == "__main__":
-    main()

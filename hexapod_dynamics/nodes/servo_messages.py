@@ -8,12 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
-from hexapod_dynamics.ros.cdr import joint_template
 from hexapod_dynamics.ros.clock_offset import StampConverter
-from hexapod_dynamics.ros.internals import sender
 from hexapod_dynamics.ros.node_functions import LATCHED, Wanted
 from rclpy.node import Node
-from rclpy.time import Time
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 
@@ -25,10 +22,10 @@ class ServoMessages:
 
     def __init__(self, node: Node, names: Sequence[str], stale: float, *, joint_states: bool = True) -> None:
         self._names, self._stale, self._clock = names, stale, node.get_clock()
-        self._stamps, self._last_known = StampConverter(), None
+        self._stamps = StampConverter()
         self._published = [-np.inf] * len(names)
-        self._states = None  # template of a message with all known joints
-        self._send_state = sender(node.create_publisher(JointState, "joint_states", 10)) if joint_states else None
+        self._states = JointState()
+        self._state_publisher = node.create_publisher(JointState, "joint_states", 10) if joint_states else None
         self._new_publisher, self._new = node.create_publisher(JointState, "~/measurements", 10), JointState()
         self._new_wanted = Wanted(self._new_publisher)
         self._battery = BatteryState(
@@ -51,13 +48,10 @@ class ServoMessages:
         there = [j for j, stamp in enumerate(stamps) if known[j] and now - stamp < self._stale]
         if not there:
             return
-        if there != self._last_known:
-            self._last_known = there
-            self._states = joint_template([self._names[j] for j in there])
         angles, rates = state.angle.tolist(), state.rate.tolist()
-        stamp = self._stamps.nanoseconds_of(max(stamps[j] for j in there))
-        if self._send_state is not None:
-            self._send_state(self._states.bytes(stamp, [*[angles[j] for j in there], *[rates[j] for j in there]]))
+        if self._state_publisher is not None:
+            self._fill(self._states, there, max(stamps[j] for j in there), angles, rates)
+            self._state_publisher.publish(self._states)
         new = sorted((j for j in there if stamps[j] > self._published[j]), key=stamps.__getitem__)  # the oldest first
         self._publish_new(new, stamps, angles, rates)
 
@@ -71,13 +65,16 @@ class ServoMessages:
             self._published[joint] = stamps[joint]
         if self._new_wanted(time.monotonic()):
             newest = max(stamps[joint] for joint in joints)
-            message = self._new
-            message.header.stamp = Time(nanoseconds=self._stamps.nanoseconds_of(newest)).to_msg()
-            message.name = [self._names[joint] for joint in joints]
-            message.position = [angles[joint] for joint in joints]
-            message.velocity = [rates[joint] for joint in joints]
-            message.effort = [newest - stamps[joint] for joint in joints]
-            self._new_publisher.publish(message)
+            self._fill(self._new, joints, newest, angles, rates)
+            self._new.effort = [newest - stamps[joint] for joint in joints]
+            self._new_publisher.publish(self._new)
+
+    def _fill(self, message: JointState, joints: list[int], at: float, angles: list[float], rates: list[float]) -> None:
+        """Write some joints (indices) to a message that is stamped with the monotonic time `at` [s]."""
+        self._stamps.write(message.header.stamp, at)
+        message.name = [self._names[joint] for joint in joints]
+        message.position = [angles[joint] for joint in joints]
+        message.velocity = [rates[joint] for joint in joints]
 
     def publish_battery(self, supply: float) -> None:
         """Publish the supply [V] of the servos, unless it is NaN: not measured."""

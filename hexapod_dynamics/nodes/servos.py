@@ -41,7 +41,6 @@ from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
@@ -72,6 +71,7 @@ class ServosNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("servos")
+        sys.setswitchinterval(SWITCH_INTERVAL)
         self.robot = load_robot(self)
         self._session_state = SessionState(self)
         self.parameters = parameters = declare_parameters(self, self.robot)
@@ -315,13 +315,3 @@ class ServosNode(GuardedNode):
         self.chain.stop()
         if self.board is not None:
             self.board.close()
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    run(ServosNode, args)
-
-
-if __name__ == "__main__":
-    main()

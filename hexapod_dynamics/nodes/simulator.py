@@ -21,7 +21,6 @@ from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMET
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
@@ -54,6 +53,7 @@ class SimulatorNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("simulator")
+        sys.setswitchinterval(SWITCH_INTERVAL)
         robot = load_robot(self)
         values = declare_all(self, OWN)
         physics, truth = values["physics"], values["truth"]
@@ -209,13 +209,3 @@ class SimulatorNode(GuardedNode):
         if late > 0.1:
             return "warn", f"{damage}; the computer is overloaded: the physics was {late:.2f} s late", values
         return "ok", damage, values
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    run(SimulatorNode, args)
-
-
-if __name__ == "__main__":
-    main()

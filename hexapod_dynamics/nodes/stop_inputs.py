@@ -1,7 +1,7 @@
 """What stops the robot besides the service `emergency_stop`: the local socket, a game pad, a button of the board.
 
 None of them ends a stop. The local socket (`ros2 run hexapod_dynamics stop`, the space bar of the launch) and the
-board's button send the stop in their own threads; the rest is done by the thread that ticks.
+board's button send the stop in their own threads; the rest is done between two ticks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as StillBusy
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.drivers.stop_button import StopButton
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from rclpy.logging import RcutilsLogger
     from rclpy.task import Future
 
-PATIENCE = 5.0  # [s] for which a stop that was sent may wait for the thread that ticks
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
 PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
 
 
@@ -106,8 +105,8 @@ class StopInputs:
             else "the port took no stop: it follows as soon as it can"
         )
         try:
-            success, message = self._loop.submit(lambda: self._control.emergency_stop(True)).result(PATIENCE)
-        except StillBusy:
+            success, message = self._loop.call(lambda: self._control.emergency_stop(True), PATIENCE)
+        except TimeoutError:
             return False, f"{sent}, but the node has not confirmed it within {PATIENCE:g} s"
         except CancelledError:
             return False, f"{sent}, but the node is ending or not ready yet: call again"
@@ -119,7 +118,7 @@ class StopInputs:
         self._control.chain.freeze()
 
     def stop_by(self, what: str) -> None:
-        """Stop at once and log who has requested it; not to be called from the thread that ticks."""
+        """Stop at once and log who has requested it; not to be called from a callback or a tick."""
         self._log.warning(f"{what}: {self.stop()[1]}")
 
     def refuse_resume(self) -> str:

@@ -46,8 +46,7 @@ class StopServices:
     """Services emergency_stop, ~/torque, ~/release and ~/follow of a node; each answers when its state is on the disk.
 
     control: ServoSupervisor; stop_inputs: StopInputs; stored: SessionState; on_stop(): called after each request of an
-    emergency stop. Callbacks are reentrant: a callback that waits for the disk does not delay others. All run in
-    the thread that ticks.
+    emergency stop. Callbacks are reentrant: a callback that waits for the disk does not delay others.
     """
 
     def __init__(

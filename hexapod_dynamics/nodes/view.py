@@ -12,7 +12,6 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -27,7 +26,6 @@ from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
 from hexapod_dynamics.parameters.view import PARAMETERS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
 from hexapod_dynamics.view.panel import NOBODY, Panel
 from hexapod_dynamics.view.panel_lists import Entry, EventList, HypothesisBars
@@ -318,12 +316,3 @@ def describe_command(text: str) -> str:
     sideways = f", {100 * abs(vy):.1f} cm/s to the {'left' if vy > 0 else 'right'}" if vy else ""
     turn = f", turning {abs(math.degrees(wz)):.0f} deg/s {'left' if wz > 0 else 'right'}" if wz else ""
     return f"speed {100 * vx:.1f} cm/s{sideways}{turn}"
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the node."""
-    run(View, args)
-
-
-if __name__ == "__main__":
-    main()

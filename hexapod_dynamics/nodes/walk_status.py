@@ -20,7 +20,6 @@ from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.malformed import MalformedMessages
 from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, declare_all, stamp_seconds, text_of
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
 from nav_msgs.msg import Odometry
@@ -271,12 +270,3 @@ class WalkStatus(GuardedNode):
 
     def _in_colour(self, text: str, level: bytes) -> str:
         return coloured(text, level) if self._colour and text else text
-
-
-def main(args: list[str] | None = None) -> None:
-    """Print until the launch ends."""
-    run(WalkStatus, args)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import time
 
+from builtin_interfaces.msg import Time
+
 # [s] interval after which the offset is measured again, because the system clock may have been corrected
 _REFRESH = 1.0
 _STEP = 50e6  # [ns] jump of the system clock after which the offset is measured again
@@ -20,6 +22,10 @@ class StampConverter:
     def __init__(self) -> None:
         self._offset: int | None = None  # [ns] ROS time minus monotonic time
         self._read = -math.inf
+
+    def write(self, stamp: Time, monotonic: float) -> None:
+        """Set a stamp to a monotonic time [s]."""
+        stamp.sec, stamp.nanosec = divmod(self.nanoseconds_of(monotonic), 1_000_000_000)
 
     def nanoseconds_of(self, monotonic: float) -> int:
         """Return the ROS time [ns] of a monotonic time [s]."""

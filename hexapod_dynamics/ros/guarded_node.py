@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
-from hexapod_dynamics.ros.malformed import MalformedMessages, shortened
+from hexapod_dynamics.ros.malformed import MALFORMED, MalformedMessages, read_message, shortened
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -63,13 +62,13 @@ class GuardedNode(Node):
         self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
     ) -> Subscription:
         """Create a subscription as Node does; bytes that are no message of the type, and a message for which the
-        callback raises, are ignored and counted. With raw=True the callback gets the bytes.
+        callback raises, are ignored and counted.
         """
-        read, malformed = (None if more.get("raw") else message_reader(msg_type)), MalformedMessages.of(self)
+        malformed = MalformedMessages.of(self)
 
         def accept(data: bytes) -> None:
             try:
-                message = data if read is None else read(data)
+                message = read_message(data, msg_type)
             except MALFORMED as error:
                 malformed.count(subscription, error)
                 return

@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, proxy
 
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 
 if TYPE_CHECKING:
     from rclpy.node import Node
     from rclpy.subscription import Subscription
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+# First two bytes of CDR (OMG DDSI-RTPS 10.2), little and big endian.
+ENCODINGS = b"\x00\x01", b"\x00\x00"
+SHORTEST = 4  # bytes of encapsulation
+# Exceptions of `read_message` for bytes that are no message of the type: of rclpy (RuntimeError: RMWError;
+# MemoryError: a length beyond the memory).
+MALFORMED = (ValueError, RuntimeError, MemoryError)
 # Time [s] for which a node reports a warning after a malformed message.
 WARNED = 5.0
 # Least time [s] between two queries for the publishers of a topic.
@@ -32,6 +39,20 @@ UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that 
 NOBODY = "an unknown publisher"
 # Time [s] between two checks of one topic's publishers each, because the query takes a millisecond.
 CHECKED_EVERY = 1.0
+
+
+def read_message(data: bytes, kind: type) -> object:
+    """Return the message in some bytes; raise one of MALFORMED if they are not a message of this type.
+
+    The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
+    PL_CDR, XCDR2) as big-endian CDR, and reads beyond the end of messages of less than four bytes.
+    """
+    if len(data) < SHORTEST or data[:2] not in ENCODINGS:
+        raise ValueError(
+            f"the data of a {kind.__name__} begins with {data[:SHORTEST].hex() or 'nothing'}; 0001 or 0000 (CDR) is "
+            "needed"
+        )
+    return deserialize_message(data, kind)
 
 
 class MalformedMessages:

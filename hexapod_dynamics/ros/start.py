@@ -25,7 +25,21 @@ from hexapod_dynamics.one_thread import compute_in_one_thread
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id
 
-TAKE_NAMES = ("nodes.companions",)  # modules whose arguments are names of nodes
+# The nodes, by their modules, and their classes.
+NODES = {
+    "imu": "ImuNode",
+    "servos": "ServosNode",
+    "gait": "GaitNode",
+    "dynamics": "DynamicsNode",
+    "damage_manager": "DamageManager",
+    "damage_detector": "DamageDetectorNode",
+    "simulator": "SimulatorNode",
+    "robot_description": "RobotDescription",
+    "view": "View",
+    "walk_status": "WalkStatus",
+}
+BESIDE = ("damage_manager", "damage_detector", "robot_description", "walk_status")  # these move no joint
+COMPANIONS = "companions"
 
 
 def _launch_of(text: str) -> int:
@@ -104,47 +118,43 @@ def _import(module: str) -> ModuleType:
         sys.exit(f"{name}: needs ROS 2, and Python finds no rclpy; source a ROS 2, or use ./with_ros2 of the checkout")
 
 
-def _answer_words(module: str, words: list[str]) -> None:
-    """Print the help of a node and end, or refuse words that no node takes; rclpy ignores them."""
-    own = words[: words.index("--ros-args")] if "--ros-args" in words else words
-    name = module.rpartition(".")[2]
+def _names(program: str, given: Sequence[str]) -> list[str]:
+    """Return the words before --ros-args: names of nodes, which only `companions` takes; rclpy ignores them.
+
+    Print the help and end if it is asked for.
+    """
+    own = list(given[: given.index("--ros-args")] if "--ros-args" in given else given)
     if any(word in ("-h", "--help") for word in own):
-        source = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")  # without importing ROS
+        module = "__main__" if program == COMPANIONS else program
+        source = Path(__file__).parents[1].joinpath("nodes", f"{module}.py")  # without importing ROS
         about = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
-        print(f"usage: ros2 run hexapod_dynamics {name} [--ros-args -p NAME:=VALUE -r __ns:=/NAMESPACE ...]\n")
+        print(f"usage: ros2 run hexapod_dynamics {program} [--ros-args -p NAME:=VALUE -r __ns:=/NAMESPACE ...]\n")
         print(f"{about}\n\ndocs/parameters.md lists the parameters; walk.launch.py starts all nodes.")
         sys.exit(0)
-    if own and module not in TAKE_NAMES:
-        sys.exit(f"{name}: takes no argument {own[0]!r}; ROS arguments stand behind --ros-args, as -p NAME:=VALUE")
+    if own and program != COMPANIONS:
+        sys.exit(f"{program}: takes no argument {own[0]!r}; ROS arguments stand behind --ros-args, as -p NAME:=VALUE")
+    unknown = [name for name in own if name not in NODES]
+    if unknown:
+        sys.exit(f"{program}: no node {unknown[0]!r}; there are {', '.join(NODES)}")
+    return own
 
 
-def _entry(module: str) -> Callable[..., None]:
-    def main(args: list[str] | None = None) -> None:
-        _answer_words(module, list(sys.argv[1:] if args is None else args))
+def _entry(program: str, default: Sequence[str]) -> Callable[..., None]:
+    def main(args: Sequence[str] | None = None) -> None:
+        names = _names(program, sys.argv[1:] if args is None else args) or default
         hear_signals()
         compute_in_one_thread()
-        _import(module).main(args)
+        classes = [getattr(_import(f"nodes.{name}"), NODES[name]) for name in names]
+        _import("ros.running").run_together(classes, args)
 
-    main.__doc__ = f"Run {module}."
+    main.__doc__ = f"Run {' '.join(default)}."
     return main
 
 
-imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_description, view = (
-    _entry(f"nodes.{name}")
-    for name in (
-        "imu",
-        "servos",
-        "gait",
-        "dynamics",
-        "damage_manager",
-        "damage_detector",
-        "simulator",
-        "robot_description",
-        "view",
-    )
+imu, servos, gait, dynamics, damage_manager, damage_detector, simulator, robot_description, view, walk_status = (
+    _entry(name, [name]) for name in NODES
 )
-walk_status = _entry("nodes.walk_status")
-companions = _entry("nodes.companions")
+companions = _entry(COMPANIONS, BESIDE)
 
 
 def set_morphology(args: Sequence[str] | None = None) -> int | None:

@@ -1,33 +1,29 @@
-"""A loop for nodes with a short period: it takes frequent messages itself; the executor only waits, in a second
-thread.
+"""A loop for nodes with a short period: it takes frequent messages itself; the executor has a thread of its own.
 
 An executor of rclpy builds its wait set again for each message and each timer, which takes longer than the
 processing of the message. Here the node sleeps until its next tick, takes the messages of its polled
-subscriptions, and ticks. Services, parameters and rare topics stay with the executor. A second thread waits in it,
-wakes the thread that ticks, and passes on each callback that is due: callbacks and ticks run one at a time, as
-with an executor alone, and the request of an emergency stop does not wait for the next tick. Other threads pass
-functions to the thread that ticks by `submit`.
+subscriptions, and ticks. Services, parameters and rare topics stay with the executor, in a second thread. Callbacks
+and ticks run one at a time, as with an executor alone, because each takes the lock of the loop; the request of an
+emergency stop does not wait for the next tick. Other threads call functions with that lock by `call`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, TypeVar
 
-from hexapod_dynamics.ros import internals
-from hexapod_dynamics.ros.cdr import MALFORMED, message_reader
-from hexapod_dynamics.ros.malformed import MalformedMessages
-from hexapod_dynamics.ros.serving import serving
 from rclpy.callback_groups import CallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException, ShutdownException
 
 if TYPE_CHECKING:
+    from hexapod_dynamics.ros.guarded_node import GuardedNode
     from rclpy.executors import Executor
-    from rclpy.node import Node
     from rclpy.qos import QoSProfile
+    from rclpy.subscription import Subscription
 
 T = TypeVar("T")
 
@@ -37,6 +33,8 @@ MOST = 64
 LOOK = 0.1
 # Share of the phase error that is corrected by one message, see `TickLoop.align`.
 ALIGN = 0.1
+# Least time [s] between two ticks, so that ticks that take longer than their period let callbacks run.
+LEAST = 2e-4
 
 
 class _NoExecutor(CallbackGroup):
@@ -52,53 +50,6 @@ class _NoExecutor(CallbackGroup):
         pass
 
 
-class _Polled:
-    """A subscription whose messages are taken in the ticks.
-
-    If rclpy has no function for that, an executor stores the newest messages until they are taken.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        kind: type,
-        topic: str,
-        callback: Callable[..., object],
-        qos: QoSProfile | int,
-        group: CallbackGroup,
-    ) -> None:
-        self._node, self._kind, self._callback, self._read = node, kind, callback, message_reader(kind)
-        self._kept = deque(maxlen=MOST)
-        self._subscription = node.create_subscription(kind, topic, self._keep, qos, callback_group=group, raw=True)
-        self._read_next = internals.message_source(self._subscription)
-        if self._read_next is None:
-            node.destroy_subscription(self._subscription)
-            self._subscription = node.create_subscription(kind, topic, self._keep, qos, raw=True)
-
-    def _keep(self, data: bytes) -> None:
-        self._kept.append(data)
-
-    def next_message(self) -> bytes | None:
-        """Return the bytes of the next message, None if there is none."""
-        if self._read_next is None:
-            return self._kept.popleft() if self._kept else None
-        taken = self._read_next(self._kind, True)
-        return None if taken is None else taken[0]
-
-    def deliver(self, data: bytes) -> None:
-        """Call the callback with the message in some bytes; count them as malformed if they are no message."""
-        try:
-            message = self._read(data)
-        except MALFORMED as error:
-            MalformedMessages.of(self._node).count(self._subscription, error)
-            return
-        self._callback(message)
-
-    def destroy(self) -> None:
-        """End the subscription."""
-        self._node.destroy_subscription(self._subscription)
-
-
 class TickLoop:
     """Calls `tick` every `period` [s] on the steady clock; a node stores this object as `loop`, and `running.run`
     runs it.
@@ -106,26 +57,32 @@ class TickLoop:
     Missed periods are skipped, as with a timer of rclpy.
     """
 
-    def __init__(self, node: Node, period: float, tick: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, node: GuardedNode, period: float, tick: Callable[[], object] = lambda: None) -> None:
         self._node, self.period, self._tick = node, float(period), tick
-        self._group, self._polled, self._at_times = _NoExecutor(), [], []
+        self._group, self._at_times = _NoExecutor(), []
+        self._polled: list[tuple[Subscription, bool]] = []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
-        self._calls, self._waiter, self._calling = deque(), None, threading.Lock()
+        self._lock, self._running = threading.Lock(), False
+        self._error: Exception | None = None  # of a callback; raised in the thread that ticks
 
-    def submit(self, function: Callable[[], T]) -> Future[T]:
-        """Let the thread that ticks call function(), before its next tick; from any other thread.
+    def call(self, function: Callable[[], T], patience: float) -> T:
+        """Return function(), called between two ticks; from any thread but those of this loop.
 
-        Return a Future of the result. It is cancelled if the loop ends earlier; an exception ends the node.
+        An exception of the function also ends the node. Raises TimeoutError if a tick or a callback lasts longer than
+        `patience` [s], CancelledError if the loop does not run.
         """
-        future = Future()
-        with self._calling:
-            if self._waiter is None:
-                future.cancel()
-            else:
-                self._calls.append((function, future))
-                self._waiter.call_soon()
-        return future
+        if not self._lock.acquire(timeout=patience):
+            raise TimeoutError
+        try:
+            if self._running:
+                return function()
+        except Exception as error:
+            self._error = error
+            raise
+        finally:
+            self._lock.release()
+        raise CancelledError
 
     def subscribe(
         self,
@@ -135,18 +92,17 @@ class TickLoop:
         qos: QoSProfile | int,
         needed: Callable[[], bool] | None = None,
         newest: bool = False,
-    ) -> tuple[_Polled, bool] | None:
+    ) -> tuple[Subscription, bool] | None:
         """Create a subscription; the loop takes its messages before each tick.
 
-        Messages of types in cdr.READERS are read from their bytes: the callback gets the reader, whose members are
-        valid until the next message. newest: of several messages since the last tick only the newest is read.
-        needed(): while it returns False, there is no subscription, so that the publisher does not have to send.
-        Bytes that are no message of the type are ignored and counted (MalformedMessages).
+        newest: of several messages since the last tick only the newest is read. needed(): while it returns False,
+        there is no subscription, so that the publisher does not have to send.
         """
         if needed is not None:
             self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
             return None
-        self._polled.append((_Polled(self._node, kind, topic, callback, qos, self._group), newest))
+        subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group)
+        self._polled.append((subscription, newest))
         return self._polled[-1]
 
     def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
@@ -154,19 +110,19 @@ class TickLoop:
 
         This is for messages that are used less often than they arrive.
         """
-        polled = _Polled(self._node, kind, topic, callback, 1, self._group)
+        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group)
 
         def poll_once() -> None:
-            data = polled.next_message()
+            data = _take(subscription)
             if data is not None:
-                polled.deliver(data)
+                subscription.callback(data)
 
         return poll_once
 
-    def unsubscribe(self, polled: tuple[_Polled, bool]) -> None:
+    def unsubscribe(self, polled: tuple[Subscription, bool]) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
         self._polled.remove(polled)
-        polled[0].destroy()
+        self._node.destroy_subscription(polled[0])
 
     def _attend(self) -> None:
         """Create or destroy the subscriptions that are needed only at times."""
@@ -200,39 +156,60 @@ class TickLoop:
         """Take the received messages and call the callbacks."""
         if self._at_times:
             self._attend()
-        for polled, newest in tuple(self._polled):
+        for subscription, newest in tuple(self._polled):
             kept = None
             for _ in range(MOST):
-                data = polled.next_message()
+                data = _take(subscription)
                 if data is None:
                     break
                 if newest:
                     kept = data
                 else:
-                    polled.deliver(data)
+                    subscription.callback(data)
             if kept is not None:
-                polled.deliver(kept)
+                subscription.callback(kept)
 
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""
-        waiter = self._waiter = serving(executor, self._calls)
+        self._running, self._error = True, None
+        thread = threading.Thread(target=self._serve, args=(executor,), name="executor", daemon=True)
+        thread.start()
         self._due = now = time.monotonic()
         look = now
         try:
             while now < look or running():
                 if now >= look:
                     look = now + LOOK
-                waiter.serve(self._due)
-                now = time.monotonic()
-                self._due = max(self._due + self.period, now - self.period)
-                self.poll()
-                self._tick()
-                if now >= self._next_slow:
-                    self._call_slow(now)
+                time.sleep(max(self._due - time.monotonic(), LEAST))
+                with self._lock:
+                    if self._error is not None:
+                        raise self._error
+                    now = time.monotonic()
+                    self._due = max(self._due + self.period, now - self.period)
+                    self.poll()
+                    self._tick()
+                    if now >= self._next_slow:
+                        self._call_slow(now)
         finally:
-            with self._calling:
-                self._waiter = None
-            waiter.close()
+            self._running = False
+            executor.create_task(lambda: None)  # ends the wait
+            thread.join(1.0)
+
+    def _serve(self, executor: Executor) -> None:
+        """Run the callbacks of an executor until the loop ends or one of them raises, which ends the loop."""
+        while self._running and self._error is None:
+            try:
+                handler, _, _ = executor.wait_for_ready_callbacks()
+                with self._lock:
+                    handler()
+                    if handler.done() and handler.exception() is not None:
+                        self._error = handler.exception()
+            except (ShutdownException, ExternalShutdownException):
+                return
+            except InvalidHandle:  # an entity was destroyed while it was collected
+                continue
+            except Exception as error:
+                self._error = error
 
     def _call_slow(self, now: float) -> None:
         for each in self._slow:
@@ -241,3 +218,9 @@ class TickLoop:
                 each[0] = max(due + period, now)
                 callback()
         self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))
+
+
+def _take(subscription: Subscription) -> bytes | None:
+    """Return the bytes of the next message, None if there is none; its `callback` reads them (GuardedNode)."""
+    taken = subscription.handle.take_message(subscription.msg_type, True)
+    return None if taken is None else taken[0]

@@ -15,29 +15,30 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters
 TESTS = Path(__file__).resolve().parents[1]
 
 
-def start(module, *arguments):
-    """Start main() of a module in a process that has the kind of damage `bent`."""
+def start(program, *arguments):
+    """Start a program (`ros.start`) in a process that has the kind of damage `bent`."""
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    return Process(sys.executable, "-m", "support.bent_joint", module, *arguments, PYTHONPATH=paths)
+    command = (sys.executable, "-m", "support.bent_joint", "hexapod_dynamics.ros.start", program)
+    return Process(*command, *arguments, PYTHONPATH=paths)
 
 
 @pytest.fixture
 def manager():
-    process = start("hexapod_dynamics.nodes.damage_manager")
+    process = start("damage_manager")
     yield process
     process.end()
 
 
 @pytest.fixture
 def status():
-    process = start("hexapod_dynamics.nodes.walk_status")
+    process = start("walk_status")
     yield process
     process.end()
 
 
 def declare(*words):
     """Call set_morphology; return its exit code and output."""
-    process = start("hexapod_dynamics.tools.set_morphology", *words)
+    process = start("set_morphology", *words)
     try:
         return process.popen.wait(30.0), process.output
     finally:

@@ -320,7 +320,7 @@ def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, s
 
 
 def test_a_node_alone_says_once_what_is_wrong(probe):
-    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes.servos", ROS_DOMAIN_ID="101")
+    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes", "servos", ROS_DOMAIN_ID="101")
     try:
         wait_until(lambda: "no simulator is up" in alone.output, 30, lambda: alone.output)
         time.sleep(1.0)

@@ -190,8 +190,8 @@ def fsync(fd):
         file.write(f"{path}\\n")
 os.fsync = fsync
 sys.argv[1:] = sys.argv[3:]
-from hexapod_dynamics.nodes import servos
-servos.main()
+from hexapod_dynamics.ros import start
+start.servos()
 """
 
 

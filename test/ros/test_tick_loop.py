@@ -1,15 +1,16 @@
-"""The loop of the nodes with a fast period: one callback at a time, in one thread, and no request waits for a tick."""
+"""The loop of the nodes with a fast period: one callback at a time, and no request waits for a tick."""
 
 import threading
 import time
 from collections import deque
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
 from support.ros_session import wait_until
 
-import rclpy
-from hexapod_dynamics.ros import internals
+from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Imu, JointState
@@ -21,8 +22,9 @@ class Looped:
     """A node whose loop runs in a thread of this process."""
 
     def __init__(self, period, tick=lambda: None):
-        self.node = rclpy.create_node("looped")
-        self.ticks, self.threads, self.error = deque(maxlen=10000), set(), None
+        self.node = GuardedNode("looped")
+        self.ticks, self.error = deque(maxlen=10000), None
+        self.inside, self.met = 0, 0  # callbacks and ticks that run now, and that met another one
         self.loop = TickLoop(self.node, period, lambda: (self.note(), self.ticks.append(time.monotonic()), tick()))
         self._end = threading.Event()
         self._executor = SingleThreadedExecutor()
@@ -30,7 +32,12 @@ class Looped:
         self._thread = threading.Thread(target=self._run)
 
     def note(self):
-        self.threads.add(threading.get_ident())
+        """Stay for a while, and count whoever is here meanwhile."""
+        self.inside += 1
+        self.met += self.inside > 1
+        time.sleep(0.002)
+        self.met += self.inside > 1
+        self.inside -= 1
 
     def start(self):
         self._thread.start()
@@ -41,6 +48,12 @@ class Looped:
             self.loop.run(self._executor, lambda: not self._end.is_set())
         except Exception as error:
             self.error = error
+
+    def subscribe_rare(self, kind, topic, callback):
+        self.node.create_subscription(kind, topic, callback, 10)
+
+    def subscribe_polled(self, kind, topic, callback):
+        self.loop.subscribe(kind, topic, callback, 10)
 
     def serve(self, _request, response):
         self.note()
@@ -55,12 +68,9 @@ class Looped:
         self.node.destroy_node()
 
 
-@pytest.fixture(params=["internals", "public"])
-def looped(request, monkeypatch):
-    """Makes Looped; `public`: rclpy has none of the parts in `internals`."""
-    if request.param == "public":
-        monkeypatch.setattr(internals, "can_wait", lambda executor: False)
-        monkeypatch.setattr(internals, "message_source", lambda subscription: None)
+@pytest.fixture
+def looped():
+    """Makes Looped."""
     made = []
 
     def make(*arguments):
@@ -87,18 +97,18 @@ def answer_times(probe, looped, count=10):
     return took
 
 
-def test_a_request_is_answered_between_two_ticks_in_the_thread_that_ticks(probe, looped):
+def test_a_request_is_answered_between_two_ticks(probe, looped):
     each = looped(1.0)
     took = answer_times(probe, each)
     assert np.median(took) < 0.1, took  # `wait_until` looks every 20 ms
-    assert len(each.threads) == 1
+    assert each.met == 0
 
 
 def test_a_tick_that_takes_longer_than_its_period_leaves_the_requests_their_turn(probe, looped):
     each = looped(0.01, lambda: time.sleep(0.02))
     took = answer_times(probe, each)
     assert np.median(took) < 0.2, took
-    assert len(each.threads) == 1 and len(each.ticks) > 3
+    assert each.met == 0 and len(each.ticks) > 3
 
 
 def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
@@ -116,7 +126,7 @@ def test_polled_messages_and_slow_calls_come_with_the_ticks(probe, looped):
     words.publish(String(data="word"))
     wait_until(lambda: heard and rare and len(slow) > 5, 10, lambda: f"{heard} {rare} {slow}")
     assert heard == [[1.0, 2.0]] and rare == ["word"]
-    assert len(each.threads) == 1
+    assert each.met == 0
     assert 0.08 < np.median(np.diff(slow)) < 0.3
     for publisher in (joints, words):
         probe.node.destroy_publisher(publisher)
@@ -142,15 +152,19 @@ def test_a_topic_that_is_not_needed_has_no_subscription(probe, looped):
     probe.node.destroy_publisher(publisher)
 
 
-def test_an_error_in_a_callback_ends_the_loop_with_that_error(probe, looped):
+@pytest.mark.parametrize("subscribe", [Looped.subscribe_rare, Looped.subscribe_polled])
+def test_a_device_error_in_a_callback_ends_the_loop_with_that_error(probe, looped, subscribe):
+    def fail(_):
+        raise DeviceError("the bus is gone")
+
     each = looped(0.02)
-    each.node.create_subscription(String, "fails", lambda _: 1 / 0, 10)
+    subscribe(each, String, "fails", fail)
     each.start()
     publisher = probe.node.create_publisher(String, "fails", 10)
     wait_until(publisher.get_subscription_count, 10, "a subscription")
     publisher.publish(String())
     wait_until(lambda: each.error is not None, 10, "the error")
-    assert isinstance(each.error, ZeroDivisionError)
+    assert isinstance(each.error, DeviceError)
     probe.node.destroy_publisher(publisher)
 
 
@@ -169,22 +183,32 @@ def test_ticks_are_aligned_with_periodic_messages(phase):
     assert np.abs(np.array(ages[-50:]) - 0.002).max() < 5e-4
 
 
-def test_another_thread_hands_functions_to_the_one_that_ticks(probe, looped):
+def test_another_thread_calls_functions_between_two_ticks(probe, looped):
     mine = looped(0.05)
-    assert mine.loop.submit(lambda: 1).cancelled(), "it does not run yet"
+    with pytest.raises(CancelledError):
+        mine.loop.call(lambda: 1, 10)  # it does not run yet
     mine.start()
     wait_until(lambda: mine.ticks, 10, "it ticks")
     begin = time.monotonic()
-    threads = [mine.loop.submit(threading.get_ident).result(10) for _ in range(20)]
-    assert {*threads} == mine.threads, "all in the thread that ticks"
+    for _ in range(20):
+        mine.loop.call(mine.note, 10)
+    assert mine.met == 0, "none during a tick"
     assert time.monotonic() - begin < 10 * 0.05, "none waits for a tick"
 
 
-def test_a_function_that_waits_at_the_end_is_cancelled_and_one_that_fails_ends_the_loop(probe, looped):
+def test_a_function_that_waits_too_long_is_not_called(probe, looped):
+    mine, held = looped(0.01, lambda: time.sleep(1.0)).start(), []
+    time.sleep(0.2)
+    with pytest.raises(TimeoutError):
+        mine.loop.call(lambda: held.append(1), 0.1)
+    assert not held
+
+
+def test_a_function_after_the_end_is_cancelled_and_one_that_fails_ends_the_loop(probe, looped):
     mine = looped(0.01).start()
     wait_until(lambda: mine.ticks, 10, "it ticks")
-    failing = mine.loop.submit(lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        failing.result(10)
+        mine.loop.call(lambda: 1 / 0, 10)
     wait_until(lambda: isinstance(mine.error, ZeroDivisionError), 10, "the loop has ended")
-    assert mine.loop.submit(lambda: 1).cancelled()
+    with pytest.raises(CancelledError):
+        mine.loop.call(lambda: 1, 10)

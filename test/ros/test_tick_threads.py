@@ -19,8 +19,8 @@ def hook(event, arguments):
             file.write(f"{threading.current_thread() is threading.main_thread()}\\n")
 sys.addaudithook(hook)
 sys.argv[1:] = sys.argv[3:]
-import importlib
-importlib.import_module(f"hexapod_dynamics.nodes.{name}").main()
+from hexapod_dynamics.ros import start
+getattr(start, name)()
 """
 
 

@@ -69,7 +69,7 @@ BENT = Bent()
 
 
 if __name__ == "__main__":
-    module = importlib.import_module(sys.argv.pop(1))
+    main = getattr(importlib.import_module(sys.argv.pop(1)), sys.argv.pop(1))
     # This file is imported by its name, too: the instance that a pickle finds is the one that is registered.
     with KINDS.including(importlib.import_module("support.bent_joint").BENT):
-        module.main()
+        main()

@@ -114,7 +114,8 @@ class Process:
     def node(cls, name, *ros_arguments, environment=None):
         """Start a node of this package."""
         ros = ("--ros-args", *ros_arguments) if ros_arguments else ()
-        return cls(sys.executable, "-m", f"hexapod_dynamics.nodes.{name}", *ros, **(environment or {}))
+        nodes = () if name == "companions" else (name,)
+        return cls(sys.executable, "-m", "hexapod_dynamics.nodes", *nodes, *ros, **(environment or {}))
 
     @property
     def pid(self):
