@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from hexapod_dynamics.drivers.board.protocol import Pad, Remote
     from hexapod_dynamics.drivers.board.servos import BoardServos
-    from hexapod_dynamics.nodes.servos_parameters import ServosParameters
     from hexapod_dynamics.nodes.stop_inputs import StopInputs
     from rclpy.node import Node
 
@@ -34,8 +33,8 @@ PAD_IGNORED = 1.0  # [s] time after a signal of the remote control for which the
 class BoardOutputs(BoardListener):
     """Publishes what the board reports; called by the thread that reads its port."""
 
-    def __init__(self, node: Node, servos: BoardServos, parameters: ServosParameters, stop_inputs: StopInputs) -> None:
-        self._node, self._stops, self._key = node, stop_inputs, parameters.stop_board_button
+    def __init__(self, node: Node, servos: BoardServos, stop_key: int, stop_inputs: StopInputs) -> None:
+        self._node, self._stops, self._key = node, stop_inputs, stop_key
         self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
         self._remote_until, self._remote_lost = 0.0, True

@@ -51,10 +51,6 @@ class DamageManager(GuardedNode):
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         self._publish()
 
-    def forget(self) -> None:
-        """Delete the stored state, because this node will not be started again."""
-        self._session_state.forget()
-
     @property
     def _morphology(self) -> Morphology:
         return self._declarations.morphology

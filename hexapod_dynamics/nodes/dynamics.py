@@ -171,10 +171,6 @@ class DynamicsNode(GuardedNode):
             return {}
         return predicted_pose.values(self._messages.seconds, observer.position, observer.rotation)
 
-    def forget(self) -> None:
-        """Delete the stored position, because this node will not be started again."""
-        self._session_state.forget()
-
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now = time.monotonic()
         stored = self.prediction.stored()

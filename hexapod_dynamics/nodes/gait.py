@@ -206,10 +206,6 @@ class GaitNode(GuardedNode):
         self._state_publisher.publish(status)
         return level, message, values
 
-    def forget(self) -> None:
-        """Delete the stored permit, because this node will not be started again."""
-        self._session_state.forget()
-
     def destroy_node(self) -> None:
         """End the background work of the gait, then the node."""
         self.control.close()

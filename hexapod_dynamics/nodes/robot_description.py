@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.errors import MorphologyError, RobotError
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
@@ -137,11 +137,7 @@ class RobotDescription(GuardedNode):
             self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
-        except MorphologyError as error:
-            self.get_logger().error(f"morphology ignored: {error}", throttle_duration_sec=5.0)
-            return
+        morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         if morphology != self.morphology:
             self._accept(morphology)
 

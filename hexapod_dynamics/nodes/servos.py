@@ -27,7 +27,6 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.joint_messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
@@ -73,8 +72,9 @@ class ServosNode(GuardedNode):
         super().__init__("servos")
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.robot = load_robot(self)
-        self._session_state = SessionState(self)
+        self._session_state = SessionState(self, keeps=True)
         self.parameters = parameters = declare_parameters(self, self.robot)
+        self._values = values = parameters.values
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
         self.guard = PoseGuard.of_robot(self.robot, parameters.guard)
@@ -91,14 +91,14 @@ class ServosNode(GuardedNode):
         self._begun, self._port_reported = time.monotonic(), False
         self._faults = Faults()
         self._joints = JointInput(self.robot, self._faults)
-        foreign = parameters.protocol == "topics"  # another driver publishes joint_states
+        foreign = values["protocol"] == "topics"  # another driver publishes joint_states
         self._health = ServoHealth(
             self._names, simulated=not self.get_parameter("port").value, silence=UNMEASURED if foreign else SILENT
         )
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
-        self._messages = ServoMessages(self, self._names, parameters.stale, joint_states=not foreign)
-        longest = min(parameters.control.period, 1.0 / parameters.rate)
+        self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
+        longest = min(parameters.control.period, 1.0 / values["rate"])
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
@@ -112,9 +112,7 @@ class ServosNode(GuardedNode):
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-            self.foreign = ForeignJoints(
-                self, parameters.servos, self.robot, parameters.command_interface, self._joints
-            )
+            self.foreign = ForeignJoints(self, parameters.servos, self.robot, values["command_interface"], self._joints)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
@@ -124,14 +122,14 @@ class ServosNode(GuardedNode):
         self.loop.every(1.0, self._publish_battery)
         self.loop.every(0.2, self._watch_sources)
         self.stop_inputs = StopInputs(
-            self.control, self.loop, parameters, self.get_logger(), self.get_namespace(), self._session_state.stored
+            self.control, self.loop, values, self.get_logger(), self.get_namespace(), self._session_state.stored
         )
         self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._report_soon)
         self.board: BoardOutputs | None = None
-        if parameters.protocol == "board":
+        if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 
-            self.board = BoardOutputs(self, parameters.servos, parameters, self.stop_inputs)
+            self.board = BoardOutputs(self, parameters.servos, values["stop_board_button"], self.stop_inputs)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware is started last, after all checks
 
@@ -191,7 +189,7 @@ class ServosNode(GuardedNode):
         return now < self._deaf_until
 
     def _on_torques(self, message: JointState) -> None:
-        if not self.parameters.use_feedforward:
+        if not self._values["use_feedforward"]:
             return
         if age_of(message.header.stamp) > self.parameters.control.command_timeout:
             return  # this command has been queued since the last one
@@ -202,11 +200,7 @@ class ServosNode(GuardedNode):
             self.control.feed_forward(joints, torques, time.monotonic())
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
-        except HexapodError as error:
-            self.get_logger().warning(str(error), throttle_duration_sec=5.0)
-            return
+        morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
         gone = ~morphology.existing_mask
         back = [name for name, was, is_ in zip(self._names, self._missing, gone, strict=True) if was and not is_]
         if back and not self.control.state.torque:
@@ -224,7 +218,6 @@ class ServosNode(GuardedNode):
         self._next_report = 0.0
 
     def _watch_sources(self) -> None:
-        self._session_state.expire()
         if self.watch.update(time.monotonic()):
             self.control.hold(self.watch.conflict)
 
@@ -244,7 +237,7 @@ class ServosNode(GuardedNode):
             self.control.step(now)
             state = self.control.state
         if soon >= self._next_state:
-            self._next_state = max(self._next_state + 1.0 / self.parameters.rate, now)
+            self._next_state = max(self._next_state + 1.0 / self._values["rate"], now)
             self._publish(now, state or self.chain.snapshot(self.control.state))
 
     # Out -------------------------------------------------------------------------------------------------------------
@@ -309,7 +302,7 @@ class ServosNode(GuardedNode):
     def close(self) -> None:
         """Hold the pose, or switch torque off if configured so, and close the port."""
         self.stop_inputs.close()
-        if self.parameters.release_on_shutdown:
+        if self._values["on_shutdown"] == "release":
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)
         self.chain.stop()

@@ -24,31 +24,21 @@ from hexapod_dynamics.ros.node_functions import declare_all
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hexapod_dynamics.parameters.spec import Value
     from hexapod_dynamics.robot import Robot
     from rclpy.node import Node
 
 
 @dataclass
 class ServosParameters:
-    """Settings of the node. rate [1/s]: of joint_states; stale [s]: joints with older measurements are left out of
-    joint_states.
-    """
+    """Settings of the node, grouped by the classes that use them; values: all of them, by the parameters' names."""
 
-    protocol: str
+    values: dict[str, Value]
     servos: ServoInterface
     servo_map: ServoMap
     chain: ChainSettings
     guard: GuardSettings
     control: SupervisorSettings
-    rate: float
-    stale: float
-    use_feedforward: bool
-    release_on_shutdown: bool
-    stop_joy_button: int
-    stop_button_pin: int
-    stop_button_level: str
-    stop_board_button: int
-    command_interface: str
 
 
 def declare_parameters(node: Node, robot: Robot) -> ServosParameters:
@@ -72,25 +62,9 @@ def declare_parameters(node: Node, robot: Robot) -> ServosParameters:
     lines = {name: values[name] for name in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
     servo_map = ServoMap.of_joints(robot.joint_names) if topics else ServoMap.from_robot(robot)
     # The servos are last: no hardware is accessed before every parameter has been accepted.
-    return ServosParameters(
-        values["protocol"],
-        make_servos(
-            PortSettings(port, **lines, prove=prove, model=values["servo_model"]), servo_map.ids, values["protocol"]
-        ),
-        servo_map,
-        chain,
-        guard,
-        control,
-        values["rate"],
-        values["stale_age"],
-        values["use_feedforward"],
-        values["on_shutdown"] == "release",
-        values["stop_joy_button"],
-        values["stop_button_pin"],
-        values["stop_button_level"],
-        values["stop_board_button"],
-        values["command_interface"],
-    )
+    settings = PortSettings(port, **lines, prove=prove, model=values["servo_model"])
+    bus = make_servos(settings, servo_map.ids, values["protocol"])
+    return ServosParameters(values, bus, servo_map, chain, guard, control)
 
 
 def _proof(link: str, session: str) -> Callable[[], str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from sensor_msgs.msg import Joy
 
 if TYPE_CHECKING:
     from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
-    from hexapod_dynamics.nodes.servos_parameters import ServosParameters
+    from hexapod_dynamics.parameters.spec import Value
     from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.logging import RcutilsLogger
     from rclpy.task import Future
@@ -71,8 +71,8 @@ class GamePad:
 class StopInputs:
     """All inputs that stop a node `servos`, besides its service.
 
-    control: ServoSupervisor. loop: TickLoop. parameters: ServosParameters. log: the node's logger. namespace: of the
-    node. stored(): a Future that is done when the stop is on the disk, with the reason as its result if it is not
+    control: ServoSupervisor. loop: TickLoop. values: the node's parameters by name. log, namespace: of the node.
+    stored(): a Future that is done when the stop is on the disk, with the reason as its result if it is not
     (crash_recovery.SessionState).
     """
 
@@ -80,16 +80,16 @@ class StopInputs:
         self,
         control: ServoSupervisor,
         loop: TickLoop,
-        parameters: ServosParameters,
+        values: Mapping[str, Value],
         log: RcutilsLogger,
         namespace: str,
         stored: Callable[[], Future],
     ) -> None:
         self._control, self._loop, self._log, self._stored = control, loop, log, stored
-        self._pad = GamePad(loop, parameters.stop_joy_button, self._on_pad)
+        self._pad = GamePad(loop, values["stop_joy_button"], self._on_pad)
         self._button = self._socket = None
-        if parameters.stop_button_pin >= 0:
-            self._button = StopButton(parameters.stop_button_pin, parameters.stop_button_level, self._on_button)
+        if values["stop_button_pin"] >= 0:
+            self._button = StopButton(values["stop_button_pin"], values["stop_button_level"], self._on_button)
         try:
             self._socket = StopSocket(socket_path(namespace), self.stop)
         except (DeviceError, UnsafePathError) as error:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
@@ -64,63 +63,6 @@ class Faults:
     def counts(self) -> dict[str, int]:
         """Return the number of faults of each input so far, as diagnostic values."""
         return {f"faults of {about}": count for about, count in self._counts.items()}
-
-
-class CommandCheck:
-    """Checks the joint commands of one robot.
-
-    Args:
-        names: joint names (n,), for the messages.
-        lower, upper: joint limits (n,) [rad].
-        speed_limit: of a servo [rad/s].
-
-    """
-
-    def __init__(self, names: Iterable[str], lower: npt.ArrayLike, upper: npt.ArrayLike, speed_limit: float) -> None:
-        self.names, self.lower, self.upper = list(names), np.asarray(lower, float), np.asarray(upper, float)
-        self.speed_limit = float(speed_limit)
-        self._least = (self.lower - POSITION_MARGIN).tolist()
-        self._most = (self.upper + POSITION_MARGIN).tolist()
-        self._fastest = SPEED_MARGIN * self.speed_limit
-
-    @classmethod
-    def of_robot(cls, robot: Robot) -> CommandCheck:
-        """Take the limits of a `hexapod_dynamics.robot.Robot`."""
-        joints = robot.joints
-        return cls(robot.joint_names, [j.lower for j in joints], [j.upper for j in joints], robot.servo.speed_limit)
-
-    def refusal(
-        self,
-        joints: Sequence[int] | np.ndarray,
-        positions: Sequence[float] | np.ndarray,
-        velocities: Sequence[float] | np.ndarray = (),
-    ) -> str:
-        """Return the reason to reject a command as a whole; empty if it is accepted.
-
-        Args:
-            joints: indices (k,) of the joints that are commanded.
-            positions: (k,) [rad]; NaN: the joint holds.
-            velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
-
-        """
-        if len(positions) != len(joints):
-            return f"it has {len(joints)} joints and {len(positions)} positions: one position for each is needed"
-        if len(velocities) not in (0, len(joints)):
-            return f"it has {len(joints)} joints and {len(velocities)} velocities: one for each, or none, is needed"
-        # A loop over numbers: numpy takes three times as long for 18.
-        for joint, position in zip(_numbers(joints), _numbers(positions), strict=True):
-            if position < self._least[joint] or position > self._most[joint]:  # NaN is neither
-                return (
-                    f"it asks {position:.6g} rad of {self.names[joint]}, whose limits are "
-                    f"{self.lower[joint]:g}..{self.upper[joint]:g} rad: more than {POSITION_MARGIN} rad beyond"
-                )
-        for place, velocity in enumerate(_numbers(velocities)):
-            if abs(velocity) > self._fastest:
-                return (
-                    f"it asks {velocity:.6g} rad/s of {self.names[joints[place]]}: more than "
-                    f"{SPEED_MARGIN:g} times the servo's {self.speed_limit:g} rad/s"
-                )
-        return ""
 
 
 def _numbers(values: Sequence[Number] | np.ndarray) -> Sequence[Number]:
@@ -178,10 +120,12 @@ class JointInput:
     """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name."""
 
     def __init__(self, robot: Robot, faults: Faults) -> None:
-        self._names, self._faults = robot.joint_names, faults
+        self._names, self._faults, self._limits = robot.joint_names, faults, robot.joints
+        self._least = [joint.lower - POSITION_MARGIN for joint in robot.joints]
+        self._most = [joint.upper + POSITION_MARGIN for joint in robot.joints]
+        self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
         self._all = list(range(robot.joint_count))
-        self._check = CommandCheck.of_robot(robot)
         self._orders: dict[tuple[str, ...], Order] = {}
 
     def order(self, topic: str, names: Sequence[str], *, others: bool = False) -> Order:
@@ -279,13 +223,37 @@ class JointInput:
 
         A command with a name that is unknown or repeated, too few values, or values far beyond what joints can do
         moves nothing.
+
+        Args:
+            names: (k,) of the joints that are commanded.
+            positions: (k,) [rad]; NaN: the joint holds.
+            velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
+
         """
         order = self.order_of_command(names)
         if order.unknown:
             return f"joint {order.unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}"
         if order.repeated:
             return f"joint {order.repeated[0]!r} is named more than once: one position for each is needed"
-        return self._check.refusal(order.joints, positions, velocities)
+        if len(positions) != len(names):
+            return f"it has {len(names)} joints and {len(positions)} positions: one position for each is needed"
+        if len(velocities) not in (0, len(names)):
+            return f"it has {len(names)} joints and {len(velocities)} velocities: one for each, or none, is needed"
+        # Loops over numbers: numpy takes three times as long for 18.
+        for joint, position in zip(order.joints, _numbers(positions), strict=True):
+            if position < self._least[joint] or position > self._most[joint]:  # NaN is neither
+                return (
+                    f"it asks {position:.6g} rad of {self._names[joint]}, whose limits are "
+                    f"{self._limits[joint].lower:g}..{self._limits[joint].upper:g} rad: more than {POSITION_MARGIN} "
+                    "rad beyond"
+                )
+        for joint, velocity in zip(order.joints, _numbers(velocities), strict=False):
+            if abs(velocity) > SPEED_MARGIN * self._speed_limit:
+                return (
+                    f"it asks {velocity:.6g} rad/s of {self._names[joint]}: more than "
+                    f"{SPEED_MARGIN:g} times the servo's {self._speed_limit:g} rad/s"
+                )
+        return ""
 
     def order_of_command(self, names: Sequence[str]) -> Order:
         """Return the Order of a command's names; its unknown and repeated names are no fault yet."""

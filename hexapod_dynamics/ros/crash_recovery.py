@@ -5,7 +5,8 @@ ended by a signal; so the launch deletes the files of its session when it ends. 
 the next launch of the same session (HEXAPOD_DYNAMICS_SESSION) continues with its files. Files in `state_directory`
 belong to no session and are never deleted.
 
-A file that was deleted while the node runs is written again and reported. If a file was deleted before a restart,
+One thread accesses the file, so that control threads do not wait for the disk. A file that was deleted while the node
+runs is written again and reported. If a file was deleted before a restart,
 the memory of the launch (state_file.py) shows this, and has the last values, too.
 """
 
@@ -15,14 +16,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future as Job
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateError, UnsafePathError
 from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.node_functions import declare
-from hexapod_dynamics.ros.state_file import FAILURES, VARIABLE, LaunchMemory, StateFile, StateWriter
+from hexapod_dynamics.ros.node_functions import declare, steady_timer
+from hexapod_dynamics.ros.state_file import FAILURES, VARIABLE, LaunchMemory, StateFile
 from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
 from rclpy.task import Future
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from rclpy.node import Node
 
 SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
+WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
+ENDS = 1.0  # [s] for which the end of a node waits for the disk
 CHANGED = "the stored state was deleted or changed by another program"
 REPORTED = 30.0  # [s] for which a warning reports that a lost file was written again
 
@@ -37,14 +42,15 @@ REPORTED = 30.0  # [s] for which a warning reports that a lost file was written 
 class SessionState:
     """Stores values of `node` for the session in its parameter `session`, or for ever in its `state_directory`.
 
-    Without both, nothing is stored. lasting: whether the node has the parameter `state_directory`. A file that cannot
-    be written or read is reported once, as a warning of the node, and never ends the node.
+    Without both, nothing is stored. lasting: whether the node has the parameter `state_directory`. keeps: the state
+    stays when the node ends cleanly, too. A file that cannot be written or read is reported once, as a warning of the
+    node, and never ends the node. `running` closes this object when the node ends.
 
     Raises ParameterError for a session that cannot be part of a file's name, and for a directory that others could
     have changed.
     """
 
-    def __init__(self, node: Node, lasting: bool = True) -> None:
+    def __init__(self, node: Node, lasting: bool = True, keeps: bool = False) -> None:
         session = declare(node, SESSION)
         directory = declare(node, STATE_DIRECTORY) if lasting else ""
         self._node, self._warn, self._failed = node, node.get_logger().warning, False
@@ -52,9 +58,15 @@ class SessionState:
         self.lost = False  # no directory, or a state was stored in this launch but its file is missing
         self.problem = ""  # fault and remedy if unreadable or lost
         self._file, self._wanted = None, bool(session or directory)
-        self._writer, self._lasts = None, bool(directory)
-        # [number of the write, monotonic time [s], Future] of `stored`: the waiting callbacks
-        self._lock, self._waiting, self._noticed = threading.Lock(), [], 0.0
+        self._keeps, self._noticed = keeps or bool(directory), 0.0
+        self._disk: ThreadPoolExecutor | None = None  # the thread that writes
+        self._watching, self._closed = Job(), False
+        self._lock = threading.Lock()  # held only for moments, because control threads call `post`
+        self._values: Mapping[str, object] = {}  # the newest that were posted
+        self._posted = self._written = 0  # numbers of the newest values, and of those that were tried to be written
+        self.losses = 0  # number of times that another program deleted or changed the file
+        # [number of the values, monotonic time [s], Future] of `stored`: the waiting callbacks
+        self._waiting: list[tuple[int, float, Future]] = []
         try:
             if session:
                 checked_session(session)
@@ -65,7 +77,7 @@ class SessionState:
                 own_directory(directory, STATE_DIRECTORY.name)
         except HexapodError as error:
             raise ParameterError(str(error)) from None
-        node.session_state = self  # `running.close` closes it
+        node.session_state = self
         if self._wanted:
             # The name contains the namespace: two robots of one launch do not share their state.
             name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")
@@ -124,12 +136,12 @@ class SessionState:
         """
         if self._file is None:
             return not self._wanted
-        return self._begin().write(values)
+        return self._submit(values).result()
 
     def post(self, values: Mapping[str, object]) -> None:
         """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
         if self._file is not None:
-            self._begin().post(values)
+            self._submit(values)
 
     def stored(self) -> Future:
         """Return a Future to `await` in a callback of a service: done when everything posted is on the disk.
@@ -137,26 +149,51 @@ class SessionState:
         Its result is empty, or the reason why it is not.
         """
         future = Future()
-        writer = self._writer
         with self._lock:
-            if writer is not None and writer.written < writer.posted:
-                self._waiting.append((writer.posted, time.monotonic(), future))
+            if self._written < self._posted:
+                self._waiting.append((self._posted, time.monotonic(), future))
                 return future
         future.set_result(self.failure)
         return future
 
-    def expire(self) -> None:
-        """Answer the requests that have waited too long for the disk; to be called periodically."""
+    def _submit(self, values: Mapping[str, object]) -> Job[bool]:
+        with self._lock:
+            self._values = values
+            self._posted += 1
+        if self._disk is None:
+            self._disk = ThreadPoolExecutor(1, "state")
+            self._watching = self._disk.submit(bool)
+            steady_timer(self._node, WATCH, self._watch)
+        return self._disk.submit(self._write_newest)
+
+    def _watch(self) -> None:
+        """Answer the requests that have waited too long for the disk, and check the file once the disk is free."""
         late = f"it is not on the disk after {SLOWEST:.0f} s"
         self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
+        if self._watching.done() and not self._closed:
+            self._watching = self._disk.submit(self._check)
 
-    def _begin(self) -> StateWriter:
-        if self._writer is None:
-            self._writer = StateWriter(self._write, lambda: not self._file.is_untouched(), self._on_written)
-        return self._writer
+    def _check(self) -> None:
+        """Write the file again if another program has changed it, or if it could not be written."""
+        if self._failed:
+            self._write_newest()
+        elif not self._file.is_untouched():
+            self.losses += 1
+            self._write_newest(lost=True)
+
+    def _write_newest(self, lost: bool = False) -> bool:
+        """Write the newest values, unless an earlier job has done so; return whether they are on the disk."""
+        with self._lock:
+            values, number = self._values, self._posted
+        if number > self._written or self._failed or lost:
+            done = self._write(values, lost)
+            with self._lock:
+                self._written = number
+            self._answer(lambda wanted, _: wanted <= number, self.failure)
+            return done
+        return True
 
     def _write(self, values: Mapping[str, object], lost: bool) -> bool:
-        """Write the file, in the thread of the writer or in `save`; return whether this has succeeded."""
         try:
             self._memory.save(values)
         except StoredStateError as error:  # the file is more important
@@ -176,9 +213,6 @@ class SessionState:
                 f"the stored state was deleted or changed by another program: {self._file.path} is written again"
             )
         return True
-
-    def _on_written(self, number: int) -> None:
-        self._answer(lambda wanted, _: wanted <= number, self.failure)
 
     def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
         with self._lock:
@@ -202,22 +236,19 @@ class SessionState:
             return "warn", [f"{CHANGED}, and written again: {self._file.path}"]
         return "ok", []
 
-    @property
-    def losses(self) -> int:
-        """Number of times that another program deleted or changed the file."""
-        return self._writer.losses if self._writer is not None else 0
-
     # End -------------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Write what is posted and stop watching the file, because the node ends."""
-        if self._writer is not None:
-            self._writer.close()
+        if self._disk is not None and not self._closed:
+            self._closed = True
+            wait([self._disk.submit(bool)], ENDS)  # the jobs before it have ended then
+            self._disk.shutdown(wait=False)
 
     def forget(self) -> None:
-        """Delete the stored state, because the node will not be restarted. Files in `state_directory` stay."""
+        """Delete the stored state, because the node will not be restarted, unless it is to be kept."""
         self.close()
-        if self._file is not None and not self._lasts:
+        if self._file is not None and not self._keeps:
             try:
                 self._file.delete()
             except OSError as error:

@@ -34,29 +34,40 @@ class GuardedNode(Node):
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response."""
-        guard = _RequestGuard(self, srv_type, srv_name)
+
+        def call(request: object, response: object) -> object:
+            try:
+                check_parameters(request)
+                return checked(srv_type, callback(request, response))
+            except Exception as error:
+                return self._refuse(srv_type, srv_name, error)
+
+        async def call_and_wait(request: object, response: object) -> object:
+            try:
+                check_parameters(request)
+                return checked(srv_type, await callback(request, response))
+            except Exception as error:
+                return self._refuse(srv_type, srv_name, error)
+
+        def call_one_by_one(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
+            # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
+            for parameter in request.parameters:
+                one = SetParameters.Request(parameters=[parameter])
+                response.results.extend(call(one, SetParameters.Response()).results)
+            return response
+
+        answer = call_one_by_one if srv_type is SetParameters else call
         if inspect.iscoroutinefunction(callback):
-
-            async def answer(request: object, response: object) -> object:
-                try:
-                    check_parameters(request)
-                    return guard.checked(await callback(request, response))
-                except Exception as error:
-                    return guard.refuse(error)
-        elif srv_type is SetParameters:
-
-            def answer(request: object, response: object) -> object:
-                # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
-                for parameter in request.parameters:
-                    one = SetParameters.Request(parameters=[parameter])
-                    response.results.extend(guard.call(callback, one, SetParameters.Response()).results)
-                return response
-        else:
-
-            def answer(request: object, response: object) -> object:
-                return guard.call(callback, request, response)
-
+            answer = call_and_wait
         return super().create_service(srv_type, srv_name, answer, **more)
+
+    def _refuse(self, srv_type: type, srv_name: str, error: Exception) -> object:
+        """Return a response that refuses; the present exception is counted and logged."""
+        if not self.context.ok():
+            raise error
+        MalformedMessages.of(self).count_request(self.resolve_service_name(srv_name), described(error))
+        log_defect(self, error, f"a request to {srv_name}")
+        return refusal(srv_type, f"refused: {described(error)}")
 
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
@@ -87,32 +98,11 @@ class GuardedNode(Node):
         return subscription
 
 
-class _RequestGuard:
-    """Calls the callback of one service and refuses the request if the callback raises."""
-
-    def __init__(self, node: Node, srv_type: type, srv_name: str) -> None:
-        self._node, self._type, self._name = node, srv_type, srv_name
-
-    def call(self, callback: Callable[..., object], request: object, response: object) -> object:
-        try:
-            check_parameters(request)
-            return self.checked(callback(request, response))
-        except Exception as error:
-            return self.refuse(error)
-
-    def checked(self, response: object) -> object:
-        if not isinstance(response, self._type.Response):
-            raise TypeError(f"the callback returned {response!r}, which is no {self._type.__name__}.Response")
-        return response
-
-    def refuse(self, error: Exception) -> object:
-        """Return a response that refuses; the present exception is counted and logged."""
-        node = self._node
-        if not node.context.ok():
-            raise error
-        MalformedMessages.of(node).count_request(node.resolve_service_name(self._name), described(error))
-        log_defect(node, error, f"a request to {self._name}")
-        return refusal(self._type, f"refused: {described(error)}")
+def checked(srv_type: type, response: object) -> object:
+    """Return what a callback returned; raise TypeError if it is no response of the service."""
+    if not isinstance(response, srv_type.Response):
+        raise TypeError(f"the callback returned {response!r}, which is no {srv_type.__name__}.Response")
+    return response
 
 
 def check_parameters(request: object) -> None:

@@ -222,10 +222,11 @@ def close(node: Node, comes_back: bool = True) -> None:
     """Close a node's devices; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
-    if hasattr(node, "session_state"):
-        node.session_state.close()
-    if hasattr(node, "forget") and not comes_back:
-        node.forget()
+    stored = getattr(node, "session_state", None)
+    if stored is not None and comes_back:
+        stored.close()
+    elif stored is not None:
+        stored.forget()
 
 
 def name_thread(name: str) -> None:

@@ -44,9 +44,6 @@ class Failing(Node):
             self._stored.save({"stopped": True})
             raise ZeroDivisionError("a defect of this node")
 
-    def forget(self):
-        self._stored.forget()
-
 
 class Storing(Node):
     """Stores a state, and says in the log that it works."""
@@ -56,9 +53,6 @@ class Storing(Node):
         self._stored = SessionState(self)
         self._stored.save({"stopped": True})
         steady_timer(self, 0.5, lambda: self.get_logger().warning("it works"))
-
-    def forget(self):
-        self._stored.forget()
 
 
 class Hanging(Storing):
