@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -98,12 +99,8 @@ class DynamicsNode(GuardedNode):
 
     def _on_measurements(self, message: JointState) -> None:
         """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
-        topic, now = "servos/measurements", time.monotonic()
-        self._timed, at = now, time_of(topic, message.header.stamp, self._faults)
-        if at is not None:
-            positions, ages = message.position.tolist(), message.effort.tolist()
-            for joint, angle, age in self._joints.measurements(topic, message.name, positions, ages):
-                self.prediction.joint(at - age, joint, angle, now)
+        self._timed = time.monotonic()
+        self._measure("servos/measurements", message, message.effort.tolist())
 
     def _untimed(self) -> bool:
         """Whether no driver publishes the time of each reading; then the stamp is the time of measurement of all
@@ -112,11 +109,13 @@ class DynamicsNode(GuardedNode):
         return time.monotonic() - self._timed > SILENT
 
     def _on_joints(self, message: JointState) -> None:
-        topic, now = "joint_states", time.monotonic()
-        at = time_of(topic, message.header.stamp, self._faults)
+        self._measure("joint_states", message, ())
+
+    def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
+        at, now = time_of(topic, message.header.stamp, self._faults), time.monotonic()
         if at is not None:
-            for joint, angle in self._joints.readings(topic, message.name, message.position.tolist()):
-                self.prediction.joint(at, joint, angle, now)
+            for joint, angle, age in self._joints.measurements(topic, message.name, message.position.tolist(), ages):
+                self.prediction.joint(at - age, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:
         at, now = time_of("imu/data", message.header.stamp, self._faults), time.monotonic()

@@ -27,7 +27,7 @@ from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import (
     Diagnostics,
-    Wanted,
+    OnDemand,
     declare_all,
     frame,
     load_robot,
@@ -54,12 +54,16 @@ class ImuNode(GuardedNode):
     def __init__(self) -> None:
         super().__init__("imu")
         robot = load_robot(self)
-        settings = self._declare_parameters()
+        self._values = values = declare_all(self, PARAMETERS)
+        self.source = values["source"]
+        self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
+        self.frame = frame(self, values["frame_id"])
+        settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
         self.imu = CalibratedImu(
-            self.rate,
+            settings.rate,
             robot.imu.rotation,
-            self._time_constant,
-            self._calibrate_level,
+            values["accel_time_constant"],
+            values["calibrate_level"],
             calibration_file(self.bus, settings.address),
             self.get_logger().warning,
         )
@@ -68,24 +72,21 @@ class ImuNode(GuardedNode):
                 f"attitude filter: {self.imu.filter_name} (python3 -m pip install vqf; docs/jetson.md, 3)"
             )
         self._stamps = StampConverter()
-        self._settings, self._orientation_variance = settings, self._orientation_stddev**2
+        self._settings, self._orientation_variance = settings, values["orientation_stddev"] ** 2
         self._set_noise(MPU6050)
         self._temperature = Temperature(variance=0.0)
         self._temperature.header.frame_id = self.frame
         self._next_temperature = 0.0
-        self._raw_wanted = lambda _now: False
+        self._raw_topic = self._data_topic = None
         if self.source != "topic":
-            publisher = self.create_publisher(Imu, "imu/data_raw", 10)
-            self._raw_wanted, self._publish_raw = Wanted(publisher), publisher.publish
-        self._data_wanted = lambda _now: False
-        if self._publishes_data:
-            publisher = self.create_publisher(Imu, "imu/data", qos_profile_sensor_data)
-            self._data_wanted, self._publish_data = Wanted(publisher), publisher.publish
+            self._raw_topic = OnDemand(self.create_publisher(Imu, "imu/data_raw", 10))
+        if values["publish_data"]:
+            self._data_topic = OnDemand(self.create_publisher(Imu, "imu/data", qos_profile_sensor_data))
         self._temperature_publisher = self.create_publisher(Temperature, "imu/temperature", 10)
         # The service has its own group: a calibration delays only the next calibration.
         group = MutuallyExclusiveCallbackGroup()
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
-        if self._publish_tf:
+        if values["publish_tf"]:
             self._broadcast(robot.imu)
         if self.source == "topic":
             self.reader = SubscribedImu(self._on_sample)
@@ -102,27 +103,13 @@ class ImuNode(GuardedNode):
             # half a second, in case the computer is busy.
             self._faults = Faults()
             self._foreign = ImuInput(robot.imu.rotation, self._faults, "imu/data_raw")
-            self.loop = TickLoop(self, 1.0 / self.rate)
+            self.loop = TickLoop(self, 1.0 / settings.rate)
             self.loop.every(0.1, self._report_changes)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
         else:
             self.loop = TickLoop(self, 0.1, self._report_changes)
         self.diagnostics = Diagnostics(self, what, self._diagnose, every=self.loop.every)
         self.reader.start()
-
-    def _declare_parameters(self) -> Mpu6050Settings:
-        values = declare_all(self, PARAMETERS)
-        self.source = values["source"]
-        self.bus = values["bus"] or str(device_directory(self.get_namespace()) / IMU_BUS)
-        self.frame, self._parent = frame(self, values["frame_id"]), frame(self, values["parent_frame_id"])
-        self._publish_tf, self._publishes_data = values["publish_tf"], values["publish_data"]
-        self.rate = values["rate"]
-        settings = Mpu6050Settings(**{parameter.name: values[parameter.name] for parameter in CHIP})
-        self._accel_stddev = values["linear_acceleration_stddev"]
-        self._gyro_stddev = values["angular_velocity_stddev"]
-        self._orientation_stddev = values["orientation_stddev"]
-        self._time_constant, self._calibrate_level = values["accel_time_constant"], values["calibrate_level"]
-        return settings
 
     def _set_noise(self, chip: Chip) -> None:
         """Set covariances and delay to those of the chip that was found."""
@@ -135,15 +122,15 @@ class ImuNode(GuardedNode):
     def _message(self) -> Imu:
         message = Imu()
         message.header.frame_id = self.frame
-        gyro = self._gyro_stddev**2 or self._chip.gyro_variance(self._settings.dlpf)
-        accel = self._accel_stddev**2 or self._chip.accel_variance(self._settings.dlpf)
+        gyro = self._values["angular_velocity_stddev"] ** 2 or self._chip.gyro_variance(self._settings.dlpf)
+        accel = self._values["linear_acceleration_stddev"] ** 2 or self._chip.accel_variance(self._settings.dlpf)
         message.angular_velocity_covariance = [gyro, 0.0, 0.0, 0.0, gyro, 0.0, 0.0, 0.0, gyro]
         message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
         return message
 
     def _broadcast(self, imu: Mounting) -> None:
         transform = TransformStamped(child_frame_id=self.frame)
-        transform.header.frame_id = self._parent
+        transform.header.frame_id = frame(self, self._values["parent_frame_id"])
         transform.header.stamp = self.get_clock().now().to_msg()
         place, turn = transform.transform.translation, transform.transform.rotation
         place.x, place.y, place.z = (float(v) for v in imu.position)
@@ -173,17 +160,17 @@ class ImuNode(GuardedNode):
         if self.reader.health.chip is not self._chip:
             self._set_noise(self.reader.health.chip)
         at = now - self._sample_delay
-        if self._raw_wanted(now):
+        if self._raw_topic is not None and self._raw_topic.wanted(now):
             self._fill(self._raw, at, sample.angular_velocity, sample.acceleration)
-            self._publish_raw(self._raw)
+            self._raw_topic.publish(self._raw)
         accel, gyro, quaternion = self.imu.accept(sample.acceleration, sample.angular_velocity, now)
-        if self._data_wanted(now):
+        if self._data_topic is not None and self._data_topic.wanted(now):
             # REP-145: -1 means no orientation; without the gyro offsets the orientation is not usable.
             self._data.orientation_covariance[0] = self._orientation_variance if self.imu.calibrated else -1.0
             turn = self._data.orientation
             turn.x, turn.y, turn.z, turn.w = quaternion
             self._fill(self._data, at, gyro, accel)
-            self._publish_data(self._data)
+            self._data_topic.publish(self._data)
         if now >= self._next_temperature and not math.isnan(sample.temperature):
             self._next_temperature = now + 1.0
             self._stamps.write(self._temperature.header.stamp, at)

@@ -9,10 +9,9 @@ from geometry_msgs.msg import Point, PoseStamped, Quaternion, TransformStamped, 
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import Wanted, check_topic, frame
+from hexapod_dynamics.ros.node_functions import OnDemand, check_topic, frame
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from nav_msgs.msg import Odometry, Path
-from rclpy.publisher import Publisher
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from tf2_ros import TransformBroadcaster
@@ -41,14 +40,13 @@ class PredictionMessages:
         for message in (self._odometry, self._transform, self._path, self._joints, self._torques):
             message.header.stamp = self.stamp
         self.name_joints()
-        self._state_publishers: list[tuple[Publisher, Wanted]] = []  # created with the first prediction
-        self._joints_publisher = node.create_publisher(JointState, "predicted_joint_states", 10)
-        self._torques_publisher = node.create_publisher(JointState, "feedforward_torques", 10)
-        self._path_publisher = node.create_publisher(Path, "predicted_path", 10)
+        self._state_topics: list[OnDemand] = []  # created with the first prediction
+        self._joints_topic = OnDemand(node.create_publisher(JointState, "predicted_joint_states", 10))
+        self._torques_topic = OnDemand(node.create_publisher(JointState, "feedforward_torques", 10))
+        self._path_topic = OnDemand(node.create_publisher(Path, "predicted_path", 10))
+        self.path_wanted = self._path_topic.wanted  # the path needs a roll-out
         self._broadcaster = TransformBroadcaster(node) if publish_tf else None
-        self._joints_wanted, self._torques_wanted = Wanted(self._joints_publisher), Wanted(self._torques_publisher)
-        self.path_wanted = Wanted(self._path_publisher)  # the path needs a roll-out
-        self._tf_wanted = Wanted(self._broadcaster.pub_tf) if publish_tf else lambda _now: False
+        self._tf_wanted = OnDemand(self._broadcaster.pub_tf).wanted if publish_tf else lambda _now: False
 
     def name_joints(self) -> None:
         """Set the joint names of the messages: existing joints have a state, moving joints a torque."""
@@ -70,24 +68,23 @@ class PredictionMessages:
         time = self._observer.time
         now = self._nanoseconds = self._stamps.nanoseconds_of(time)
         self.stamp.sec, self.stamp.nanosec = divmod(now, 1_000_000_000)
-        if not self._state_publishers:
+        if not self._state_topics:
             # `odom_topic`: the same, by the name that other packages expect.
             for topic in filter(None, ("predicted_state", self._odom_topic)):
-                publisher = self._node.create_publisher(Odometry, topic, 10)
-                self._state_publishers.append((publisher, Wanted(publisher)))
-        wanted = [publisher for publisher, is_wanted in self._state_publishers if is_wanted(time)]
+                self._state_topics.append(OnDemand(self._node.create_publisher(Odometry, topic, 10)))
+        wanted = [topic for topic in self._state_topics if topic.wanted(time)]
         if wanted:
             self._update_odometry()
-            for publisher in wanted:
-                publisher.publish(self._odometry)
-        if self._joints_wanted(time):
+            for topic in wanted:
+                topic.publish(self._odometry)
+        if self._joints_topic.wanted(time):
             observer, message = self._observer, self._joints
             message.position = observer.q[self._existing].tolist()
             message.velocity = observer.nu[6:][self._existing].tolist()
-            self._joints_publisher.publish(message)
-        if torques is not None and self._torques_wanted(time):
+            self._joints_topic.publish(message)
+        if torques is not None and self._torques_topic.wanted(time):
             self._torques.effort = torques[self._moving].tolist()
-            self._torques_publisher.publish(self._torques)
+            self._torques_topic.publish(self._torques)
         if self._tf_wanted(time):
             self._broadcast()
         if ahead is not None:
@@ -115,7 +112,7 @@ class PredictionMessages:
             pose.header.stamp = Time(nanoseconds=now + k * step).to_msg()
             _place(pose.pose.position, positions[k])
             _turn(pose.pose.orientation, rotations[k])
-        self._path_publisher.publish(path)
+        self._path_topic.publish(path)
 
 
 def _place(point: Point | Vector3, position: np.ndarray) -> None:

@@ -25,7 +25,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, Wanted, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, OnDemand, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
 from rcl_interfaces.msg import ParameterEvent
@@ -104,13 +104,12 @@ class RobotDescription(GuardedNode):
         self._ghost_description = (
             self.create_publisher(String, f"{PREDICTED}robot_description", LATCHED) if self._ghost else None
         )
-        self._tf = self.create_publisher(TFMessage, "/tf", 100)
+        self._tf = OnDemand(self.create_publisher(TFMessage, "/tf", 100))
         self._accept(Morphology.whole(self.robot))
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.loop = TickLoop(self, 1.0 / rate, self._publish)
         # Joints and attitude are needed while /tf has subscribers only.
-        wanted = Wanted(self._tf)
-        self._is_watched = lambda: wanted(time.monotonic())
+        self._is_watched = lambda: self._tf.wanted(time.monotonic())
         for kind, topic, callback in (
             (JointState, "joint_states", lambda message: self._on_joints("", message)),
             (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED, message)),

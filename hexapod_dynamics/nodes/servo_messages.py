@@ -9,7 +9,7 @@ import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.ros.clock_offset import StampConverter
-from hexapod_dynamics.ros.node_functions import LATCHED, Wanted
+from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand
 from rclpy.node import Node
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
@@ -26,8 +26,7 @@ class ServoMessages:
         self._published = [-np.inf] * len(names)
         self._states = JointState()
         self._state_publisher = node.create_publisher(JointState, "joint_states", 10) if joint_states else None
-        self._new_publisher, self._new = node.create_publisher(JointState, "~/measurements", 10), JointState()
-        self._new_wanted = Wanted(self._new_publisher)
+        self._new_topic, self._new = OnDemand(node.create_publisher(JointState, "~/measurements", 10)), JointState()
         self._battery = BatteryState(
             power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO, present=True, location="servo bus"
         )
@@ -63,11 +62,11 @@ class ServoMessages:
             return
         for joint in joints:
             self._published[joint] = stamps[joint]
-        if self._new_wanted(time.monotonic()):
+        if self._new_topic.wanted(time.monotonic()):
             newest = max(stamps[joint] for joint in joints)
             self._fill(self._new, joints, newest, angles, rates)
             self._new.effort = [newest - stamps[joint] for joint in joints]
-            self._new_publisher.publish(self._new)
+            self._new_topic.publish(self._new)
 
     def _fill(self, message: JointState, joints: list[int], at: float, angles: list[float], rates: list[float]) -> None:
         """Write some joints (indices) to a message that is stamped with the monotonic time `at` [s]."""

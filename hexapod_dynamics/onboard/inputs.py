@@ -164,17 +164,17 @@ class JointInput:
         self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False
     ) -> Iterator[tuple[int, float]]:
         """Yield (joint index, value) of the finite values of a message; none if it is rejected."""
-        if not self.as_many(topic, names, values):
-            return
-        order = self.order(topic, names, others=others)
-        for k, joint in zip(order.places, order.joints, strict=True):  # mostly a single joint
-            if math.isfinite(values[k]):
-                yield joint, float(values[k])
-            else:
-                self._not_finite(topic, joint)
+        for joint, value, _ in self.measurements(topic, names, values, others=others):
+            yield joint, value
 
     def measurements(
-        self, topic: str, names: Sequence[str], values: Sequence[float], ages: Sequence[float]
+        self,
+        topic: str,
+        names: Sequence[str],
+        values: Sequence[float],
+        ages: Sequence[float] = (),
+        *,
+        others: bool = False,
     ) -> Iterator[tuple[int, float, float]]:
         """Yield (joint index, value, age [s]) of the finite values of a message; none if it is rejected.
 
@@ -182,7 +182,7 @@ class JointInput:
         """
         if not self.as_many(topic, names, values) or (len(ages) and not self.as_many(topic, names, ages)):
             return
-        order = self.order(topic, names)
+        order = self.order(topic, names, others=others)
         for k, joint in zip(order.places, order.joints, strict=True):
             age = float(ages[k]) if len(ages) else 0.0
             if not math.isfinite(values[k]):

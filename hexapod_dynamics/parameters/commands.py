@@ -7,56 +7,48 @@ bounds, and the observer of `dynamics` lets its model do the same.
 from __future__ import annotations
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.parameters.spec import Derived, ParameterSpec
+from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file
 
 _SAME = "; one value for all nodes"
 _GUARD = GuardSettings()
 
-COMMAND_PERIOD = ParameterSpec(
+COMMAND_PERIOD = in_file(
     "command_period",
     0.02,
     f"time between two joint_commands, in which a servo moves to its new target [s]{_SAME}",
-    low=0.005,
-    high=0.1,
-    in_file=True,
+    0.005,
+    0.1,
 )
 RATE = ParameterSpec(
     "rate",
     Derived("1 / `command_period`", lambda command_period: 1.0 / command_period),
     "joint commands a second; 1 / command_period",
-    low=10.0,
-    high=100.0,
+    10.0,
+    100.0,
 )
 GUARD = (
     ParameterSpec(
         "speed_limit",
         Derived("`servo.speed_limit` of the robot", lambda robot: robot.servo.speed_limit),
         f"fastest set-point [rad/s]{_SAME}",
-        low=0.1,
-        high=20.0,
+        0.1,
+        20.0,
     ),
-    ParameterSpec(
+    in_file(
         "approach_speed",
         _GUARD.approach_speed,
         f"set-point speed until a joint has met its command [rad/s]: after a start, a pause, a jump{_SAME}",
-        low=0.01,
-        high=5.0,
-        in_file=True,
+        0.01,
+        5.0,
     ),
-    ParameterSpec(
-        "step_limit",
-        _GUARD.step_limit,
-        f"a command that leaps further is approached slowly [rad]{_SAME}",
-        low=0.01,
-        high=3.2,
-        in_file=True,
+    in_file(
+        "step_limit", _GUARD.step_limit, f"a command that leaps further is approached slowly [rad]{_SAME}", 0.01, 3.2
     ),
-    ParameterSpec(
+    in_file(
         "feedforward_limit",
         _GUARD.offset_limit,
         f"largest set-point offset from feed-forward torque [rad]{_SAME}",
-        low=0.0001,
-        high=0.3,
-        in_file=True,
+        0.0001,
+        0.3,
     ),
 )

@@ -16,8 +16,8 @@ def list_patterns() -> tuple[ParameterSpec, ...]:
             f"{value.prefix}.<{'leg' if value.of_leg else 'link'}>",
             value.intact,
             value.description,
-            low=value.low,
-            high=value.high,
+            value.low,
+            value.high,
             read_only=False,
         )
         for value in KINDS.values.values()

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 from hexapod_dynamics.estimation.observer import Gains
-from hexapod_dynamics.parameters.spec import ParameterSpec, Value
-
-
-def _in_file(
-    name: str, default: Value, description: str, low: float | None = None, high: float | None = None
-) -> ParameterSpec:
-    return ParameterSpec(name, default, description, low, high, in_file=True)
-
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 PARAMETERS = (
-    _in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
-    _in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
-    _in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
-    _in_file("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
-    _in_file("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
-    _in_file("timestep", 0.001, "step of the model for the state [s]", 0.0002, 0.01),
-    _in_file("joint_gain", Gains.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
-    _in_file("tilt_gain", Gains.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
-    _in_file("yaw_gain", Gains.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
-    _in_file(
+    in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
+    in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
+    in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
+    in_file("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
+    in_file("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
+    in_file("timestep", 0.001, "step of the model for the state [s]", 0.0002, 0.01),
+    in_file("joint_gain", Gains.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
+    in_file("tilt_gain", Gains.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
+    in_file("yaw_gain", Gains.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
+    in_file(
         "command_delay",
         0.018,
         "from a command to the start of the servos [s]; 18 moves take 15.7 ms on the bus",
         0.0,
         0.2,
     ),
-    _in_file(
+    in_file(
         "imu_mounting_error",
         1.0,
         "standard deviation of the tilt by which the IMU is mounted askew [deg], unless the robot file has its own",
         0.0,
         10.0,
     ),
-    _in_file(
+    in_file(
         "servo_angle_error",
         1.0,
         "standard deviation of joint angles from what their servos report: horns or legs mounted off, play [deg], "
@@ -44,18 +37,18 @@ PARAMETERS = (
         0.0,
         10.0,
     ),
-    _in_file("feedforward", True, "publish feed-forward torques"),
+    in_file("feedforward", True, "publish feed-forward torques"),
     ParameterSpec(
         "feedforward_rates",
         False,
         "lead the feed-forward torques, by their rates, by "
         "the time in which a servo moves less its damping over stiffness",
     ),
-    _in_file(
+    in_file(
         "payload",
         True,
         "weigh what the body carries, beyond what it carried in the first 10 s of walking, and reckon with it",
     ),
-    _in_file("publish_tf", True, "publish odom -> base_link on /tf"),
+    in_file("publish_tf", True, "publish odom -> base_link on /tf"),
     ParameterSpec("odom_topic", "", "publish predicted_state on this topic, too, as odom for Nav2; empty: do not"),
 )

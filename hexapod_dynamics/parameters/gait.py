@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 _OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
@@ -15,9 +15,7 @@ def _setting(name: str, description: str, low: float | None = None) -> Parameter
     """
     lowest, highest, unit = BOUNDS.get(name, (None, None, ""))
     text = f"{description} [{unit}]" if unit else description
-    return ParameterSpec(
-        name, DEFAULTS[name], text, lowest if low is None else low, highest, read_only=False, in_file=True
-    )
+    return in_file(name, DEFAULTS[name], text, lowest if low is None else low, highest, read_only=False)
 
 
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
@@ -39,16 +37,13 @@ SETTINGS = (
     ),
 )
 COMMANDS = (
-    ParameterSpec(
-        "cmd_vel_timeout", 1.0, "a cmd_vel older than this stops the walk [s]", low=0.1, high=60.0, in_file=True
-    ),
-    ParameterSpec("velocity", 0.0, "forward speed [m/s] until the first cmd_vel", low=-1.0, high=1.0),
-    ParameterSpec(
+    in_file("cmd_vel_timeout", 1.0, "a cmd_vel older than this stops the walk [s]", 0.1, 60.0),
+    ParameterSpec("velocity", 0.0, "forward speed [m/s] until the first cmd_vel", -1.0, 1.0),
+    in_file(
         "wait_for",
         [""],
         "topics that must have a publisher before the walk with `velocity` starts, "
         "so that the prediction starts with the robot at rest",
-        in_file=True,
         file_value=["joint_states", "predicted_state"],
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
@@ -61,9 +56,7 @@ GET_UP = (
         "after a fall: asked (service get_up) or automatic (2 s after it lies still)",
         choices=("asked", "automatic"),
     ),
-    ParameterSpec(
-        "get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", low=0.5, high=5.0, in_file=True
-    ),
+    in_file("get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", 0.5, 5.0),
 )
 PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP, BRACE)
 NOTE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hexapod_dynamics.drivers.imu.mpu6050 import ACCEL_RANGES, GYRO_RANGES, Mpu6050Settings
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 _CHIP = Mpu6050Settings()
 
@@ -16,27 +16,23 @@ def _one_of(values: Iterable[int]) -> str:
 
 
 CHIP = (
-    ParameterSpec("address", _CHIP.address, "I2C address: 104 (0x68) or 105 (0x69)", low=0x68, high=0x69),
-    ParameterSpec(
-        "rate", _CHIP.rate, "samples a second; up to 200 is safe on a bus of 100 kHz", 10.0, 250.0, in_file=True
-    ),
-    ParameterSpec(
+    ParameterSpec("address", _CHIP.address, "I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69),
+    in_file("rate", _CHIP.rate, "samples a second; up to 200 is safe on a bus of 100 kHz", 10.0, 250.0),
+    in_file(
         "accel_range",
         _CHIP.accel_range,
         f"full scale [g]: {_one_of(ACCEL_RANGES)}; foot impacts exceed 2",
-        low=min(ACCEL_RANGES),
-        high=max(ACCEL_RANGES),
-        in_file=True,
+        min(ACCEL_RANGES),
+        max(ACCEL_RANGES),
     ),
-    ParameterSpec(
+    in_file(
         "gyro_range",
         _CHIP.gyro_range,
         f"full scale [deg/s]: {_one_of(GYRO_RANGES)}",
-        low=min(GYRO_RANGES),
-        high=max(GYRO_RANGES),
-        in_file=True,
+        min(GYRO_RANGES),
+        max(GYRO_RANGES),
     ),
-    ParameterSpec("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 4: 20 Hz", low=0, high=6, in_file=True),
+    in_file("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 4: 20 Hz", 0, 6),
 )
 SOURCES = ("mpu6050", "board", "topic")
 PARAMETERS = (
@@ -53,20 +49,15 @@ PARAMETERS = (
     ParameterSpec("publish_tf", True, "publish the mounting of the chip on /tf_static"),
     ParameterSpec("publish_data", True, "publish imu/data; false if another node computes it from imu/data_raw"),
     *CHIP,
-    ParameterSpec("linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", low=0.0, high=50.0),
-    ParameterSpec("angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", low=0.0, high=10.0),
-    ParameterSpec("orientation_stddev", 0.01, "of roll and pitch [rad]", low=0.0001, high=3.0),
+    ParameterSpec("linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", 0.0, 50.0),
+    ParameterSpec("angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", 0.0, 10.0),
+    ParameterSpec("orientation_stddev", 0.01, "of roll and pitch [rad]", 0.0001, 3.0),
     ParameterSpec(
         "accel_time_constant",
         3.0,
         "time constant of the correction of the inclination by the accelerometer [s]",
-        low=0.1,
-        high=60.0,
+        0.1,
+        60.0,
     ),
-    ParameterSpec(
-        "calibrate_level",
-        True,
-        "the body is level at calibration: compute the offset of the accelerometer too",
-        in_file=True,
-    ),
+    in_file("calibrate_level", True, "the body is level at calibration: compute the offset of the accelerometer too"),
 )

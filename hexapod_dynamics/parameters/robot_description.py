@@ -6,7 +6,7 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 from hexapod_dynamics.robot.ros2_control import HARDWARE
 
 PARAMETERS = (
-    ParameterSpec("rate", 50.0, "tf messages [1/s]", low=1.0, high=200.0),
+    ParameterSpec("rate", 50.0, "tf messages [1/s]", 1.0, 200.0),
     ParameterSpec(
         "ros2_control",
         "none",

@@ -6,7 +6,7 @@ from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.interface import DEFAULT_PROTOCOL, PROTOCOLS, PortSettings
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 _CHAIN, _SUPPLY = ChainSettings(), SupplyLimits()
 _LOW = f"supply voltage below which, after {_SUPPLY.patience:g} s,"
@@ -27,86 +27,59 @@ PORT = (
         "(Float64MultiArray, in the robot's order of joints), joint_trajectory (JointTrajectory)",
         choices=("joint_commands", "commands", "joint_trajectory"),
     ),
-    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", low=9600, high=4500000),
+    ParameterSpec("baudrate", PortSettings.baudrate, "bits a second", 9600, 4500000),
     ParameterSpec(
         "direction",
         "adapter",
         "what switches between sending and receiving: adapter, or gpio (two pins of a Jetson)",
         choices=("adapter", "gpio"),
     ),
-    ParameterSpec("transmit_pin", 27, "BCM number of the pin that enables sending", low=0, high=64),
-    ParameterSpec("receive_pin", 17, "BCM number of the pin that enables listening", low=0, high=64),
-    ParameterSpec(
+    ParameterSpec("transmit_pin", 27, "BCM number of the pin that enables sending", 0, 64),
+    ParameterSpec("receive_pin", 17, "BCM number of the pin that enables listening", 0, 64),
+    in_file(
         "reply_timeout",
         0.006,
         "time to wait for an answer after a request [s]",
-        low=0.001,
-        high=0.1,
-        in_file=True,
+        0.001,
+        0.1,
         file_value=0.015,
         file_reason="simulated servos may answer late, real ones within 6 ms",
     ),
 )
 CONTROL = (
-    ParameterSpec(
-        "command_timeout",
-        SupervisorSettings.command_timeout,
-        "commands older than this: hold [s]",
-        low=0.05,
-        high=5.0,
-        in_file=True,
-    ),
-    ParameterSpec("rate", 50.0, "joint_states a second", low=1.0, high=200.0),
-    ParameterSpec("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", low=0.1, high=10.0),
-    ParameterSpec(
-        "on_shutdown",
-        "hold",
-        "when the node ends: hold the pose, or release (torque off)",
-        choices=("hold", "release"),
-        in_file=True,
+    in_file("command_timeout", SupervisorSettings.command_timeout, "commands older than this: hold [s]", 0.05, 5.0),
+    ParameterSpec("rate", 50.0, "joint_states a second", 1.0, 200.0),
+    ParameterSpec("stale_age", 1.0, "a joint measured longer ago is left out of joint_states [s]", 0.1, 10.0),
+    in_file(
+        "on_shutdown", "hold", "when the node ends: hold the pose, or release (torque off)", choices=("hold", "release")
     ),
     ParameterSpec("use_feedforward", True, "shift set-points by feed-forward torque over stiffness"),
+    ParameterSpec("position_rate", _CHAIN.position_rate, "position reads a second of each joint, at most", 1.0, 100.0),
     ParameterSpec(
-        "position_rate", _CHAIN.position_rate, "position reads a second of each joint, at most", low=1.0, high=100.0
-    ),
-    ParameterSpec(
-        "slow_interval",
-        _CHAIN.slow_interval,
-        "between reads of voltage, temperature or load state [s]",
-        low=0.02,
-        high=10.0,
+        "slow_interval", _CHAIN.slow_interval, "between reads of voltage, temperature or load state [s]", 0.02, 10.0
     ),
 )
 POSTURE = (
-    ParameterSpec("warn_voltage", _SUPPLY.warn, f"{_LOW} the node warns [V]", low=0.0, high=14.0, in_file=True),
-    ParameterSpec(
-        "sit_voltage",
-        _SUPPLY.sit,
-        f"{_LOW} the robot sits down, then torque is switched off [V]",
-        0.0,
-        14.0,
-        in_file=True,
-    ),
-    ParameterSpec(
+    in_file("warn_voltage", _SUPPLY.warn, f"{_LOW} the node warns [V]", 0.0, 14.0),
+    in_file("sit_voltage", _SUPPLY.sit, f"{_LOW} the robot sits down, then torque is switched off [V]", 0.0, 14.0),
+    in_file(
         "release_voltage",
         _SUPPLY.release,
         f"{_LOW} torque is switched off [V]; below 9 V the servos switch it off themselves",
-        low=0.0,
-        high=14.0,
-        in_file=True,
+        0.0,
+        14.0,
     ),
     ParameterSpec(
         "sit_speed",
         SupervisorSettings.sit_speed,
         "speed of the joint with the longest way when sitting down [rad/s]",
-        low=0.05,
-        high=2.0,
+        0.05,
+        2.0,
     ),
-    ParameterSpec(
+    in_file(
         "sit_pose",
         [0.0, 1.2, -0.45],
         "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold",
-        in_file=True,
     ),
 )
 STOPS = (
@@ -114,22 +87,22 @@ STOPS = (
         "stop_joy_button",
         1,
         "index of the game pad's button, in `buttons` of the topic joy, that is an emergency stop; -1: none",
-        low=-1,
-        high=63,
+        -1,
+        63,
     ),
     ParameterSpec(
         "stop_button_pin",
         -1,
         "BCM number of the Jetson's pin with a button that is an emergency stop; -1: none",
-        low=-1,
-        high=64,
+        -1,
+        64,
     ),
     ParameterSpec(
         "stop_board_button",
         1,
         "number of the key of an STM32 board (protocol board) that is an emergency stop; -1: none",
-        low=-1,
-        high=8,
+        -1,
+        8,
     ),
     ParameterSpec("stop_button_level", "low", "level of that pin while the button is pressed", choices=("low", "high")),
 )

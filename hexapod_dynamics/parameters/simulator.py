@@ -5,7 +5,7 @@ from __future__ import annotations
 from hexapod_dynamics.devices.faults import FAULTS
 from hexapod_dynamics.devices.hardware import BUSES
 from hexapod_dynamics.devices.simulated_robot import PHYSICS
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 OWN = (
     ParameterSpec(
@@ -16,7 +16,7 @@ OWN = (
     ParameterSpec("session", "", "name of the launch: only its own node servos opens the port"),
     ParameterSpec("bus", "lx", "which servo hardware is simulated, by its protocol", choices=BUSES),
     ParameterSpec("damage", [""], "legs and links missing from the start, as RM or LM.femur"),
-    ParameterSpec("rate", 50.0, "ground truth messages a second", low=1.0, high=200.0, in_file=True),
+    in_file("rate", 50.0, "ground truth messages a second", 1.0, 200.0),
     ParameterSpec("physics", "built_in", f"who simulates the robot: {' or '.join(PHYSICS)}", choices=tuple(PHYSICS)),
     ParameterSpec(
         "truth",
@@ -25,7 +25,7 @@ OWN = (
         "servos=real,seed=7 draws servos, masses and IMU as real ones have them; ground=slope:12 and, with "
         "physics:=mujoco, blocks:0.03, steps:0.04, stairs, gravel or patches name the ground",
     ),
-    ParameterSpec("timestep", 0.001, "step of the physics [s]", low=0.0001, high=0.004, in_file=True),
+    in_file("timestep", 0.001, "step of the physics [s]", 0.0001, 0.004),
 )
 FAULT_PARAMETERS = tuple(
     ParameterSpec(f"faults.{name}", fault.healthy, fault.description, fault.low, fault.high, read_only=False)

@@ -126,14 +126,15 @@ def text_of(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-class Wanted:
-    """Determines whether a publisher's topic has subscribers; it asks the middleware five times a second."""
+class OnDemand:
+    """A publisher, and whether its topic has subscribers: it asks the middleware five times a second."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher, self._wanted, self._next = publisher, False, 0.0
+        self.publish = publisher.publish
 
-    def __call__(self, now: float) -> bool:
-        """Return the answer at the monotonic time `now` [s]."""
+    def wanted(self, now: float) -> bool:
+        """Return whether there are subscribers at the monotonic time `now` [s]."""
         if now >= self._next:
             self._next = now + 0.2
             self._wanted = self._publisher.get_subscription_count() > 0

@@ -33,8 +33,32 @@ MOST = 64
 LOOK = 0.1
 # Share of the phase error that is corrected by one message, see `TickLoop.align`.
 ALIGN = 0.1
-# Least time [s] between two ticks, so that ticks that take longer than their period let callbacks run.
-LEAST = 2e-4
+
+
+class _FairLock:
+    """A lock that a thread does not get twice in a row while another one waits for it, as a Lock may give it."""
+
+    def __init__(self) -> None:
+        self._queue, self._lock = threading.Lock(), threading.Lock()
+
+    def acquire(self, timeout: float = -1) -> bool:
+        """Return whether the lock was acquired within a time [s]; negative: wait for ever."""
+        if not self._queue.acquire(timeout=timeout):
+            return False
+        try:
+            return self._lock.acquire(timeout=timeout)
+        finally:
+            self._queue.release()
+
+    def release(self) -> None:
+        """Release the lock."""
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 class _NoExecutor(CallbackGroup):
@@ -63,7 +87,7 @@ class TickLoop:
         self._polled: list[tuple[Subscription, bool]] = []
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
-        self._lock, self._running = threading.Lock(), False
+        self._lock, self._running = _FairLock(), False
         self._error: Exception | None = None  # of a callback; raised in the thread that ticks
 
     def call(self, function: Callable[[], T], patience: float) -> T:
@@ -104,20 +128,6 @@ class TickLoop:
         subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group)
         self._polled.append((subscription, newest))
         return self._polled[-1]
-
-    def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
-        """Create a subscription to the newest message and return a function that takes it, if there is one.
-
-        This is for messages that are used less often than they arrive.
-        """
-        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group)
-
-        def poll_once() -> None:
-            data = _take(subscription)
-            if data is not None:
-                subscription.callback(data)
-
-        return poll_once
 
     def unsubscribe(self, polled: tuple[Subscription, bool]) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
@@ -180,7 +190,7 @@ class TickLoop:
             while now < look or running():
                 if now >= look:
                     look = now + LOOK
-                time.sleep(max(self._due - time.monotonic(), LEAST))
+                time.sleep(max(self._due - time.monotonic(), 0.0))
                 with self._lock:
                     if self._error is not None:
                         raise self._error
@@ -202,8 +212,8 @@ class TickLoop:
                 handler, _, _ = executor.wait_for_ready_callbacks()
                 with self._lock:
                     handler()
-                    if handler.done() and handler.exception() is not None:
-                        self._error = handler.exception()
+                if handler.done() and handler.exception() is not None:
+                    self._error = handler.exception()
             except (ShutdownException, ExternalShutdownException):
                 return
             except InvalidHandle:  # an entity was destroyed while it was collected
