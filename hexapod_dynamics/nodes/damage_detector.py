@@ -25,7 +25,6 @@ from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, text_of
-from hexapod_dynamics.ros.running import run
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -177,12 +176,3 @@ class DamageDetectorNode(GuardedNode):
     def close(self) -> None:
         """End the detector's threads."""
         self.detection.detector.executor.shutdown(wait=False, cancel_futures=True)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Run the node."""
-    run(DamageDetectorNode, args)
-
-
-if __name__ == "__main__":
-    main()

@@ -18,14 +18,15 @@ from hexapod_dynamics.nodes.joint_messages import read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.payload import LOOK, PayloadReport
 from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
-from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
+from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
 from hexapod_dynamics.onboard.inputs import NOT_GIVEN, ImuInput, JointInput
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import qos_profile_sensor_data
@@ -45,7 +46,7 @@ class DynamicsNode(GuardedNode):
         robot = self.robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
         given = {name: value for name, value in values.items() if name in OF_PREDICTION}
-        period, guard = declare_command_period(self), declare_guard(self, robot)
+        period, guard = declare(self, COMMAND_PERIOD), declare_guard(self, robot)
         self.prediction = Prediction(robot, PredictionSettings(**given, command_period=period, guard=guard))
         self._faults, n = self.prediction.faults, robot.joint_count
         self._imu, self._joints = ImuInput(robot.imu.rotation, self._faults), JointInput(robot, self._faults)
@@ -58,7 +59,7 @@ class DynamicsNode(GuardedNode):
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.prediction.observer)
         self.prediction.warm_up()
-        self._support.warm_up()
+        self._support.update()
         self._session_state = SessionState(self, lasting=False)
         place = self._session_state.load()
         if place is not None:  # after a crash odom continues at the stored position

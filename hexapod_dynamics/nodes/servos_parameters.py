@@ -15,11 +15,12 @@ from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, Se
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
 from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_guard
+from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.onboard.servos import seated_pose
 from hexapod_dynamics.parameters import servos
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.ros.node_functions import declare_all
+from hexapod_dynamics.ros.node_functions import declare, declare_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ def declare_parameters(node: Node, robot: Robot) -> ServosParameters:
     the list of parameters refuses, DeviceError for one that is impossible with this robot or this machine.
     """
     values = declare_all(node, servos.PARAMETERS)
-    period = declare_command_period(node)
+    period = declare(node, COMMAND_PERIOD)
     guard = declare_guard(node, robot)
     topics = values["protocol"] == "topics"
     simulated = not (values["port"] or topics)

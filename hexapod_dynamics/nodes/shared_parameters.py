@@ -10,14 +10,9 @@ from hexapod_dynamics.ros.node_functions import declare, declare_all
 from rclpy.node import Node
 
 
-def declare_command_period(node: Node) -> float:
-    """Declare the parameter `command_period` [s] and return it."""
-    return declare(node, COMMAND_PERIOD)
-
-
 def declare_command_rate(node: Node) -> float:
     """Declare the gait's parameter `rate` [1/s], which must be 1 / `command_period`; return the period [s]."""
-    period = declare_command_period(node)
+    period = declare(node, COMMAND_PERIOD)
     rate = declare(node, RATE, period)
     if abs(rate * period - 1.0) > 1e-6:
         raise ParameterError(

@@ -79,7 +79,6 @@ class SimulatorNode(GuardedNode):
         self._odometry = Odometry(child_frame_id=frame(self, "base_link"))
         self._odometry.header.frame_id = "world"
         self._joints = JointState()
-        self._existing = None
         self._shown = None  # the morphology that was published last
         self._damage_publisher = self.create_publisher(ParameterEvent, "~/damage", LATCHED)
         self._description_publisher = self.create_publisher(String, "~/robot_description", LATCHED)
@@ -181,10 +180,7 @@ class SimulatorNode(GuardedNode):
         joints = self._joints
         joints.header.stamp = stamp
         existing = morphology.existing_mask
-        if existing is not self._existing:
-            self._existing = existing
-            names = self.simulated.robot.joint_names
-            joints.name = [name for name, there in zip(names, existing, strict=True) if there]
+        joints.name = [name for name, there in zip(self.simulated.robot.joint_names, existing, strict=True) if there]
         joints.position = truth.joints[existing].tolist()
         joints.velocity = truth.nu[6:][existing].tolist()
         joints.effort = truth.torques[existing].tolist()

@@ -55,10 +55,6 @@ class SupportMarkers:
         marker.lifetime.sec = LIFETIME
         return marker
 
-    def warm_up(self) -> None:
-        """Compute once, so that nothing is compiled or loaded later."""
-        self._update()
-
     @property
     def wanted(self) -> bool:
         """Whether somebody subscribes."""
@@ -66,7 +62,7 @@ class SupportMarkers:
 
     def publish(self, stamp: Time) -> None:
         """Publish the support of the observer's state."""
-        self._update()
+        self.update()
         support, forces = self._support, self._observer.model.foot_forces
         for marker, foot, force in zip(self._forces, support.feet.tolist(), forces.tolist(), strict=True):
             shown = force[2] > LOADED
@@ -88,7 +84,8 @@ class SupportMarkers:
             marker.header.stamp = stamp
         self._publisher.publish(self._array)
 
-    def _update(self) -> None:
+    def update(self) -> None:
+        """Compute the support of the observer's state; called once at the start, nothing is loaded later."""
         model = self._observer.model
         state = model.position, model.rotation, model.q, model.nu, model.acceleration
         self._support.update(model.compiled, *state, model.slope, model.level)

@@ -34,14 +34,9 @@ NOTE = (
 def parameters_of(morphology: Morphology) -> list[ParameterSpec]:
     """The parameters of a robot's legs and links, with the values of a morphology as defaults."""
     patterns = {pattern.name.partition(".")[0]: pattern for pattern in list_patterns()}
-    return [
-        _of_part(patterns[name.partition(".")[0]], name.partition(".")[2], value)
-        for name, value in morphology.parameters().items()
-    ]
-
-
-def _of_part(pattern: ParameterSpec, part: str, value: bool | float) -> ParameterSpec:
-    name, description = (
-        text.replace("<leg>", part).replace("<link>", part) for text in (pattern.name, pattern.description)
-    )
-    return replace(pattern, name=name, description=description, default=value)
+    parameters = []
+    for name, value in morphology.parameters().items():
+        prefix, _, part = name.partition(".")
+        description = patterns[prefix].description.replace("<leg>", part).replace("<link>", part)
+        parameters.append(replace(patterns[prefix], name=name, description=description, default=value))
+    return parameters

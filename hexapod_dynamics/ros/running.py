@@ -28,13 +28,9 @@ ENDING = threading.Lock()  # faulthandler has one timer for all threads
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
-def run(node_class: type[Node], args: Sequence[str] | None = None) -> None:
-    """Start a node, spin it, and shut it down cleanly on SIGINT and SIGTERM; an invalid parameter ends it."""
-    run_together([node_class], args)
-
-
 def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None = None) -> None:
-    """`run` several nodes in one process, each in a thread of its own.
+    """Start nodes in one process, spin them, and shut them down cleanly on SIGINT and SIGTERM; several run each in a
+    thread of its own. An invalid parameter ends a node.
 
     A node that would be refused again is left out, and the others run. If one of several nodes fails later, it is
     restarted after a second, as a launch file does with a process, and the others continue; a failure of a single

@@ -75,7 +75,7 @@ class _NoExecutor(CallbackGroup):
 
 
 class TickLoop:
-    """Calls `tick` every `period` [s] on the steady clock; a node stores this object as `loop`, and `running.run`
+    """Calls `tick` every `period` [s] on the steady clock; a node stores this object as `loop`, and `running`
     runs it.
 
     Missed periods are skipped, as with a timer of rclpy.

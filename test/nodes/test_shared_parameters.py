@@ -8,8 +8,10 @@ from support.ros_session import RCLPYS_OWN, separate
 
 import rclpy
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.nodes.shared_parameters import declare_command_period, declare_command_rate, declare_guard
+from hexapod_dynamics.nodes.shared_parameters import declare_command_rate, declare_guard
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros.node_functions import declare
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -36,7 +38,7 @@ def make():
 
 
 def test_the_gaits_rate_is_that_of_the_command_period(make):
-    assert declare_command_rate(make()) == declare_command_period(make()) == 0.02
+    assert declare_command_rate(make()) == declare(make(), COMMAND_PERIOD) == 0.02
     faster = make(command_period=0.0125)
     assert declare_command_rate(faster) == 0.0125 and faster.get_parameter("rate").value == 80.0
     with pytest.raises(ParameterError, match="rate is 80.0 and command_period 0.02.*to 0.0125"):
@@ -47,7 +49,7 @@ def test_each_section_of_the_file_has_its_own_names_and_the_shared_ones_are_in_t
     sections = {name: set(each["ros__parameters"]) for name, each in yaml.safe_load(NODES_YAML.read_text()).items()}
     common = sections.pop("/**")
     node = make()
-    declare_command_period(node)
+    declare(node, COMMAND_PERIOD)
     declare_guard(node, ROBOT)
     shared = set(node._parameters) - RCLPYS_OWN
     assert common == shared - {"speed_limit"}  # which is the robot's own

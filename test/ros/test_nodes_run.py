@@ -1,4 +1,4 @@
-"""What `ros.running.run` does for every node."""
+"""What `ros.running` does for every node."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 NODE = """
 import gc
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.running import run
+from hexapod_dynamics.ros.running import run_together
 from rclpy.node import Node
 
 class Probe(Node):
@@ -24,7 +24,7 @@ class Probe(Node):
         print(gc.get_freeze_count(), len(gc.get_objects()), flush=True)
         start._stopping = True
 
-run(Probe)
+run_together([Probe])
 """
 
 
