@@ -212,3 +212,12 @@ def test_a_function_after_the_end_is_cancelled_and_one_that_fails_ends_the_loop(
     wait_until(lambda: isinstance(mine.error, ZeroDivisionError), 10, "the loop has ended")
     with pytest.raises(CancelledError):
         mine.loop.call(lambda: 1, 10)
+
+
+def test_ticks_keep_their_turn_beside_a_thread_that_calls_without_a_pause(probe, looped):
+    mine = looped(0.02).start()
+    wait_until(lambda: mine.ticks, 10, "it ticks")
+    before, end = len(mine.ticks), time.monotonic() + 1.0
+    while time.monotonic() < end:
+        mine.loop.call(mine.note, 10)
+    assert len(mine.ticks) - before > 20 and mine.met == 0
