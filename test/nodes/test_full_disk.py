@@ -19,9 +19,9 @@ FILL = 'cat /dev/zero >"$0/ballast" 2>/dev/null; '
 SMALL = {"no room": "1000", "no room and no name": "2"}  # the second: nor can a directory be made
 
 
-def script(inodes, more=""):
+def script(inodes):
     """What a shell does before it becomes the node: mount, fill up."""
-    return MOUNT.replace("NUMBER", inodes) + more + FILL + 'exec "$@"'
+    return MOUNT.replace("NUMBER", inodes) + FILL + 'exec "$@"'
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,12 +42,12 @@ def probe():
     probe.close()
 
 
-def start(name, place, inodes, more="", *arguments):
+def start(name, place, inodes, *arguments):
     return Process(
         *UNSHARE,
         "sh",
         "-c",
-        script(inodes, more),
+        script(inodes),
         str(place),
         sys.executable,
         "-m",
@@ -79,22 +79,11 @@ def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, 
         process.end()
 
 
-def test_a_kept_file_that_holds_a_list_does_not_end_the_node(probe, tmp_path):
-    more = 'mkdir -m 0700 -p "$0/run/sessions" && printf "[1,2]" >"$0/run/sessions/full.damage_manager.json"; '
-    process = start("damage_manager", tmp_path, "1000", more)
-    try:
-        wait_until(probe.morphology(), 60, lambda: process.output)
-        wait_until(lambda: "is not readable" in process.output, 10, lambda: process.output)
-        assert process.running() and "Traceback" not in process.output
-    finally:
-        process.end()
-
-
 def test_gait_servos_and_dynamics_go_on(probe, tmp_path):
     said = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
     port = device_directory() / f"nothing-{uuid.uuid4().hex}"
     arguments = {"gait": (), "dynamics": (), "servos": ("-p", f"port:={port}")}
-    nodes = {name: start(name, tmp_path, "1000", "", *given) for name, given in arguments.items()}
+    nodes = {name: start(name, tmp_path, "1000", *given) for name, given in arguments.items()}
     try:
         for name, process in nodes.items():
             wait_until(

@@ -19,8 +19,7 @@ pytestmark = pytest.mark.usefixtures("domain")
         ("damage_manager", "use_sim_time:=true", ("use_sim_time is true", "leave it false")),
         ("damage_detector", "detect:=maybe", ("parameter detect",)),
         ("imu", "accel_range:=3", ("allowed is 2, 4, 8, 16",)),
-        ("dynamics", "odom_topic:=odom-2d", ("odom_topic: 'odom-2d' is no name of a topic: ", "alphanumerics")),
-        ("dynamics", "odom_topic:=nav/{robot}", ("odom_topic: 'nav/{robot}' is no name of a topic",)),
+        ("dynamics", "odom_topic:=nav/{robot}", ("odom_topic: 'nav/{robot}' is no name of a topic: ",)),
         ("servos", "direction:=both", ("allowed is adapter or gpio",)),
     ],
 )
@@ -48,7 +47,7 @@ def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
     )
     try:
         wait_until(lambda: "pip install Jetson.GPIO" in process.output, 60, lambda: process.output)
-        time.sleep(4.0)
+        time.sleep(2.5)
         assert process.running(), "it waits for the end of the launch"
         assert process.output.count("Jetson") == process.output.splitlines()[-1].count("Jetson"), process.output
         assert len([line for line in process.output.splitlines() if "FATAL" in line]) == 1

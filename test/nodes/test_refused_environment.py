@@ -3,13 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from support.ros_session import Probe, Process, wait_until
 
-from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
-from hexapod_dynamics.drivers.device_paths import device_directory
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy import get_rmw_implementation_identifier
 from rclpy.parameter import Parameter
@@ -48,11 +45,6 @@ def test_a_launch_refuses_a_domain_that_is_no_number_and_touches_nothing(tmp_pat
     assert (tmp_path / "etc").stat().st_mode == mode
 
 
-def test_a_launch_refuses_a_session_that_is_no_name(tmp_path):
-    output = refused(LAUNCH, HEXAPOD_DYNAMICS_SESSION="..", HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
-    assert "letters, digits" in only_line(output, "HEXAPOD_DYNAMICS_SESSION")
-
-
 def test_a_node_refuses_a_session_that_is_no_name():
     process = Process.node("damage_manager", "-p", "session:=../../x")
     try:
@@ -74,12 +66,8 @@ def test_a_node_refuses_what_is_no_launch(name, value):
         process.end()
 
 
-@pytest.mark.parametrize("name", ["simulator", "imu", "damage_manager"])
+@pytest.mark.parametrize("name", ["simulator", "damage_manager"])
 def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_request_is_done(name):
-    chip = VirtualMpu6050()
-    device = I2cBusDevice(chip, Path(device_directory()) / "imu.sock") if name == "imu" else None
-    if device is not None:
-        device.start()
     process, probe = Process.node(name), Probe()
     try:
         values = {"use_sim_time": True} | ({"legs.RM": False} if name == "damage_manager" else {})
@@ -98,8 +86,6 @@ def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_req
     finally:
         process.end()
         probe.close()
-        if device is not None:
-            device.stop()
 
 
 @pytest.mark.skipif(

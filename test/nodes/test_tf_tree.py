@@ -64,7 +64,7 @@ def walking():
 
 def test_every_frame_has_one_parent_and_hangs_on_odom(walking):
     watch, fixed = walking
-    moving, _ = watch(2.0)
+    moving, _ = watch(1.0)
     assert not set(moving) & set(fixed)
     every = moving | fixed
     parents = {}

@@ -10,7 +10,6 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Simulator
 
 NODES = ("imu", "servos", "gait", "dynamics", "damage_manager", "damage_detector", "simulator", "view", "companions")
-TOOLS = ("servo_tool", "score", "record", "identify", "check_robot")
 
 
 def run(code):
