@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.ros_session import LATCHED, Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.drivers.servos.topics import TopicServos
@@ -23,23 +23,12 @@ START = 60
 
 
 @pytest.fixture(scope="module")
-def probe(probe):
-    probe.hear(DiagnosticArray, "/diagnostics", keep=100)
-    return probe
-
-
-@pytest.fixture(scope="module")
 def gait(probe):
     process = Process.node("gait", "-r", "__ns:=/g")
     probe.hear(JointState, "/g/joint_commands", keep=200)
     wait_until(lambda: probe.messages["/g/joint_commands"], START, lambda: process.output)
     yield process
     process.end()
-
-
-def status(probe, name):
-    found = [s for _, m in list(probe.messages["/diagnostics"]) for s in m.status if s.name == name]
-    return (found[-1].level, found[-1].message) if found else (None, "")
 
 
 def walks(probe):
@@ -69,7 +58,7 @@ def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, pr
     publisher = node.create_publisher(type(make(node, 0.0)), "/g/cmd_vel", qos)
     timer = node.create_timer(0.1, lambda: publisher.publish(make(node, 0.05)))
     try:
-        wait_until(lambda: walks(probe), 10, lambda: f"it walks: {status(probe, 'g/gait')} {gait.output}")
+        wait_until(lambda: walks(probe), 10, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
     finally:
         node.destroy_timer(timer)
         node.destroy_publisher(publisher)
@@ -87,7 +76,7 @@ def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe
 
     timer = node.create_timer(0.1, old)
     try:
-        wait_until(lambda: "s old" in status(probe, "g/gait")[1], 10, lambda: status(probe, "g/gait"))
+        probe.statuses.says("g/gait", "s old")
         assert not walks(probe)
     finally:
         node.destroy_timer(timer)
@@ -98,16 +87,12 @@ def test_a_publisher_whose_messages_cannot_be_received_is_named_with_the_reason(
     publisher = probe.node.create_publisher(Bool, "/g/servos/following", 10)  # it should be latched
     other = probe.node.create_publisher(Twist, "/g/body_pose", 10)  # it should be a Pose
     try:
-        wait_until(lambda: "make it transient local" in status(probe, "g/gait")[1], 30, lambda: status(probe, "g/gait"))
-        wait_until(
-            lambda: "publishes geometry_msgs/msg/Twist" in status(probe, "g/gait")[1],
-            30,
-            lambda: status(probe, "g/gait"),
-        )
+        probe.statuses.says("g/gait", "make it transient local", 30)
+        probe.statuses.says("g/gait", "publishes geometry_msgs/msg/Twist", 30)
     finally:
         probe.node.destroy_publisher(publisher)
         probe.node.destroy_publisher(other)
-    wait_until(lambda: "make it" not in status(probe, "g/gait")[1], 30, lambda: status(probe, "g/gait"))
+    wait_until(lambda: "make it" not in probe.statuses("g/gait").message, 30, lambda: probe.statuses("g/gait"))
 
 
 def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
@@ -140,9 +125,9 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
     timer = node.create_timer(0.02, publish)
     try:
         wait_until(
-            lambda: following and status(probe, "f/servos")[0] == DiagnosticStatus.OK,
+            lambda: following and probe.statuses("f/servos").level == DiagnosticStatus.OK,
             START,
-            lambda: f"{status(probe, 'f/servos')} {servos.output}",
+            lambda: f"{probe.statuses('f/servos')} {servos.output}",
         )
         message.name.append(message.name[0])  # a name twice: this joint is left out, and named
         message_positions = publish  # noqa: F841  published with 19 names from now on
@@ -154,8 +139,8 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
             publisher.publish(message)
 
         timer = node.create_timer(0.02, publish_twice)
-        wait_until(lambda: "more than once" in status(probe, "f/servos")[1], 10, lambda: status(probe, "f/servos"))
-        assert status(probe, "f/servos")[0] != DiagnosticStatus.OK
+        probe.statuses.says("f/servos", "more than once")
+        assert probe.statuses("f/servos").level != DiagnosticStatus.OK
     finally:
         node.destroy_timer(timer)
         node.destroy_publisher(publisher)

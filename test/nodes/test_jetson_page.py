@@ -8,7 +8,6 @@ import pytest
 import yaml
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
@@ -95,7 +94,6 @@ def launched():
     probe = Probe()
     states = probe.hear(JointState, "joint_states", NEWEST, keep=5)
     truth = probe.hear(Odometry, "simulator/odom", NEWEST, keep=5)
-    probe.hear(DiagnosticArray, "/diagnostics", 50, keep=100)
     launch = Process(*shlex.split(LAUNCH.replace("hardware:=jethexa", "hardware:=sim velocity:=0.0")))
     try:
         wait_until(lambda: states and truth, 180, lambda: launch.output[-3000:])
@@ -114,8 +112,7 @@ def test_the_first_start_with_its_stop_its_calibration_and_its_walk(launched, tm
     probe, truth, launch = launched
 
     def stopped():
-        statuses = [s for _, m in list(probe.messages["/diagnostics"]) for s in m.status if s.name == "servos"]
-        return statuses and {v.key: v.value for v in statuses[-1].values}.get("emergency stop") == "True"
+        return probe.statuses.value("servos", "emergency stop") == "True"
 
     done = run(STOP)
     assert done.returncode == 0 and "frozen" in done.stdout, done.stderr

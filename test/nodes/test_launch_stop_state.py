@@ -10,7 +10,7 @@ import psutil
 import pytest
 from support.ros_session import NEWEST, Probe, Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
@@ -29,20 +29,6 @@ def probe():
     probe.close()
 
 
-class Said:
-    """The newest status of each node in /diagnostics."""
-
-    def __init__(self, probe):
-        self._heard = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
-
-    def __call__(self, name):
-        found = [s for _, array in list(self._heard) for s in array.status if s.name == name]
-        return found[-1] if found else DiagnosticStatus(level=DiagnosticStatus.STALE)
-
-    def forget(self):
-        self._heard.clear()
-
-
 def crash_without_file(launch, name, sessions):
     """Stop the process of a node, delete all that is stored, then kill it."""
     nodes = psutil.Process(launch.pid).children(recursive=True)
@@ -55,7 +41,7 @@ def crash_without_file(launch, name, sessions):
 
 def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_start_by_itself(probe, tmp_path):
     sessions = tmp_path / "run" / "sessions"
-    truth, said = probe.hear(Odometry, "simulator/odom", NEWEST), Said(probe)
+    truth, said = probe.hear(Odometry, "simulator/odom", NEWEST), probe.statuses
     velocity = probe.node.create_publisher(Twist, "cmd_vel", 10)
 
     def moved(seconds):
@@ -71,7 +57,7 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         crash_without_file(launch, "servos", sessions)
         Process.killed_at = time.monotonic()
         wait_until(lambda: "was deleted while this launch was running" in launch.output, 60, lambda: launch.output)
-        said.forget()
+        said.heard.clear()
         wait_until(lambda: "emergency stop" in said("servos").message, 30, lambda: said("servos"))
         ending, go = threading.Event(), Twist()
         go.linear.x = 0.05
@@ -89,7 +75,7 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         # The gait loses its permit: it stands until a new command.
         crash_without_file(launch, "gait", sessions)
         wait_until(lambda: list(sessions.glob("*servos.json")), 10, "the others write their files again")
-        said.forget()
+        said.heard.clear()
         wait_until(lambda: said("gait").level != DiagnosticStatus.STALE, 60, lambda: launch.output[-3000:])
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
         assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
@@ -114,7 +100,7 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
     environment = {"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
     if launched:
         environment |= {LAUNCH: str(os.getpid()), **make_memory()}
-    (session,), said = (("-p", "session:=damage"),), Said(probe)
+    (session,), said = (("-p", "session:=damage"),), probe.statuses
     process, morphology = Process.node("damage_manager", *session, environment=environment), probe.morphology()
     try:
         wait_until(morphology, 60, lambda: process.output)
@@ -132,12 +118,12 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
             file.write_text('{"legs.RM": []}')
         process.kill()
         process.end()
-        said.forget()
+        said.heard.clear()
         process = Process.node("damage_manager", *session, environment=environment)
         if launched:
             wait_until(lambda: morphology()["legs.RM"] is False, 60, lambda: process.output)
             wait_until(file.exists, 10, "it is stored again")
-            said.forget()
+            said.heard.clear()
             wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "it says what is missing")
         else:
             wait_until(lambda: said("damage_manager").level == DiagnosticStatus.ERROR, 60, lambda: process.output)
@@ -156,7 +142,7 @@ def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, 
     for path in (sessions, sessions.parent):
         path.chmod(0o700)
     (sessions / "permit.gait.json").write_text(text)
-    said = Said(probe)
+    said = probe.statuses
     process = Process.node(
         "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
     )

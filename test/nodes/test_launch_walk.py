@@ -14,7 +14,6 @@ import pytest
 from support.machine_load import OVERSLEPT, sleep_and_measure
 from support.ros_session import NEWEST, Probe, Process, separate, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Quaternion, Twist
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
@@ -79,7 +78,7 @@ class Session:
         self.joints = self.probe.hear(JointState, "predicted_joint_states", NEWEST, keep=KEPT)
         self.torques = self.probe.hear(JointState, "feedforward_torques", NEWEST, keep=KEPT)
         self.commands = self.probe.hear(JointState, "joint_commands", NEWEST, keep=KEPT)
-        self.diagnostics = self.probe.hear(DiagnosticArray, "/diagnostics", 50, keep=200)
+        self.statuses = self.probe.statuses
         self.path = self.probe.hear(Path, "predicted_path", NEWEST, keep=100)
         self.launch = Process(
             "ros2", "launch", "hexapod_dynamics", "walk.launch.py", "get_up:=asked", *ARGUMENTS, *arguments
@@ -116,7 +115,7 @@ class Session:
     def overloaded(self, seconds):
         """Whether `dynamics` has said in the last seconds that the machine is too busy for its predictions."""
         since = time.monotonic() - seconds - 1.0
-        statuses = [s for at, m in list(self.diagnostics) if at > since for s in m.status]
+        statuses = [s for at, m in list(self.statuses.heard) if at > since for s in m.status]
         return any(s.name == "dynamics" and "too busy" in s.message for s in statuses)
 
     def process(self, name):
@@ -137,15 +136,6 @@ class Session:
 
     def pids(self):
         return {name: self.pid(name) for name in NODES}
-
-    def says(self, name, words, timeout):
-        """Wait until the diagnostics of a node have the words in them."""
-
-        def told():
-            statuses = [s for _, m in list(self.diagnostics) for s in m.status if s.name == name]
-            return statuses and words in statuses[-1].message
-
-        self.wait(told, timeout, f"{name} says {words!r}")
 
     def speed(self):
         """Forward speed of the truth over the last second heard."""
@@ -419,7 +409,7 @@ def test_a_fall_stops_the_legs_within_half_a_second_until_it_is_upright_and_told
         5,
         "it lies on its back",
     )
-    session.says("gait", "has fallen", 10)
+    session.statuses.says("gait", "has fallen", 10)
     assert session.commands[-1][0] - over < 0.5 + max(0.0, session.overslept)
     session.watch(1.0)  # the servos finish the move that they are in
     still = np.array(session.measured[-1][1].position)
@@ -427,7 +417,7 @@ def test_a_fall_stops_the_legs_within_half_a_second_until_it_is_upright_and_told
     assert session.commands[-1][0] - over < 1.0
     np.testing.assert_allclose(session.measured[-1][1].position, still, atol=0.05)
     turn.publish(Quaternion(w=1.0))
-    session.says("gait", "upright after a fall", 30)
+    session.statuses.says("gait", "upright after a fall", 30)
     session.watch(1.5)
     assert session.speed() < 0.02
     walk.publish(Twist())

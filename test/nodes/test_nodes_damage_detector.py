@@ -153,19 +153,17 @@ def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robo
     """Row 4: with detect:=report nothing is declared, and /diagnostics says what was found while it holds."""
     probe = robot[0]
     hypotheses = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
-    diagnostics = probe.hear(DiagnosticArray, "/diagnostics", keep=100)
     detector = Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report")
     feed = Feed(probe, "/r")
 
     def status():
-        found = [s for _, m in list(diagnostics) for s in m.status if s.name == "r/damage_detector"]
-        return (found[-1].level, found[-1].message) if found else (None, "")
+        return probe.statuses("r/damage_detector")
 
     def warns():
-        return status()[0] == DiagnosticStatus.WARN and "RM missing" in status()[1]
+        return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
 
     try:
-        wait_until(lambda: status()[0] == DiagnosticStatus.OK, START, lambda: detector.output)
+        wait_until(lambda: status().level == DiagnosticStatus.OK, START, lambda: detector.output)
         time.sleep(3.0)  # every servo has been heard
         feed.mute = set(RM)
         wait_until(warns, 20, lambda: f"{status()} {detector.output}")
@@ -177,7 +175,7 @@ def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robo
         assert [s.message for s in hypotheses[-1][1].status if s.name == "RM missing"] == ["found"]
         assert detector.output.count("declare, not declared") == 1
         feed.mute = set()
-        wait_until(lambda: status()[0] == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
+        wait_until(lambda: status().level == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
         wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")
     finally:
         detector.end()

@@ -9,16 +9,15 @@ import time
 import numpy as np
 import pytest
 from support.driver_session import MAP, NAMES, ROBOT, Robots
-from support.ros_session import LATCHED, NEWEST, Process, wait_until
+from support.ros_session import LATCHED, NEWEST, Process, parameters_of, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Morphology
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature
 from std_srvs.srv import Trigger
@@ -55,7 +54,7 @@ def topics(probe):
         "joint_states": probe.hear(JointState, "joint_states", keep=200),
         "measurements": probe.hear(JointState, "servos/measurements", keep=200),
         "battery": probe.hear(BatteryState, "battery_state", keep=5),
-        "diagnostics": probe.hear(DiagnosticArray, "/diagnostics", keep=50),
+        "statuses": probe.statuses,
         "raw": probe.hear(Imu, "imu/data_raw", keep=500),
         "data": probe.hear(Imu, "imu/data", NEWEST, keep=500),
         "temperature": probe.hear(Temperature, "imu/temperature", keep=5),
@@ -83,27 +82,9 @@ def last(heard):
     return heard[-1][1]
 
 
-def status(topics, word):
-    """The last diagnostic status of the node whose name ends with `word`; STALE where it has said nothing yet."""
-    for _t, array in reversed(list(topics["diagnostics"])):
-        for found in array.status:
-            if found.name.endswith(word):
-                return found
-    return DiagnosticStatus(level=DiagnosticStatus.STALE)
-
-
-def says(topics, word, level, words="", timeout=10.0):
-    """Wait until the node whose name ends with `word` says these words at this level."""
-    wait_until(
-        lambda: status(topics, word).level == level and words in status(topics, word).message,
-        timeout,
-        lambda: f"{word} says {words!r} at level {level} but {status(topics, word)}",
-    )
-
-
 def counted(topics, key):
     """A count of the servos node's diagnostics."""
-    return next((int(value.value) for value in status(topics, "servos").values if value.key == key), 0)
+    return int(topics["statuses"].value("servos", key) or 0)
 
 
 def moved_to(robot, commands, pose, timeout=PATIENCE):
@@ -186,7 +167,7 @@ def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
 def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.1))
     robot.bus.faults.silent = {MAP.ids[NAMES.index("femur_joint_RM")]}
-    says(ready, "servos", DiagnosticStatus.ERROR, "femur_joint_RM does not answer")
+    ready["statuses"].says("servos", "femur_joint_RM does not answer", level=DiagnosticStatus.ERROR)
     wait_until(lambda: "femur_joint_RM" not in last(ready["joint_states"]).name, 5, "it is left out")
     assert len(last(ready["joint_states"]).name) == 17
     commands.pose = np.full(18, 0.2)
@@ -194,7 +175,7 @@ def test_a_silent_servo_is_left_out_and_named(robot, ready, commands):
     wait_until(lambda: np.allclose(robot.pose[others], 0.2, atol=COUNT), 10, "the other seventeen go on")
     robot.bus.faults.silent = set()
     wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 5, "it is back")
-    says(ready, "servos", DiagnosticStatus.OK)
+    ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
 
 
 def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
@@ -202,18 +183,12 @@ def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
     gone = [i for i, name in enumerate(NAMES) if name.endswith("_LM")]
 
     def tell(morphology):
-        publisher.publish(
-            ParameterEvent(
-                new_parameters=[
-                    Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
-                ]
-            )
-        )
+        publisher.publish(ParameterEvent(new_parameters=parameters_of(morphology.parameters())))
 
     robot.servos.present[gone] = False
     tell(Morphology.whole(ROBOT).without("LM"))
     wait_until(lambda: len(last(ready["joint_states"]).name) == 15, 10, "LM is left out")
-    says(ready, "servos", DiagnosticStatus.OK)
+    ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
     robot.servos.present[gone] = True
     tell(Morphology.whole(ROBOT))
     wait_until(lambda: len(last(ready["joint_states"]).name) == 18, 10, "LM is back")
@@ -223,11 +198,11 @@ def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
 def test_unplugging_is_told_and_survived(probe, robot, ready, commands):
     moved_to(robot, commands, np.full(18, 0.2))
     robot.bus.unplug()
-    says(ready, "servos", DiagnosticStatus.ERROR, "servo port")
+    ready["statuses"].says("servos", "servo port", level=DiagnosticStatus.ERROR)
     response = probe.call(Trigger, "servos/release", Trigger.Request())
     assert not response.success and "the servos cannot be reached" in response.message
     robot.bus.plug_in()
-    says(ready, "servos", DiagnosticStatus.OK)
+    ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
     moved_to(robot, commands, np.full(18, 0.3))
 
 
@@ -245,7 +220,7 @@ def test_a_second_node_is_refused_by_the_port_and_harmless(robot, ready, command
     # A second node while the first holds the port: refused by the port, harmless for the robot.
     second = Process.node("servos", "-r", "__node:=second")
     try:
-        says(topics, "second", DiagnosticStatus.ERROR, "in use", PATIENCE)
+        topics["statuses"].says("second", "in use", PATIENCE, DiagnosticStatus.ERROR)
         assert np.allclose(robot.pose, pose, atol=0.5 * COUNT)
         ended_cleanly(second)
     finally:
@@ -366,11 +341,11 @@ def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot,
 
 def test_errors_of_the_i2c_bus_are_told_and_survived(robot, measuring):
     robot.i2c.faults.locked = True
-    says(measuring, "imu", DiagnosticStatus.ERROR, "Connection timed out")
+    measuring["statuses"].says("imu", "Connection timed out", level=DiagnosticStatus.ERROR)
     robot.i2c.faults.locked = False
     measuring["data"].clear()
     wait_until(lambda: len(measuring["data"]) > 10, 10, "samples again")
-    says(measuring, "imu", DiagnosticStatus.OK)
+    measuring["statuses"].says("imu", "", level=DiagnosticStatus.OK)
 
 
 def test_no_hardware_is_opened_before_all_parameters_are_checked(probe):

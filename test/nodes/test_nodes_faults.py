@@ -10,8 +10,8 @@ from support.ros_session import NEWEST, Process, wait_until
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
-from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rcl_interfaces.srv import DescribeParameters, GetParameters
+from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import Imu, JointState
 
 PATIENCE = 120.0  # the simulator may compile its model first
@@ -46,12 +46,8 @@ def heard(probe, robot):
 
 
 def set_faults(probe, **values):
-    request = SetParametersAtomically.Request()
-    request.parameters = [
-        Parameter("faults." + name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()
-    ]
-    result = probe.call(SetParametersAtomically, "simulator/set_parameters_atomically", request).result
-    return result.successful, result.reason
+    faults = {"faults." + name.replace("__", "."): value for name, value in values.items()}
+    return probe.set("simulator/set_parameters_atomically", faults)
 
 
 def get_fault(probe, name):

@@ -4,12 +4,11 @@ import os
 from pathlib import Path
 
 import numpy as np
-from support.ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.robot import Morphology, Robot
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 FILE = Path(__file__).parents[1] / "robots" / "quadruped.yaml"
@@ -24,9 +23,8 @@ def test_it_sits_while_the_plan_is_made_and_then_walks_at_its_velocity(probe):
         wait_until(lambda: any("made in the background" in m.message for _, m in states), 120, lambda: gait.output)
         assert states[-1][1].message.startswith("sitting: no plan for the robot")
         # On three legs it rows; that plan is made in seconds.
-        event = ParameterEvent(node="/test")
         lost = Morphology.whole(Robot.load(FILE)).without("FL").parameters()
-        event.new_parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in lost.items()]
+        event = ParameterEvent(node="/test", new_parameters=parameters_of(lost))
         publisher = probe.node.create_publisher(ParameterEvent, "morphology", LATCHED)
         publisher.publish(event)
         wait_until(lambda: any("without FL" in m.message for _, m in states), 20, lambda: str(states[-1]))

@@ -214,7 +214,7 @@ class SlowDisk(Servos):
             f"session:={self._session}",
         )
         self.joints.clear()
-        self._said.clear()
+        self._probe.statuses.heard.clear()
         wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
 
     def call(self, kind, name, request):

@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.nodes import predicted_pose
@@ -20,7 +20,6 @@ from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
 
 ROBOT = Robot.jethexa()
@@ -29,12 +28,6 @@ AT_REST = (ROBOT.imu.rotation.T @ [0.0, 0.0, 9.81]).tolist()  # [m/s^2] in chip 
 # Starting a node may compile the model first, on a busy machine.
 START = 120
 GAIT = ("-r", "__ns:=/g", "-p", "velocity:=0.05", "-p", f"session:=walk{os.getpid()}")
-
-
-@pytest.fixture(scope="module")
-def probe(probe):
-    probe.hear(DiagnosticArray, "/diagnostics", 50)
-    return probe
 
 
 @pytest.fixture(scope="module")
@@ -93,24 +86,7 @@ class Feed:
                 publisher.publish(message)
 
     def tell(self, values):
-        event = ParameterEvent(node="/test")
-        event.new_parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        self.morphology.publish(event)
-
-
-def status(probe, name):
-    """The last diagnostic status of a node: (level, message)."""
-    for _, message in reversed(probe.messages["/diagnostics"]):
-        for entry in message.status:
-            if entry.name == name:
-                return entry.level, entry.message
-    return None, ""
-
-
-def says(probe, name, words, timeout=8):
-    return wait_until(
-        lambda: words in status(probe, name)[1], timeout, lambda: f"{name} says {words!r} but {status(probe, name)}"
-    )
+        self.morphology.publish(ParameterEvent(node="/test", new_parameters=parameters_of(values)))
 
 
 def last(probe, topic):
@@ -205,12 +181,12 @@ def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe
     wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
     imu.roll = math.pi
     wait_until(lambda: quiet(probe), 5, "legs stop")
-    says(probe, "g/gait", "has fallen")
+    probe.statuses.says("g/gait", "has fallen")
     gait.kill()  # a respawn changes nothing
     gait.popen = Process.node("gait", *GAIT).popen
-    says(probe, "g/gait", "has fallen", START)
+    probe.statuses.says("g/gait", "has fallen", START)
     imu.roll = 0.0
-    says(probe, "g/gait", "upright after a fall", 10)
+    probe.statuses.says("g/gait", "upright after a fall", 10)
     time.sleep(1.0)
     assert quiet(probe)
     walk.publish(Twist())
@@ -274,7 +250,7 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
     wait_until(lambda: publisher.get_subscription_count() > 0, 10, "gait listens")
     for _ in range(3):
         publisher.publish(wrong)
-    says(probe, "g/gait", "finite numbers")
+    probe.statuses.says("g/gait", "finite numbers")
     wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands: the walk of the test before has ended")
     probe.node.destroy_publisher(publisher)
 
@@ -282,11 +258,7 @@ def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
 def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, probe):
     publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
     morphology = Morphology.whole(ROBOT).without("RM", "LM.femur").locked("RF.tibia", 0.0)
-    event = ParameterEvent(node="/test")
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg() for name, value in morphology.parameters().items()
-    ]
-    publisher.publish(event)
+    publisher.publish(ParameterEvent(node="/test", new_parameters=parameters_of(morphology.parameters())))
     expected = [name for name, moves in zip(ROBOT.joint_names, morphology.moving_mask, strict=True) if moves]
     wait_until(lambda: list(last(probe, "/g/joint_commands").name) == expected, 10, "only what moves is commanded")
     assert len(last(probe, "/g/joint_commands").position) == len(expected) == 12
@@ -294,22 +266,18 @@ def test_legs_that_are_missing_and_joints_that_are_locked_are_left_alone(gait, p
 
 def test_without_any_leg_it_does_not_say_that_it_walks(gait, probe):
     publisher = probe.node.create_publisher(ParameterEvent, "/g/morphology", LATCHED)
-    event = ParameterEvent(node="/test")
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg()
-        for name, value in Morphology.whole(ROBOT).without(*ROBOT.leg_names).parameters().items()
-    ]
-    publisher.publish(event)
-    says(probe, "g/gait", "no leg is left")
+    nothing = Morphology.whole(ROBOT).without(*ROBOT.leg_names)
+    publisher.publish(ParameterEvent(node="/test", new_parameters=parameters_of(nothing.parameters())))
+    probe.statuses.says("g/gait", "no leg is left")
     wait_until(lambda: quiet(probe), 5, "nothing is commanded")
-    assert status(probe, "g/gait")[0] == DiagnosticStatus.ERROR
+    assert probe.statuses("g/gait").level == DiagnosticStatus.ERROR
 
 
 # ---- dynamics ----------------------------------------------------------------------------------------------------
 
 
 def test_a_standing_robot_is_predicted_to_stand(dynamics, probe):
-    says(probe, "d/dynamics", "predicting")
+    probe.statuses.says("d/dynamics", "predicting")
     message = fresh(probe, "/d/predicted_state")
     p = message.pose.pose.position
     assert math.hypot(p.x, p.y) < 0.005 and 0.11 < p.z < 0.125
@@ -333,11 +301,10 @@ def test_the_odometry_is_published_by_the_name_that_nav2_expects_too(dynamics, p
 
 
 def test_diagnostics_have_the_predicted_pose(dynamics, probe):
-    says(probe, "d/dynamics", "predicting")
+    probe.statuses.says("d/dynamics", "predicting")
 
     def pose():
-        statuses = (s for _, m in reversed(probe.messages["/diagnostics"]) for s in m.status)
-        return predicted_pose.read(next(s for s in statuses if s.name == "d/dynamics").values)
+        return predicted_pose.read(probe.statuses("d/dynamics").values)
 
     wait_until(pose, 5, "no pose in the diagnostics")
     at, place, rotation = pose()
@@ -353,14 +320,14 @@ def test_predictions_that_are_left_out_are_the_machines_fault(dynamics, probe):
     os.kill(dynamics.pid, signal.SIGCONT)
 
     def left_out():
-        for at, message in list(probe.messages["/diagnostics"]):
+        for at, message in list(probe.statuses.heard):
             for entry in message.status:
                 found = re.search(r"this machine is too slow or too busy: (\d+) of \d+ predictions", entry.message)
                 if at > now + 0.7 and entry.name == "d/dynamics" and found and int(found[1]) >= 60:
                     return entry.level, entry.message
         return None
 
-    level, words = wait_until(left_out, 8, lambda: status(probe, "d/dynamics"))
+    level, words = wait_until(left_out, 8, lambda: probe.statuses("d/dynamics"))
     assert level == DiagnosticStatus.WARN and "noisy" not in words
 
 
@@ -389,19 +356,19 @@ def no_servos(feed):
 @pytest.mark.parametrize("bend", [wrong_values, old_commands_and_no_imu, no_servos])
 def test_bad_input_is_named_and_the_rest_goes_on(dynamics, probe, bend):
     def named(words):
-        return [each in status(probe, "d/dynamics")[1] for each in words]
+        return [each in probe.statuses("d/dynamics").message for each in words]
 
     words = bend(dynamics)
-    wait_until(lambda: all(named(words)), 8, lambda: f"all of {words} in {status(probe, 'd/dynamics')}")
+    wait_until(lambda: all(named(words)), 8, lambda: f"all of {words} in {probe.statuses('d/dynamics')}")
     p = fresh(probe, "/d/predicted_state").pose.pose.position
     assert math.hypot(p.x, p.y) < 0.02 and 0.1 < p.z < 0.13
     dynamics.joints.position, dynamics.commands.position = STANDING.tolist(), STANDING.tolist()
     dynamics.age, dynamics.imu.orientation.w = 0, quaternion_from_rotation(ROBOT.imu.rotation)[3]
     dynamics.muted.clear()
     wait_until(
-        lambda: not any(named(words)) and status(probe, "d/dynamics")[0] != DiagnosticStatus.ERROR,
+        lambda: not any(named(words)) and probe.statuses("d/dynamics").level != DiagnosticStatus.ERROR,
         12,
-        lambda: f"all is well again but {status(probe, 'd/dynamics')}",
+        lambda: f"all is well again but {probe.statuses('d/dynamics')}",
     )
 
 
@@ -422,7 +389,7 @@ def test_a_change_of_morphology_is_in_the_next_prediction(dynamics, probe):
     wait_until(
         lambda: len(last(probe, "/d/feedforward_torques").name) == 17,
         15,
-        lambda: f"seventeen joints move, but {status(probe, 'd/dynamics')}",
+        lambda: f"seventeen joints move, but {probe.statuses('d/dynamics')}",
     )
     message = fresh(probe, "/d/predicted_joint_states")
     assert len(message.name) == 18
@@ -445,8 +412,8 @@ def test_a_machine_that_cannot_hold_the_rate_gets_half_of_it_evenly_and_says_so(
     thread = threading.Thread(target=slow)
     thread.start()
     try:
-        says(probe, "d/dynamics", "too slow or too busy for 100 a second: 50 a second", 20)
-        assert status(probe, "d/dynamics")[0] == DiagnosticStatus.WARN
+        probe.statuses.says("d/dynamics", "too slow or too busy for 100 a second: 50 a second", 20)
+        assert probe.statuses("d/dynamics").level == DiagnosticStatus.WARN
     finally:
         end.set()
         thread.join()

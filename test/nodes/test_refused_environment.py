@@ -7,9 +7,7 @@ import sys
 import pytest
 from support.ros_session import Probe, Process, wait_until
 
-from rcl_interfaces.srv import SetParametersAtomically
 from rclpy import get_rmw_implementation_identifier
-from rclpy.parameter import Parameter
 
 pytestmark = pytest.mark.usefixtures("domain")
 
@@ -71,12 +69,9 @@ def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_req
     process, probe = Process.node(name), Probe()
     try:
         values = {"use_sim_time": True} | ({"legs.RM": False} if name == "damage_manager" else {})
-        request = SetParametersAtomically.Request()
-        request.parameters = [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]
-        result = probe.call(SetParametersAtomically, f"{name}/set_parameters_atomically", request, 60).result
-        assert not result.successful and "use_sim_time" in result.reason and "\n" not in result.reason
-        request.parameters = [Parameter("use_sim_time", value=False).to_parameter_msg()]
-        probe.call(SetParametersAtomically, f"{name}/set_parameters_atomically", request)
+        accepted, reason = probe.set(f"{name}/set_parameters_atomically", values, 60)
+        assert not accepted and "use_sim_time" in reason and "\n" not in reason
+        probe.set(f"{name}/set_parameters_atomically", {"use_sim_time": False})
         assert process.running() and "Traceback" not in process.output, process.output
         if name == "damage_manager":
             assert probe.set("set_morphology", {"legs.LM": False})[0]

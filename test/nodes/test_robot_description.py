@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, Process, wait_until
+from support.ros_session import LATCHED, Process, parameters_of, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -79,11 +78,7 @@ def test_tf_is_one_tree_that_follows_the_joints_and_the_morphology(probe, node):
     assert sent["base_footprint"].translation.z == pytest.approx(min(lowest, -0.018), abs=1e-9)
 
     hurt = Morphology.whole(ROBOT).without("RM")
-    event = ParameterEvent(node="/damage_manager")
-    event.new_parameters = [
-        Parameter(name, value=value).to_parameter_msg() for name, value in hurt.parameters().items()
-    ]
-    morphology.publish(event)
+    morphology.publish(ParameterEvent(node="/damage_manager", new_parameters=parameters_of(hurt.parameters())))
     wait_until(lambda: "foot_RM" not in urdf[-1][1].data, 10, lambda: node.output)
     wait_until(lambda: "foot_RM" not in ghost[-1][1].data, 10, lambda: node.output)
     time.sleep(0.2)  # messages under way are those of the whole robot

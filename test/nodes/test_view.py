@@ -21,7 +21,6 @@ from hexapod_dynamics.view.drive_seat import DriveSeat
 from hexapod_dynamics.view.panel import CONFIRM, PUSH
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
-from std_srvs.srv import SetBool
 
 PORT = 18000 + os.getpid() % 10000
 # [ms] On a busy machine a page that renders in software takes a minute before it answers.
@@ -159,14 +158,7 @@ def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(session, page
 
 def test_stop_and_the_space_bar_stand(session, page):
     probe, view = session
-    twists, stops = probe.hear(Twist, "cmd_vel"), []
-
-    def stop(request, response):
-        stops.append(request.data)
-        response.success = True
-        return response
-
-    probe.node.create_service(SetBool, "emergency_stop", stop)
+    twists, stops = probe.hear(Twist, "cmd_vel"), probe.accept_stops()
     wait_until(lambda: page.keyboard.down("w") or (twists and twists[-1][1].linear.x > 0.05), WAIT, lambda: view.output)
     page.keyboard.press("Space")
     wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)

@@ -18,9 +18,7 @@ pytest.importorskip("playwright", reason="the view's test needs PyPI's playwrigh
 from playwright.sync_api import sync_playwright
 from support.ros_session import Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
-from std_srvs.srv import SetBool
 
 REBOUND = "rebound.example"  # a name that an attacker's name server resolves to this computer
 FLAGS = (
@@ -49,20 +47,11 @@ ATTACK = """async ([sockets, pages]) => {
 @pytest.fixture(scope="module")
 def robot(probe):
     """The node `view`, what it publishes, and the calls of the emergency stop."""
-    stops = []
-
-    def stop(request, response):
-        stops.append(request.data)
-        response.success = True
-        return response
-
-    probe.node.create_service(SetBool, "emergency_stop", stop)
-    twists, statuses = probe.hear(Twist, "cmd_vel"), probe.hear(DiagnosticArray, "/diagnostics")
+    stops, twists, statuses = probe.accept_stops(), probe.hear(Twist, "cmd_vel"), probe.statuses
     view = Process.node("view", "-p", "port:=0")
 
     def values():
-        found = [s for _, array in statuses for s in array.status if s.name == "view"]
-        return {pair.key: pair.value for pair in found[-1].values} if found else {}
+        return {pair.key: pair.value for pair in statuses("view").values}
 
     try:
         url = wait_until(lambda: re.search(r"open (http\S+)", view.output), 60, lambda: view.output).group(1)

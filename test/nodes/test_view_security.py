@@ -18,7 +18,6 @@ from geometry_msgs.msg import Point, Twist
 from hexapod_dynamics.robot import Robot
 from nav_msgs.msg import Odometry
 from std_msgs.msg import String
-from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
 FORWARD, HALT, TAKE_OVER, CONFIRM = "forward [m/s]", "halt (x)", "take over", "yes, it may move"
@@ -40,8 +39,8 @@ class View:
             self.process.end()
             raise
         self.address = urlsplit(self.url)
-        self.twists, self.statuses = heard(probe, Twist, "cmd_vel"), heard(probe, DiagnosticArray, "/diagnostics")
-        del self.twists[:], self.statuses[:]
+        self.twists, self.statuses = heard(probe, Twist, "cmd_vel"), probe.statuses
+        del self.twists[:], self.statuses.heard[:]
         self.pages, self.name = [], name
 
     def output(self):
@@ -60,16 +59,12 @@ class View:
         return [twist.linear.x for _, twist in self.twists]
 
     def status(self):
-        """The node's last status: (level, message, values)."""
-        found = [s for _, array in self.statuses for s in array.status if s.name == self.name]
-        if not found:
-            return None
-        return found[-1].level, found[-1].message, {pair.key: pair.value for pair in found[-1].values}
+        """The node's last status."""
+        return self.statuses(self.name)
 
     def count(self, key):
         """A number among the values of the status, 0 before the first."""
-        status = self.status()
-        return int(status[2][key]) if status else 0
+        return int(self.statuses.value(self.name, key) or 0)
 
     def request(self, *, host=None, origin=None, path=None, websocket=True):
         """Send one HTTP request as given, and return the number of the answer's status."""
@@ -100,15 +95,7 @@ def view(probe):
 @pytest.fixture(scope="module")
 def stops(probe):
     """What the service `emergency_stop` was asked for."""
-    stops = []
-
-    def stop(request, response):
-        stops.append(request.data)
-        response.success = True
-        return response
-
-    probe.node.create_service(SetBool, "emergency_stop", stop)
-    return stops
+    return probe.accept_stops()
 
 
 def test_only_the_printed_address_opens_a_page_or_a_websocket(view):
@@ -130,7 +117,7 @@ def test_only_the_printed_address_opens_a_page_or_a_websocket(view):
     for request in refused:
         assert view.request(**request) == 403, request
     wait_until(lambda: view.count("refused requests") == len(refused), 20, view.output)
-    assert path.strip("/") not in str(view.statuses)  # whoever reads diagnostics does not learn the address
+    assert path.strip("/") not in str(view.statuses.heard)  # whoever reads diagnostics does not learn the address
 
 
 def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
@@ -309,8 +296,8 @@ def test_a_message_that_cannot_be_drawn_is_reported_and_the_drawing_goes_on(prob
         return page.shows("the view cannot draw all")
 
     wait_until(send, 20, view.output)
-    wait_until(lambda: (view.status() or (b"",))[0] == DiagnosticStatus.ERROR, 20, lambda: str(view.status()))
-    assert "IndexError" in view.status()[1]
+    wait_until(lambda: view.status().level == DiagnosticStatus.ERROR, 20, lambda: str(view.status()))
+    assert "IndexError" in view.status().message
     wait_until(lambda: not page.shows("the view cannot draw all"), 20, "the page goes on when such messages end")
-    wait_until(lambda: view.status()[0] == DiagnosticStatus.OK, 20, lambda: str(view.status()))
+    wait_until(lambda: view.status().level == DiagnosticStatus.OK, 20, lambda: str(view.status()))
     assert view.process.running()

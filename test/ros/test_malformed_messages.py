@@ -6,10 +6,10 @@ import time
 import numpy as np
 import pytest
 from support.driver_session import NAMES
-from support.ros_session import LATCHED, NEWEST, Process, wait_until
+from support.ros_session import LATCHED, NEWEST, Process, parameters_of, wait_until
 
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Pose, Twist
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import GetParameters
@@ -97,43 +97,31 @@ class Stranger:
         self.node.destroy_node()
 
 
-@pytest.fixture(scope="module")
-def statuses(probe):
-    """Give a function that returns the last status of a node, as (level, message, {key: value})."""
-    heard = probe.hear(DiagnosticArray, "/diagnostics", 50, keep=200)
-
-    def last(name):
-        for _, array in reversed(heard):
-            for status in array.status:
-                if status.name == name:
-                    return status.level, status.message, {pair.key: pair.value for pair in status.values}
-        return None
-
-    return last
-
-
-def reported(statuses, name, topic):
+def reported(probe, name, topic):
     """Return the number of malformed messages on a topic that a node reports of the stranger."""
-    _, _, values = statuses(name) or (0, "", {})
     start = f"malformed messages on /{topic} from "
-    return sum(int(count) for key, count in values.items() if key.startswith(start) and f"/{STRANGER}" in key)
+    return sum(
+        int(pair.value)
+        for pair in probe.statuses(name).values
+        if pair.key.startswith(start) and f"/{STRANGER}" in pair.key
+    )
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot, statuses, name):
+def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot, name):
     stranger = Stranger(NODES[name])
     process = Process.node(name)
     try:
         wait_until(stranger.found, 60, lambda: process.output)
 
         def all_reported():
-            return all(reported(statuses, name, topic) for topic in NODES[name])
+            return all(reported(probe, name, topic) for topic in NODES[name])
 
         stranger.publish(15.0, until=all_reported)
         assert process.running(), process.output
-        assert all_reported(), (statuses(name), process.output)
-        level, message, _ = statuses(name)
-        assert level != DiagnosticStatus.OK and "malformed messages on /" in message
+        assert all_reported(), (probe.statuses(name), process.output)
+        status = probe.statuses(name)
+        assert status.level != DiagnosticStatus.OK and "malformed messages on /" in status.message
         request = GetParameters.Request(names=["use_sim_time"])
         assert len(probe.call(GetParameters, f"{name}/get_parameters", request).values) == 1
         assert process.running() and "Traceback" not in process.output, process.output
@@ -158,7 +146,7 @@ def test_the_status_line_names_malformed_messages(probe):
         process.end()
 
 
-def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, statuses):
+def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot):
     process, stranger = Process.node("servos"), None
     joints = probe.hear(JointState, "joint_states", keep=5)
     commands = probe.node.create_publisher(JointState, "joint_commands", 10)
@@ -175,7 +163,7 @@ def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, st
         end = time.monotonic() + 15.0
         while not moves_to(pose):
             publish()
-            assert time.monotonic() < end, (statuses("servos"), process.output)
+            assert time.monotonic() < end, (probe.statuses("servos"), process.output)
 
     try:
         wait_until(lambda: joints and commands.get_subscription_count() > 0, 60, lambda: process.output)
@@ -192,7 +180,7 @@ def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, st
         stopped = robot.pose.copy()
         stranger.publish(1.0, until=lambda: moves_to(before + 0.05) and False)
         assert np.abs(robot.pose - stopped).max() < 0.01
-        assert reported(statuses, "servos", "joint_commands") > 0
+        assert reported(probe, "servos", "joint_commands") > 0
         joints.clear()
         wait_until(lambda: joints, 5, "joint states after the flood")
         assert process.running() and "Traceback" not in process.output, process.output
@@ -205,7 +193,7 @@ def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot, st
         process.end()
 
 
-def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot, statuses):
+def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot):
     """Text that is no UTF-8, giant texts and arrays, numbers that are none, fields that do not fit one another."""
     names = [*NAMES[:2], "\0", "x" * 100_000, "\ufffd"]
     odd = [
@@ -229,7 +217,7 @@ def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot, s
     pose.position.z, pose.orientation.w = float("inf"), 0.0
     event = ParameterEvent(node="z" * 10_000)
     event.new_parameters = [Parameter("legs.RM", value=value).to_parameter_msg() for value in ("no", 3, [1.0], [b"\0"])]
-    flood = ParameterEvent(new_parameters=[Parameter(f"p{k}", value=1.0).to_parameter_msg() for k in range(5000)])
+    flood = ParameterEvent(new_parameters=parameters_of({f"p{k}": 1.0 for k in range(5000)}))
     messages = {
         "joint_commands": [*odd, stamped],
         "feedforward_torques": [*odd, stamped],

@@ -7,7 +7,6 @@ from collections import deque
 import numpy as np
 from support.ros_session import Process, ask, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -122,7 +121,6 @@ class Servos:
         self._environment, self._arguments = environment or {}, arguments
         self.joints = probe.hear(JointState, "joint_states", keep=50)
         self.measured = probe.hear(JointState, "servos/measurements", keep=400)
-        self._said = probe.hear(DiagnosticArray, "/diagnostics", keep=50)
         self.process, self._clients = None, {}
         self.start()
 
@@ -130,7 +128,7 @@ class Servos:
         session = ("-p", f"session:={self._session}") if self._session else ()
         self.process = Process.node("servos", *session, *self._arguments, environment=self._environment)
         self.joints.clear()
-        self._said.clear()
+        self._probe.statuses.heard.clear()
         wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
 
     def kill(self):
@@ -138,21 +136,13 @@ class Servos:
 
     @property
     def status(self):
-        for _t, array in reversed(list(self._said)):
-            for status in array.status:
-                if status.name == "servos":
-                    return status
-        return DiagnosticStatus(level=DiagnosticStatus.STALE)
+        return self._probe.statuses("servos")
 
     def says(self, level, words, timeout=10.0):
-        wait_until(
-            lambda: self.status.level == level and words in self.status.message,
-            timeout,
-            lambda: f"servos says {words!r} at {level} but {self.status}",
-        )
+        self._probe.statuses.says("servos", words, timeout, level)
 
     def value(self, key):
-        return next((value.value for value in self.status.values if value.key == key), None)
+        return self._probe.statuses.value("servos", key)
 
     def ask(self, name, on=None):
         kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))

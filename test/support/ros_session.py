@@ -15,12 +15,14 @@ from support.waiting import PATIENCE
 from support.waiting import wait_until as wait_until  # for the tests of nodes
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_srvs.srv import SetBool
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -153,6 +155,36 @@ class Process:
                 continue
 
 
+def parameters_of(values):
+    """Parameters as messages of {name: value}."""
+    return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+
+
+class Statuses:
+    """The newest status of each node, as /diagnostics has it."""
+
+    def __init__(self, probe):
+        self.heard = probe.hear(DiagnosticArray, "/diagnostics", 50, keep=200)
+
+    def __call__(self, name):
+        """Return the newest status of a node; its level is STALE where it has published none."""
+        found = [status for _, array in list(self.heard) for status in array.status if status.name == name]
+        return found[-1] if found else DiagnosticStatus(name=name, level=DiagnosticStatus.STALE)
+
+    def value(self, name, key):
+        """Return a value of the newest status of a node; None where it has none."""
+        return next((pair.value for pair in self(name).values if pair.key == key), None)
+
+    def says(self, name, words, timeout=10.0, level=None):
+        """Wait until a node says these words, at this level where one is given; return that status."""
+
+        def said():
+            status = self(name)
+            return status if words in status.message and level in (None, status.level) else None
+
+        return wait_until(said, timeout, lambda: f"{name} says {words!r} at {level or 'any level'} but {self(name)}")
+
+
 class Probe:
     """A node in this process that keeps the messages of topics and calls services."""
 
@@ -163,7 +195,7 @@ class Probe:
         except BaseException:
             rclpy.try_shutdown()  # else every later test fails too: the context is initialised already
             raise
-        self.messages, self._clients = {}, {}
+        self.messages, self._clients, self._statuses = {}, {}, None
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
@@ -190,6 +222,25 @@ class Probe:
         self.node.create_subscription(kind, topic, take, qos)
         return heard
 
+    @property
+    def statuses(self):
+        """What nodes say in /diagnostics, from the first call on."""
+        if self._statuses is None:
+            self._statuses = Statuses(self)
+        return self._statuses
+
+    def accept_stops(self):
+        """Offer the service emergency_stop; return the list of what it was asked for."""
+        asked = []
+
+        def stop(request, response):
+            asked.append(request.data)
+            response.success = True
+            return response
+
+        self.node.create_service(SetBool, "emergency_stop", stop)
+        return asked
+
     def call(self, kind, name, request, timeout=10.0):
         """Call a service and return its response."""
         # Clients are kept. To destroy one whose server was killed takes Cyclone DDS 1 s (it waits for acknowledgement
@@ -202,8 +253,7 @@ class Probe:
 
     def set(self, service, values, timeout=10.0):
         """Call set_morphology or set_damage with {name: value}; return (accepted, reason)."""
-        request = SetParametersAtomically.Request()
-        request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        request = SetParametersAtomically.Request(parameters=parameters_of(values))
         result = self.call(SetParametersAtomically, service, request, timeout).result
         return result.successful, result.reason
 
