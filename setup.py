@@ -51,7 +51,7 @@ setup(
     ext_modules=[CORE],
     cmdclass={"build_ext": BuildCore},
     package_data={
-        package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "learning/detector/*.npz", "view/*.js"]
+        package_name: ["py.typed", "core/*.h", "core/*.pyi", "core/example/*", "detection/*.npz", "view/*.js"]
     },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),

@@ -12,7 +12,7 @@ least 7 of 10 seeds. Nothing of theirs is in this repository; without a checkout
 
 Our side: `Robot.from_mjcf`, plans of the planner for these legs (benchmark/house/plans.yaml), improved by CMA-ES in
 their simulator on seeds 100 to 109 (`--tune`), walked as a table of one cycle with a heading hold. told: the damage is
-known at once; untold: from joint readings (detection.joint_evidence). tripod: theirs, run here.
+known at once; untold: from joint readings (house/recovery.py). tripod: theirs, run here.
 """
 
 import argparse

@@ -37,6 +37,10 @@ class DynamicsError(HexapodError):
     """Input to a dynamics function that has the wrong shape, is not finite or does not describe a chain."""
 
 
+class DivergedError(HexapodError):
+    """A simulation whose numbers are not finite any more: its step is too long for the robot."""
+
+
 class RobotWarning(UserWarning):
     """A part of a robot description that this package does not use; the message names it."""
 

@@ -43,18 +43,17 @@ LONG = (
     *(
         f"detection/test_{name}.py"
         for name in (
+            "bus_evidence",
+            "closed_loop",
             "damage_detector",
-            "damage_evidence",
             "frozen_servos",
-            "going_on",
-            "lateness",
-            "leaning",
             "loaded_computer",
-            "mended_joints",
             "rough_ground",
             "real_servos",
+            "recovered_joints",
             "sitting_down",
             "suspicion_and_warning",
+            "timing",
         )
     ),
     "dynamics/chain/test_trajectory_optimisation.py",

@@ -76,7 +76,7 @@ class Ours(Recovery):
         self.detector, self.forward = DamageDetector(robot), Feedforward(robot)
         self.trial = JointTrial(robot)
         self.declared = Morphology.whole(robot)
-        self.ticks, self.height, self.pressing, self.asked = 0, 0.0, False, ""
+        self.ticks, self.height = 0, 0.0
         return self.gait.position.copy()
 
     def step(self, readings: Readings) -> np.ndarray:
@@ -110,21 +110,15 @@ class Ours(Recovery):
             )
         if self.ticks % UPDATE_EVERY:
             return
-        if self.gait.terrain.obstacle.progress.is_set_back:
-            detector.thrown_back(now)
         for decision in detector.update(now):
             if decision.action != "suspect":
                 self._declare(self.declared.updated(decision.values))
-        leg = detector.press(now)
-        if leg is not None and self.gait.contact_probe(leg):
-            self.asked = leg
-        joint = detector.tries(now)
+        leg = detector.probe(now)
+        if leg is not None:
+            self.gait.contact_probe(leg)
+        joint = detector.retest(now)
         if joint is not None:
             self.trial.begin(now, joint)
-        pressing = self.gait.doing == "pressing"
-        if pressing and not self.pressing:
-            detector.pressed(now, self.asked)
-        self.pressing = pressing
 
     def _torques(self, position: np.ndarray) -> np.ndarray:
         twist = np.zeros(6)

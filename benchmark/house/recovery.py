@@ -10,8 +10,6 @@ import numpy as np
 from house.robot import House
 from house.table_walk import TableWalk
 
-from hexapod_dynamics.detection import joint_evidence
-from hexapod_dynamics.detection.limits import DetectorLimits
 from hexapod_dynamics.gait.planning.library import plan_of, written
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, tripod_plan
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml
@@ -22,8 +20,8 @@ PLANS = Path(__file__).parent / "plans.yaml"
 WHOLE = {"period": 0.8, "height": 0.125, "duty": 0.55, "lift": 0.03}
 # A joint of their soft servos is astray beyond this residual [rad], its usual one taken off; a leg is lost where so
 # many of its joints are. Usual: the largest of the whole robot's walk from BEGIN to END [s].
-LIMITS, LOST = DetectorLimits(astray=0.2), 2
-BEGIN, END, READINGS = 1.0, 3.5, 12
+ASTRAY, LOST = 0.2, 2
+BEGIN, END, READINGS = 1.0, 3.5, 3
 # Ticks for which a leg is astray before it is declared: at first, and once others are declared and the robot changes
 # its gait.
 CONFIRM, CONFIRM_LATER = 6, 40
@@ -57,10 +55,10 @@ def entry_of(walk: Walk) -> dict[str, Any]:
 
 
 class JointDetector:
-    """Tells which legs do not follow, by `detection.joint_evidence`, from their joint readings and our set-points."""
+    """Tells which legs do not follow, from their joint readings and our set-points."""
 
     def __init__(self, joints: int) -> None:
-        self._angles, self._residuals = np.zeros((0, joints)), np.zeros((0, joints))
+        self._residuals = np.zeros((0, joints))
         self._usual, self._astray_for = np.zeros(joints), np.zeros(joints // 3, int)
         self._known: set[int] = set()
 
@@ -71,17 +69,9 @@ class JointDetector:
             if time >= BEGIN:
                 self._usual = np.maximum(self._usual, np.abs(residuals))
             return ()
-        self._angles = np.vstack([self._angles, measured])[-READINGS:]
         beyond = np.sign(residuals) * np.maximum(np.abs(residuals) - self._usual, 0.0)
         self._residuals = np.vstack([self._residuals, beyond])[-READINGS:]
-        places = np.arange(len(self._angles), dtype=float)
-        astray = np.zeros(len(measured), bool)
-        # Only what is beyond the limit now can be astray: the others need no closer look.
-        for joint in np.flatnonzero(np.abs(self._residuals[-3:]).max(axis=0) > LIMITS.astray):
-            angles, gone = self._angles[:, joint], self._residuals[:, joint]
-            reach = angles - gone, angles - gone
-            found = joint_evidence.look(places, angles, gone, reach, 0.0, np.inf, np.inf, LIMITS)
-            astray[joint] = found.state == "astray"
+        astray = np.sqrt(np.mean(self._residuals**2, axis=0)) > ASTRAY
         legs = astray.reshape(-1, 3).sum(axis=1) >= LOST
         self._astray_for = np.where(legs, self._astray_for + 1, 0)
         if self._astray_for.max() >= (CONFIRM_LATER if self._known else CONFIRM):

@@ -1,7 +1,7 @@
 """The kinds of damage: a missing leg or link, a shortened link, a locked joint, a limp joint.
 
 Each kind is one class in one file: its named values and their validation, its option of `set_morphology`, how it
-changes a morphology, its effect on the model, its words, its colour, its random draw and its hypotheses. KINDS
+changes a morphology, its effect on the model, its words, its colour and its random draw. KINDS
 lists them.
 """
 

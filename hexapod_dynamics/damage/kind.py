@@ -227,10 +227,6 @@ class DamageKind(ABC):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the functions that draw a random damage of this kind, equally likely: for learning and tests."""
 
-    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
-        """Return the damages of this kind of an existing link (indices) that the damage detector simulates."""
-        return []
-
 
 class LinkKind(DamageKind):
     """A kind of damage of a link: how much of the link is left. `read` of its named values takes the remaining

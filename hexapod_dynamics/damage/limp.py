@@ -9,7 +9,6 @@ from hexapod_dynamics.damage.kind import (
     Hypothesis,
     JointEffect,
     JointKind,
-    M,
     NamedValue,
     Value,
     check_truth,
@@ -45,12 +44,6 @@ class Limp(JointKind):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the failure of a servo."""
         return (lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, True),)
-
-    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
-        """Return that the servo of an intact joint gives no torque."""
-        if morphology.damage_at(leg, link) is not None:
-            return []
-        return [self.make_hypothesis(morphology.robot, leg, link)]
 
     def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
         """Return the hypothesis that the servo of a joint (indices of leg and link) gives no torque."""

@@ -74,10 +74,6 @@ class Missing(LinkKind):
             lambda random, morphology, leg, link, position, share: morphology.with_remaining(leg, link, 0.0),
         )
 
-    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
-        """Return the loss of the leg from this link outward."""
-        return [self.make_hypothesis(morphology.robot, leg, link)]
-
     def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
         """Return the hypothesis that a leg is missing from a link (indices) outward."""
         name = robot.legs[leg].name

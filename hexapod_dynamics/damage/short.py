@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from hexapod_dynamics.damage.kind import RandomChange
     from hexapod_dynamics.robot import Robot
 
-# Remaining fractions of a broken last link that are simulated: near its joint, in the middle, without its foot.
-STUMPS = (0.05, 0.5, 0.85)
-
 
 class Short(LinkKind):
     """Links of which only a part is left."""
@@ -90,13 +87,6 @@ class Short(LinkKind):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the change that breaks a link; a link that is shorter already keeps its length."""
         return (_break,)
-
-    def hypotheses(self, morphology: M, leg: int, link: int) -> list[Hypothesis]:
-        """Return the hypotheses of broken last links that are shorter than the link is now."""
-        robot, left = morphology.robot, morphology.remaining_at(leg, link)
-        if link < len(robot.legs[leg].links) - 1:
-            return []
-        return [self.make_hypothesis(robot, leg, fraction) for fraction in STUMPS if fraction < left]
 
     def make_hypothesis(self, robot: Robot, leg: int, fraction: float) -> Hypothesis:
         """Return the hypothesis that the last link of a leg (index) is broken off, its servo still answers."""

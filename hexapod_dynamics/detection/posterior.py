@@ -1,160 +1,156 @@
-"""Posterior probability of each hypothesis, from the features, the bank's predictions and the covariance of model
-errors.
+"""Decides by the network's probabilities what is declared: log odds against an intact leg, and two short waits.
 
-With x the features of K slices (measured less modelled, less the baseline), mu_h,k what hypothesis h predicts when it
-happened within slice k (0 before), and S the covariance of the declared robot,
-
-    L(h, k) = (log N(x; mu_h,k, S + U_h,k) - log N(x; 0, S)) / c,   P(h) ~ prior mean_k exp L(h, k),   P(declared) ~ 1
-
-U is the uncertainty of the prediction itself: how far a robot tips that has lost a foot depends on its servos, load and
-ground, so each feature is uncertain by a share of its predicted deviation, and the features of a slice together by
-another share. A body that tips over slips on its feet: its yaw rate is uncertain as if it were `spin` times the
-predicted tilt. Without U a wrong leg that happens to turn the body at the right rate fits better than the right one.
-The size of the tilt is uncertain, its direction is not: roll and pitch in the direction opposite to the prediction
-of h contribute nothing to it. In the slice of the onset the damage lasts for an unknown part: mean `onset_part`,
-standard deviation `onset_spread`.
-
-c is the smallest chi-square per feature of all hypotheses, but at least `sharpest`: if no hypothesis fits well,
-the posterior is flat.
-
-With S + U = L L', log N is a sum over the features, each conditioned on the previous ones. The share of roll and
-pitch in the sum is stored: a body that has lost a foot tilts, while hollows and pushes on a healthy robot affect
-its joints.
+What decides is the mean of the log odds over half a second, each limited to LOWEST and HIGHEST, so that a moment is no
+evidence and a weak one that lasts is. A robot that stands, braces or lies shows nothing new: then nothing is decided.
+The decision waits for a moment, and longer while another leg is in doubt, so that both of a pair are declared at once;
+and a damaged joint waits until its readings show whether it is limp or locked.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+from hexapod_dynamics.detection.features import STEP
+from hexapod_dynamics.detection.network import CLASSES, INTACT, LIMP, LOCKED, LOST
 
-_LARGE = 1e12  # larger than any chi-square
-_TILT = slice(-3, -1)  # roll and pitch among the features
-_LEAST_LEAN = 1e-6  # [rad]
+LEAST = 1e-7  # probability: log odds are within 16 of 0
+MEAN, LOWEST, HIGHEST = 6, -3.0, 6.0  # steps of the mean, and bounds of the log odds in it
+DOUBTFUL, ALSO = -1.0, 2.0  # log odds of a foot: in doubt from the first, lost together with another from the second
+# [s] for which a decision waits, since the other feet may only be in the air; longer while another leg is in doubt.
+WAIT, PAIR_WAIT = 0.16, 1.0
+KIND_WAIT = 0.8  # [s] for which a damaged joint waits for readings that show its kind; then the network decides
+MOVED = 3, 5  # steps with motion, of the latest ones, from which a robot walks
+FORGIVEN = 0.4  # [s] for which a suspected leg may be unsuspected in between
 
 
-@dataclass(frozen=True)
+class Judgement(NamedTuple):
+    """A leg (index) and the class of the network that it is decided to have; odds: log odds; since: time [s]."""
+
+    leg: int
+    kind: int
+    odds: float
+    since: float
+
+    @property
+    def probability(self) -> float:
+        """Probability that the leg is not intact."""
+        return 1.0 / (1.0 + math.exp(-self.odds))
+
+
 class Posterior:
-    """Of H hypotheses: probability (H,), log odds against the declared state (H,), slice of the onset (H,).
+    """Log odds of all legs over time.
 
-    declared: probability that nothing has happened. misfit (H,): chi-square per feature of each hypothesis, at its
-    best onset; misfit_declared: that of the declared state. slices: number of slices compared. tilt (H,):
-    contribution of roll and pitch, given the joints of the same slice, to the log likelihood ratio against the
-    declared state. leant (H,): largest lean of the body since the onset as a share of the largest one that the
-    hypothesis predicts.
+    odds (legs, 2): that the foot is lost, that a joint is damaged, against an intact leg: means of half a second;
+    latest (legs, 2): of the last step. -inf: not judged.
+
+    Args:
+        legs: their number.
+        thresholds: (2,) log odds above which each is declared.
+        suspect: log odds above which a leg is suspected.
+
     """
 
-    probability: np.ndarray
-    log_odds: np.ndarray
-    onset: np.ndarray
-    declared: float
-    misfit: np.ndarray
-    misfit_declared: float
-    slices: int
-    tilt: np.ndarray
-    leant: np.ndarray | None = None
+    def __init__(self, legs: int, thresholds: np.ndarray, suspect: float) -> None:
+        self._thresholds, self._suspect = thresholds, suspect
+        self.odds = np.full((legs, 2), -math.inf)
+        self.latest = self.odds.copy()
+        self._steps = np.full((MEAN, legs, 2), LOWEST)
+        self._kinds = np.zeros((legs, CLASSES))  # sums of log probabilities while a joint is over its threshold
+        self._over = np.full(legs, math.inf)  # [s] since when
+        self._suspected = np.full((legs, 2), math.inf)  # first and last time [s]
+        self._moved: deque[bool] = deque(maxlen=MOVED[1])
 
+    def forget(self) -> None:
+        """Forget what was before: the model has started again."""
+        self.odds[:] = self.latest[:] = -math.inf
+        self._steps[:] = LOWEST
+        self.hold()
+        self._suspected[:] = math.inf
+        self._moved.clear()
 
-def posterior_of(
-    x: np.ndarray,
-    noise: np.ndarray,
-    cov: np.ndarray,
-    deviations: np.ndarray,
-    prior: Any,
-    limits: DetectorLimits = LIMITS,
-) -> Posterior:
-    """Return the Posterior for features x (K, f) with covariance cov (K f, K f); deviations (H, K, f); prior: log odds
-    (H,).
+    def hold(self) -> None:
+        """Decide nothing now, and begin to wait again."""
+        self._over[:] = math.inf
+        self._kinds[:] = 0.0
 
-    Infinite noise (K, f) means that nothing was measured.
-    """
-    count, slices, _ = deviations.shape
-    seen = np.isfinite(noise).ravel()
-    piece = np.repeat(np.arange(slices), noise.shape[1])[seen]
-    factor = np.linalg.cholesky(cov[np.ix_(seen, seen)])
-    z = np.linalg.solve(factor, x.ravel()[seen])  # scipy's triangular solver would be 15 MiB more
-    means = deviations.reshape(count, -1)[:, seen]
-    alone = (limits.alone * spun(deviations, limits.spin)).reshape(count, -1)[:, seen]
-    total, n = float(z @ z), max(1, z.size)
-    square, volume, tilts = (np.empty((count, slices)) for _ in range(3))
-    of_tilt = np.zeros(noise.shape, bool)
-    of_tilt[:, _TILT] = True
-    of_tilt = of_tilt.ravel()[seen]
-    leans = np.where(np.isfinite(noise), x, 0.0)[:, _TILT]
-    for k in range(slices):
-        first = int(np.searchsorted(piece, k))
-        tail = factor[first:, first:], z[first:], means[:, first:], alone[:, first:], piece[first:]
-        terms, growths = _conditional(*tail, k, limits)
-        square[:, k], volume[:, k] = terms.sum(axis=1) + z[:first] @ z[:first], growths.sum(axis=1)
-        gains = 0.5 * (z[first:] ** 2 - terms - growths)
-        tilts[:, k] = gains[:, of_tilt[first:]].sum(axis=1)
-        whither = np.einsum("kf,hkf->h", leans[k:], deviations[:, k:, _TILT])
-        undue = np.where(whither < 0.0, np.maximum(tilts[:, k], 0.0), 0.0)
-        square[:, k] += 2.0 * undue
-        tilts[:, k] -= undue
-    misfit = square / n
-    temper = max(limits.sharpest, min(total / n, float(misfit.min())))
-    gain = 0.5 * (total - square - volume) / temper
-    onset = gain.argmax(axis=1)
-    best = gain.max(axis=1)
-    log_odds = best + np.log(np.exp(gain - best[:, None]).mean(axis=1)) + prior
-    top = max(0.0, float(log_odds.max()))
-    weights = np.exp(log_odds - top)
-    whole = weights.sum() + np.exp(-top)
-    at_onset = np.arange(count), onset
-    declared = float(np.exp(-top) / whole)
-    leant = _largest_since(np.hypot(leans[:, 0], leans[:, 1]))[onset]
-    leant = leant / np.maximum(np.hypot(deviations[..., -3], deviations[..., -2]).max(axis=1), _LEAST_LEAN)
-    misfit, tilt = misfit[at_onset], tilts[at_onset]
-    return Posterior(weights / whole, log_odds, onset, declared, misfit, total / n, slices, tilt, leant)
+    def update(
+        self, time: float, probabilities: np.ndarray, moving: bool, intact: np.ndarray, answers: np.ndarray
+    ) -> None:
+        """Add a step of the network (legs, CLASSES).
 
+        moving: whether set-points move; intact (legs,): declared so; answers (legs,): whether all servos of a leg
+        answer: else it is not judged now.
+        """
+        p = np.maximum(probabilities, LEAST)
+        odds = np.log(np.stack([p[:, LOST], p[:, LIMP:].sum(axis=1)], axis=1) / p[:, INTACT, None])
+        self._steps[:-1] = self._steps[1:]
+        self._steps[-1] = np.clip(odds, LOWEST, HIGHEST)
+        self._steps[:, ~intact] = LOWEST
+        self.odds, self.latest = self._steps.mean(axis=0), odds
+        self.odds[~(intact & answers)] = self.latest[~(intact & answers)] = -math.inf
+        self._moved.append(moving)
+        over = np.any(self.odds > self._thresholds, axis=1)
+        self._kinds = np.where(over[:, None], self._kinds + np.log(p), 0.0)
+        self._over = np.where(over, np.minimum(self._over, time), math.inf)
+        suspected = self.odds.max(axis=1) > self._suspect
+        ended = ~suspected & (time - self._suspected[:, 1] > FORGIVEN)
+        self._suspected[ended] = math.inf
+        self._suspected[suspected, 0] = np.minimum(self._suspected[suspected, 0], time)
+        self._suspected[suspected, 1] = time
 
-def _largest_since(values: np.ndarray) -> np.ndarray:
-    """Return for each of the values (K,) the largest of this and all later ones (K,)."""
-    return np.maximum.accumulate(values[::-1])[::-1]
+    @property
+    def walks(self) -> bool:
+        """Whether the set-points have moved lately."""
+        return sum(self._moved) >= MOVED[0]
 
+    def decide(self, time: float, stands: Callable[[int, int, float], bool | None]) -> list[Judgement]:
+        """Return what is to be declared now.
 
-def spun(deviations: np.ndarray, spin: float) -> np.ndarray:
-    """Deviations (..., f) with the yaw rate's uncertainty that the tilt causes: spin [1/s] times the tilt."""
-    found = deviations.copy()
-    found[..., -1] = np.hypot(found[..., -1], spin * np.hypot(deviations[..., -3], deviations[..., -2]))
-    return found
+        stands(leg, joint's place, since): whether the readings of a joint stand still since then [s], while it should
+        move; None: not known.
+        """
+        over = np.isfinite(self._over)
+        if not over.any() or not self.walks:
+            return []
+        waited = time - float(self._over.min()) + 0.5 * STEP
+        foot = self.odds[:, 0]
+        in_doubt = ~over & (np.maximum(foot, self.latest[:, 0]) > DOUBTFUL) & (foot < ALSO)
+        if waited < (PAIR_WAIT if in_doubt.any() else WAIT):
+            return []
+        found = []
+        for leg in np.flatnonzero(over | (foot > ALSO)).tolist():
+            since = min(float(self._over[leg]), time)
+            if self._is_foot(leg):
+                found.append(Judgement(leg, LOST, self._surest(leg, 0), since))
+            else:
+                sums = np.logaddexp(self._kinds[leg, LIMP:LOCKED], self._kinds[leg, LOCKED:])
+                place = int(sums.argmax())
+                still = stands(leg, place, since)
+                if still is None:
+                    if time - since + 0.5 * STEP < KIND_WAIT:
+                        return []
+                    still = bool(self._kinds[leg, LOCKED + place] > self._kinds[leg, LIMP + place])
+                found.append(Judgement(leg, (LOCKED if still else LIMP) + place, self._surest(leg, 1), since))
+        return found
 
+    def _surest(self, leg: int, column: int) -> float:
+        """Return the log odds of now, or of the half second if they are larger."""
+        return float(max(self.odds[leg, column], self.latest[leg, column]))
 
-def _conditional(
-    factor: np.ndarray,
-    z: np.ndarray,
-    means: np.ndarray,
-    alone: np.ndarray,
-    piece: np.ndarray,
-    onset: int,
-    limits: DetectorLimits,
-) -> Any:
-    """Return the terms of chi-square (H, m) and of the growth of log |S| (H, m) of the m features from the onset on,
-    each given those before it.
+    def _is_foot(self, leg: int) -> bool:
+        beyond = self.odds[leg] - self._thresholds
+        return bool(beyond[0] >= beyond[1])
 
-    factor (m, m): lower right of S's Cholesky factor, so that factor factor' is the covariance given the features
-    before; z (m,): their whitened residuals; means (H, m): full predicted deviations; alone (H, m): standard deviation
-    of each by itself; piece (m,): slice of each.
-    """
-    count, m = means.shape
-    if m == 0:
-        return np.zeros((count, 0)), np.zeros((count, 0))
-    # The last row of the Cholesky factor of [[A, r], [r', large]] is inv(L) r: its square is r' inv(A) r.
-    joined = np.empty((count, m + 1, m + 1))
-    joined[:, :m, :m] = factor @ factor.T
-    for k in np.unique(piece):
-        at = np.flatnonzero(piece == k)
-        block = slice(at[0], at[-1] + 1)
-        share = (limits.onset_spread if k == onset else limits.together) * means[:, block]
-        joined[:, block, block] += share[:, :, None] * share[:, None, :]
-    diagonal = np.arange(m)
-    joined[:, diagonal, diagonal] += alone**2
-    joined[:, m, :m] = joined[:, :m, m] = factor @ z - np.where(piece == onset, limits.onset_part, 1.0) * means
-    joined[:, m, m] = _LARGE
-    lower = np.linalg.cholesky(joined)
-    growth = np.log(lower[:, diagonal, diagonal]) - np.log(factor[diagonal, diagonal])
-    return lower[:, m, :m] ** 2, 2.0 * growth
+    def suspected(self) -> list[Judgement]:
+        """Return the legs that are suspected now, the most likely first."""
+        found = []
+        for leg in np.flatnonzero(np.isfinite(self._suspected[:, 0])).tolist():
+            foot = self.odds[leg, 0] >= self.odds[leg, 1]
+            kind = LOST if foot else LIMP + int(self._kinds[leg, LIMP:].argmax())
+            found.append(Judgement(leg, kind, float(self.odds[leg].max()), float(self._suspected[leg, 0])))
+        return sorted(found, key=lambda one: -one.odds)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
@@ -18,31 +17,18 @@ class RunningModel:
     """A Predictor that advances by one tick (`period` [s]) with each command and stores the last ticks.
 
     Ring buffers, `row(k)` is the row of tick k: `time` (N,) [s] at which the state is that of `q` (N, n) [rad],
-    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `loads` (N, legs) [N]: vertical forces of the feet,
-    `on_feet` (N,) bool: whether no other part of the robot carries much of its weight. snapshots: {slice: state at its
-    start}.
+    `targets` (N, n) [rad], `tilt` (N, 3): roll, pitch, yaw [rad], `loads` (N, legs) [N]: vertical forces of the feet.
     """
 
-    def __init__(
-        self, robot: Robot, period: float, timestep: float, slice_ticks: Any, limits: DetectorLimits = LIMITS
-    ) -> None:
-        self._feet_carry = limits.feet_carry
-        self.robot, self.period, self.slice_ticks = robot, period, slice_ticks
+    def __init__(self, robot: Robot, period: float, timestep: float) -> None:
+        self.robot, self.period = robot, period
         self.model = Predictor(robot, timestep=timestep)
         n = robot.joint_count
         self.time = np.full(_TICKS, np.nan)
         self.targets, self.q = np.zeros((_TICKS, n)), np.zeros((_TICKS, n))
         self.tilt, self.loads = np.zeros((_TICKS, 3)), np.zeros((_TICKS, len(robot.legs)))
-        self.on_feet = np.ones(_TICKS, bool)
-        self.snapshots: dict[int, tuple] = {}
         self.tick = 0  # number of ticks so far
         self.started = False
-        self.zone = 0.0  # [rad] dead zone of the servos
-
-    def set_dead_zone(self, zone: float) -> None:
-        """Set the dead zone of the model's servos, +-zone [rad]."""
-        self.zone = zone
-        self.model.set_dead_band(zone)
 
     @staticmethod
     def row(tick: Any) -> Any:
@@ -54,7 +40,6 @@ class RunningModel:
         self.model.set_morphology(morphology)
         self.model.set_state(np.zeros(3), np.eye(3), joints, np.zeros(6 + len(joints)))
         self.model.position[2] = self.model.resting_height()
-        self.snapshots.clear()
         self.tick, self.started = 0, True
         self.step(time, joints)
 
@@ -65,47 +50,16 @@ class RunningModel:
         row = self.row(self.tick)
         self.targets[row] = np.where(np.isfinite(targets), targets, self.model.setpoints)
         self.time[row] = time
-        self._advance(self.tick)
-        self.tick += 1
-
-    def _advance(self, tick: int) -> None:
-        """Simulate a tick under its targets, and store the state after it."""
-        row, piece = self.row(tick), tick // self.slice_ticks
-        if tick % self.slice_ticks == 0:
-            self.snapshots[piece] = self.model.snapshot()
-            self.snapshots.pop(piece - 12, None)
         self.model.advance(self.period, self.targets[row], self.period)
         self.q[row] = self.model.q
         yaw, pitch, roll = euler_zyx(self.model.rotation)
         self.tilt[row] = roll, pitch, yaw
         self.loads[row] = self.model.foot_forces[:, 2]
-        self.on_feet[row] = self.model.carried_by_feet > self._feet_carry
-
-    def repeat(self, piece: int, morphology: Morphology) -> bool:
-        """Repeat all ticks from the start of slice `piece` on with another morphology; return False if that state
-        is no longer stored.
-        """
-        if piece not in self.snapshots:
-            return False
-        self.model.set_morphology(morphology)
-        self.model.restore(self.snapshots[piece])
-        for tick in range(piece * self.slice_ticks, self.tick):
-            self._advance(tick)
-        return True
+        self.tick += 1
 
     def set_morphology(self, morphology: Morphology) -> None:
-        """Change the declared morphology; snapshots of the old one are deleted."""
+        """Change the declared morphology."""
         self.model.set_morphology(morphology)
-        self.snapshots.clear()
-
-    def restart_at(self, piece: int) -> None:
-        """Continue at the first tick of a slice; the ticks before it are skipped."""
-        skipped = piece * self.slice_ticks - self.tick
-        for k in range(skipped):
-            row, last = self.row(self.tick + k), self.row(self.tick - 1)
-            self.time[row] = self.time[last] + 1e-6 * (k + 1)
-            self.q[row], self.tilt[row], self.targets[row] = self.q[last], self.tilt[last], self.targets[last]
-        self.tick += skipped
 
     def place(self, time: float) -> float:
         """Fractional tick at a time [s]; NaN if it is no longer or not yet in the buffers."""
@@ -122,7 +76,7 @@ class RunningModel:
         before, after = self.time[self.row(tick)], self.time[self.row(tick + 1)]
         return tick + (time - before) / max(after - before, 1e-6)
 
-    def joint_at(self, place: Any, joint: int) -> tuple[Any, Any, Any]:
+    def joint_at(self, place: float, joint: int) -> tuple[float, float, float]:
         """Modelled angle [rad], its rate [rad/s] and set-point lead [rad] of a joint at a fractional tick."""
         tick = int(place)
         share = place - tick
@@ -130,15 +84,3 @@ class RunningModel:
         q = (1.0 - share) * self.q[a, joint] + share * self.q[b, joint]
         target = (1.0 - share) * self.targets[a, joint] + share * self.targets[b, joint]
         return q, (self.q[b, joint] - self.q[a, joint]) / self.period, target - q
-
-    def rate_at(self, place: float, joint: int) -> float:
-        """Modelled rate [rad/s] of a joint at a fractional tick, the last one included."""
-        tick = max(1, min(int(place), self.tick - 2))
-        return float((self.q[self.row(tick + 1), joint] - self.q[self.row(tick), joint]) / self.period)
-
-    def reach(self, places: np.ndarray, joint: int, lag: float) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest angle [rad] of a joint within `lag` [s] of fractional ticks, each like `places`."""
-        ticks = int(np.ceil(lag / self.period))
-        around = np.round(np.asarray(places)[:, None]).astype(np.int64) + np.arange(-ticks, ticks + 1)
-        angles = self.q[self.row(np.clip(around, max(0, self.tick - _TICKS), self.tick - 1)), joint]
-        return angles.min(axis=1), angles.max(axis=1)

@@ -94,7 +94,6 @@ class _Replay:
         self.payload.set_morphology(morphology)
         self.detector = DamageDetector(robot) if detect else None
         if self.detector is not None:
-            self.detector.warm_up()
             self.detector.set_morphology(morphology)
         n = robot.joint_count
         self.rates, self.torques, self.command = np.zeros(n), np.zeros(n), np.full(n, np.nan)

@@ -6,10 +6,7 @@ restores a part that it has not declared missing itself.
 
 from __future__ import annotations
 
-import os
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -48,8 +45,7 @@ class DamageDetectorNode(GuardedNode):
         robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
         settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
-        self.detection = DamageDetection(robot, values["detect"], settings, self._make_executor(values["workers"]))
-        self.detection.detector.warm_up()
+        self.detection = DamageDetection(robot, values["detect"], settings)
         faults, self._names = self.detection.faults, list(robot.joint_names)
         self._imu, self._joints = ImuInput(robot.imu.rotation, faults), JointInput(robot, faults)
         self._command, self._angles, self._torques = (np.full(len(self._names), np.nan) for _ in range(3))
@@ -73,14 +69,6 @@ class DamageDetectorNode(GuardedNode):
         diagnose = lambda: self.detection.state(time.monotonic())  # noqa: E731
         self._diagnostics = Diagnostics(self, robot.name, diagnose, every=self.loop.every)
         self.loop.every(0.5, self._publish)
-
-    def _make_executor(self, workers: int) -> ThreadPoolExecutor:
-        """Return threads with a lower priority than the nodes that move the robot."""
-
-        def lower() -> None:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-
-        return ThreadPoolExecutor(workers, "bank", lower)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -111,7 +99,7 @@ class DamageDetectorNode(GuardedNode):
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
         texts = {pair.key: pair.value for pair in message.values}
         values = {key: text == TRUE if text in (TRUE, FALSE) else text for key, text in texts.items()}
-        self.detection.gait(time.monotonic(), values)
+        self.detection.gait(values)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -172,7 +160,3 @@ class DamageDetectorNode(GuardedNode):
             status.values = [KeyValue(key=key, value=text) for key, text in texts.items()]
             message.status.append(status)
         self._publisher.publish(message)
-
-    def close(self) -> None:
-        """End the detector's threads."""
-        self.detection.detector.executor.shutdown(wait=False, cancel_futures=True)

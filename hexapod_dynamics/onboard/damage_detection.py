@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from hexapod_dynamics.detection.decisions import Decision, Finding
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation import DamageDetector, DetectorSettings
-from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, PRESSED_FOOT, THROWN_BACK
+from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -44,7 +43,6 @@ class DamageDetection:
         robot: the Robot.
         mode: declare, or report: decisions are not executed.
         settings: of the detector.
-        executor: in which it computes; None: in the caller's thread.
         detector: instead of a DamageDetector with these settings.
         faults: where faults of the inputs are counted.
 
@@ -55,20 +53,18 @@ class DamageDetection:
         robot: Robot,
         mode: str = DECLARE,
         settings: DetectorSettings | None = None,
-        executor: Executor | None = None,
         *,
         detector: DamageDetector | None = None,
         faults: Faults | None = None,
     ) -> None:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
-        self.detector = detector if detector is not None else DamageDetector(robot, settings, executor)
+        self.detector = detector if detector is not None else DamageDetector(robot, settings)
         n = robot.joint_count
         self._angles, self._torques = np.full(n, np.nan), np.zeros(n)
         self._updated: float | None = None  # time of the last update
         self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
-        self._pressed: str | None = None  # the leg whose foot the gait presses down
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
-        self._off_its_feet = self._thrown_back = self._braces = False
+        self._off_its_feet = self._braces = False
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -95,16 +91,10 @@ class DamageDetection:
         """Process a report of the servo bus, (n,) bool each; back: servos that answer although declared missing."""
         self.detector.bus(t, silent, torque_off, back)
 
-    def gait(self, t: float, values: Mapping[str, object]) -> None:
+    def gait(self, values: Mapping[str, object]) -> None:
         """Process the values of `gait_state`, by the keys of gait.interface."""
         self._off_its_feet = bool(values.get(OFF_ITS_FEET))
-        self._thrown_back = bool(values.get(THROWN_BACK))
         self._braces = bool(values.get(BRACES))
-        leg = values.get(PRESSED_FOOT)
-        leg = leg if isinstance(leg, str) else None
-        if leg is not None and leg != self._pressed:
-            self.detector.pressed(t, leg)
-        self._pressed = leg
 
     def set_following(self, following: bool) -> None:
         """Note whether the servos execute commands."""
@@ -124,8 +114,6 @@ class DamageDetection:
             detector.disturb(t)
         if self._off_its_feet:
             detector.off_its_feet(t)
-        if self._thrown_back:
-            detector.thrown_back(t)
         if self._braces:
             detector.braces(t)
         self._updated = t
@@ -143,7 +131,7 @@ class DamageDetection:
         if self.mode == REPORT:
             return Outcome([], new, None, None)
         declare = [one for one in decisions if one.action != "suspect"]
-        return Outcome(declare, new, detector.press(t), detector.tries(t))
+        return Outcome(declare, new, detector.probe(t), detector.retest(t))
 
     def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""
@@ -162,22 +150,13 @@ class DamageDetection:
                 if not (one.declared or one.lasting or one.decided)
             )
             or "nothing",
-            "banks simulated": detector.banks,
-            "left out, because they diverged": ", ".join(
-                f"{name} ({count} times)" for name, count in detector.diverged.items()
-            )
-            or "none",
-            "last bank [s]": detector.bank_time,
             "probes asked for": detector.probes,
-            "cannot tell whether it has lost its foot": ": ".join(detector.cannot_tell(t) or ("none",)),
-            "identified lag of the servos [ms]": 1e3 * detector.servos.lag,
-            "identified dead zone of the servos [deg]": float(np.degrees(detector.servos.zone)),
-            "servos identified": "yes" if detector.servos.identified else "not yet: the robot has to walk, intact",
+            "cannot tell whether it has lost its foot": ": ".join(detector.ambiguous(t) or ("none",)),
         } | self.faults.counts()
         return *self._assess(t, findings), values
 
     def _assess(self, t: float, findings: list[Finding]) -> tuple[str, str]:
-        missing, faults = self.detector.cannot_know(t), self.faults.recent(t)
+        missing, faults = self.detector.missing_inputs(t), self.faults.recent(t)
         found = [one.name for one in findings if one.decided and not one.declared]
         reported = (
             [f"found, not declared (detect:=report): {', '.join(found)}"] if found and self.mode == REPORT else []

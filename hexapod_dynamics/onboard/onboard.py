@@ -21,7 +21,7 @@ from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettin
 from hexapod_dynamics.onboard.imu import Imu
 from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
-from hexapod_dynamics.onboard.servos import Servos
+from hexapod_dynamics.onboard.servos import READS_A_SECOND, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 OFF = "off"
@@ -71,6 +71,8 @@ class Onboard:
         get_up: after a fall: automatic, or asked (`get_up`).
         gait: a kind of `gait_kinds`, or a Gait that is not bound.
         morphology: the damage that is declared at the start.
+        feedforward: shift set-points by torques of the model, as the parameter of `dynamics`.
+        reads_a_second: requests that the servo bus has time for.
 
     Messages between what are nodes on the robot arrive with the next call: what is published in a step is used in the
     following one, except that the servos take a joint command at once.
@@ -85,6 +87,8 @@ class Onboard:
         morphology: Morphology | None = None,
         *,
         detector: DamageDetector | None = None,
+        feedforward: bool = True,
+        reads_a_second: float = READS_A_SECOND,
     ) -> None:
         if detect not in DETECT:
             raise HexapodError(f"detect is {detect!r}: allowed are {', '.join(DETECT)}")
@@ -93,8 +97,8 @@ class Onboard:
         settings = GaitControlSettings(kind=kind, values=DEFAULTS, period=PERIOD, get_up=get_up)
         self._gait = GaitControl(robot, settings, gait=_make_gait(gait), report=self._report)
         self._imu = Imu(robot, tell=lambda text: self._report("info", text))
-        self._servos = Servos(robot, tell=lambda text: self._report("warn", text))
-        self._prediction = Prediction(robot, PredictionSettings(command_period=PERIOD))
+        self._servos = Servos(robot, tell=lambda text: self._report("warn", text), reads_a_second=reads_a_second)
+        self._prediction = Prediction(robot, PredictionSettings(command_period=PERIOD, feedforward=feedforward))
         self._detection: DamageDetection | None = None
         if detect != OFF:
             self._detection = DamageDetection(robot, detect, detector=detector)
@@ -242,7 +246,7 @@ class Onboard:
         self._next_state, self._doing = t + STATE_EVERY, self._gait.doing
         _, _, values = self._gait.state(t)
         if self._detection is not None:
-            self._detection.gait(t, values)
+            self._detection.gait(values)
         if self._prediction.payload is not None:
             sways = values.get(SWAYS)
             self._prediction.payload.set_sway_period(t, sways if isinstance(sways, float) else None)

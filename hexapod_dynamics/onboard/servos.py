@@ -15,7 +15,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
 # Positions that the wire of 115200 baud carries a second, beside the set-points.
-READS_A_SECOND = 150.0
+READS_A_SECOND = 150.0  # of a bus at 115,200 bit/s
 MOST_READS = 4.0  # in one call, after a pause
 # Joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold.
 SIT_POSE = 0.0, 1.2, -0.45
@@ -44,11 +44,11 @@ class ReadingsBus:
     targets: the set-points (n,) [rad] of the servos, NaN without one.
     """
 
-    def __init__(self, robot: Robot, settings: ChainSettings | None = None) -> None:
-        self.machine = ChainStateMachine(robot.joint_count, settings or ChainSettings())
+    def __init__(self, robot: Robot, reads_a_second: float = READS_A_SECOND) -> None:
+        self.machine = ChainStateMachine(robot.joint_count, ChainSettings())
         self.state = self.machine.state
         self.targets = np.full(robot.joint_count, np.nan)
-        self._last, self._credit = -math.inf, 0.0
+        self._pace, self._last, self._credit = reads_a_second, -math.inf, 0.0
         self.machine.open(-math.inf)
 
     # ---- what a ServoSupervisor calls --------------------------------------------------------------------------------
@@ -96,9 +96,9 @@ class ReadingsBus:
 
     def reads(self, t: float) -> list[int]:
         """Return the joints (indices) that are asked from the last call to the time t [s], in this order."""
-        elapsed = t - self._last if math.isfinite(self._last) else 1.0 / READS_A_SECOND
+        elapsed = t - self._last if math.isfinite(self._last) else 1.0 / self._pace
         self._last = t
-        self._credit = min(self._credit + elapsed * READS_A_SECOND, MOST_READS)
+        self._credit = min(self._credit + elapsed * self._pace, MOST_READS)
         joints: list[int] = []
         schedule = self.machine.schedule
         while self._credit >= 1.0:
@@ -148,8 +148,9 @@ class Servos:
         guard: GuardSettings | None = None,
         stop: StopState | None = None,
         tell: Callable[[str], None] = lambda text: None,
+        reads_a_second: float = READS_A_SECOND,
     ) -> None:
-        self.bus = ReadingsBus(robot)
+        self.bus = ReadingsBus(robot, reads_a_second)
         self.guard = PoseGuard.of_robot(robot, guard)
         settings = settings or SupervisorSettings(seated_pose(robot))
         self.supervisor = ServoSupervisor(self.bus, self.guard, settings, tell, stop)

@@ -8,7 +8,11 @@ from hexapod_dynamics.parameters.spec import ParameterSpec
 # Fields of DetectorSettings.
 SETTINGS = (
     ParameterSpec(
-        "declare", DetectorSettings.declare, "probability above which damage is declared", low=0.5, high=0.9999
+        "declare",
+        DetectorSettings.declare,
+        "mean probability over half a second above which damage is declared",
+        low=0.5,
+        high=0.9999,
     ),
     ParameterSpec(
         "suspect", DetectorSettings.suspect, "probability above which damage is suspected", low=0.1, high=0.9999
@@ -27,9 +31,7 @@ SETTINGS = (
         low=0.0,
         high=0.2,
     ),
-    ParameterSpec(
-        "timestep", DetectorSettings.timestep, "step of the simulated hypotheses [s]", low=0.0005, high=0.005
-    ),
+    ParameterSpec("timestep", DetectorSettings.timestep, "step of the model [s]", low=0.0005, high=0.005),
 )
 OWN = (
     ParameterSpec(
@@ -39,6 +41,5 @@ OWN = (
         choices=("declare", "report"),
     ),
     ParameterSpec("rate", 25.0, "updates per second", low=5.0, high=100.0),
-    ParameterSpec("workers", 1, "threads that simulate hypotheses", low=1, high=8),
 )
 PARAMETERS = OWN + SETTINGS

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import DivergedError, HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
@@ -303,7 +303,7 @@ class RobotSimulator(ABC):
 
     def _check_finite(self) -> None:
         if not np.isfinite(self.position).all():
-            raise HexapodError(
+            raise DivergedError(
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
 

@@ -8,7 +8,6 @@ import pytest
 from support.bent_joint import BENT
 
 from hexapod_dynamics.damage import KINDS, LIMP, Registry, list_losses
-from hexapod_dynamics.detection.hypotheses import groups_of, of_foot, singles
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.gait.legs import leg_table
@@ -117,14 +116,6 @@ def test_texts_name_it(bent):
 def test_random_damage_draws_it():
     drawn = [RandomDamage().strike(np.random.default_rng(seed), WHOLE, np.zeros(18)) for seed in range(60)]
     assert any("bent by 0.300" in morphology.describe() for morphology in drawn)
-
-
-def test_the_hypothesis_bank_simulates_it(bent):
-    found = singles(ROBOT, WHOLE)
-    own = [one for one in found if one.kind == "bent"]
-    assert len(own) == 18 and len(found) == 54 + 18 and len(singles(ROBOT, bent)) == len(found) - 2  # limp and bent
-    assert own[0].applied(WHOLE).describe() == f"{own[0].name} by 0.300"
-    assert groups_of(own[0]) == [f"joint {own[0].joints[0]}"] and not of_foot(own[0])
 
 
 def test_it_survives_pickling_as_the_one_instance(bent):

@@ -61,8 +61,8 @@ class LateDetector:
     def measure_attitude(self, time, rotation):
         self._send("measure_attitude", time, rotation)
 
-    def bus(self, time, silent, let_go, answering):
-        self._send("bus", time, silent, let_go, answering)
+    def bus(self, time, silent, torque_off, answering):
+        self._send("bus", time, silent, torque_off, answering)
 
     def update(self, time):
         self._now = time

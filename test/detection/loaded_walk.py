@@ -184,6 +184,6 @@ class LoadedWalk(BlindWalk):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":
                 self.declare(self.declared.updated(decision.values))
-        joint = detector.tries(self.time) if self.obey else None
+        joint = detector.retest(self.time) if self.obey else None
         if joint is not None:
             self.trial.begin(self.time, joint)

@@ -57,13 +57,13 @@ def first(blind, seconds):
 
 
 @pytest.mark.parametrize("leg, fraction", [("RM", 0.05), ("LF", 0.5)])
-def test_a_broken_tibia_whose_servo_answers_is_found_by_sag_and_tilt(leg, fraction):
+def test_a_broken_tibia_whose_servo_answers_is_found(leg, fraction):
     blind = walk(3)
     blind.damage(WHOLE.broken(f"{leg}.tibia", fraction))
     decision, took = first(blind, 2.0 * CYCLE)
     assert decision.name.startswith(f"{leg}.tibia broken off")
     assert took < 1.5 * CYCLE
-    assert not blind.declared.is_intact and decision.probability > 0.98
+    assert not blind.declared.is_intact and decision.probability > DetectorSettings().declare
 
 
 @pytest.mark.parametrize("seed, pair", [(1, ("LM", "RM")), (5, ("LM", "RM"))])
@@ -89,9 +89,9 @@ def test_a_locked_joint_is_found_with_its_angle_and_told_from_a_limp_one():
 
 def test_a_limp_joint_is_found():
     blind = walk(2)
-    blind.damage(WHOLE.limp("RR.femur"))
+    blind.damage(WHOLE.limp("RM.femur"))
     decision, took = first(blind, 2.0 * CYCLE)
-    assert decision.values == {"limp.RR.femur": True} and took < 1.5 * CYCLE
+    assert decision.values == {"limp.RM.femur": True} and took < 1.5 * CYCLE
 
 
 def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when_plugged_in():
@@ -148,6 +148,21 @@ def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
     assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", leg}
 
 
+@pytest.mark.parametrize("first, second", [("LR", "RM"), pytest.param("LM", "RM", marks=pytest.mark.slow)])
+def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_two_cycles(first, second):
+    """Before, what came in the 3 s after a declaration was not evaluated."""
+    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3), AdaptiveGait(), seed=1)
+    blind.gait.command(0.07, 0.0, 0.0)
+    blind.run(6.0)
+    one = WHOLE.broken(f"{first}.tibia", 0.05)
+    blind.damage(one)
+    assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
+    blind.damage(one.broken(f"{second}.tibia", 0.05))
+    blind.run(2.6)
+    names = {name for _, decision in blind.decisions for name in decision.values}
+    assert names == {f"remaining.{first}.tibia", f"remaining.{second}.tibia"}
+
+
 def test_a_part_that_a_person_took_out_is_never_brought_back():
     blind = walk(4)
     blind.declare(WHOLE.without("RM"))
@@ -180,23 +195,23 @@ def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():
     assert blind.decisions == []
 
 
-def test_without_measurements_commands_or_imu_it_says_what_it_cannot_know_and_declares_nothing():
+def test_without_measurements_commands_or_imu_it_says_what_it_missing_inputs_and_declares_nothing():
     detector = DamageDetector(ROBOT)
     for k in range(150):
         detector.command(0.02 * k, np.zeros(18))
         assert detector.update(0.02 * k + 0.01) == []
-    words = " ".join(detector.cannot_know(3.0))
+    words = " ".join(detector.missing_inputs(3.0))
     assert "no joint is measured" in words and "no attitude from the IMU" in words and "joint_commands" not in words
     angles = np.zeros(18)
     for k in range(150, 300):
         detector.measure_joints(0.02 * k, angles)
         assert detector.update(0.02 * k + 0.01) == []
-    assert any("no joint_commands" in word for word in detector.cannot_know(6.0))
+    assert any("no joint_commands" in word for word in detector.missing_inputs(6.0))
 
 
 @pytest.mark.parametrize(
     "name, value",
-    [("declare", 1.5), ("declare", float("nan")), ("window", 1), ("timestep", -1.0), ("prior", 2.0), ("slice", 9.0)],
+    [("declare", 1.5), ("declare", float("nan")), ("suspect", 0.99), ("timestep", -1.0), ("command_delay", 2.0)],
 )
 def test_a_bad_setting_is_refused_by_name(name, value):
     with pytest.raises(HexapodError, match=name):

@@ -7,7 +7,6 @@ import pytest
 
 from hexapod_dynamics.detection.decisions import DecisionMaker
 from hexapod_dynamics.detection.hypotheses import limp, locked
-from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -18,7 +17,7 @@ COUNT = np.radians(0.24)
 
 @pytest.fixture
 def maker():
-    return DecisionMaker(ROBOT, DetectorSettings())
+    return DecisionMaker(ROBOT)
 
 
 def decide(maker, time, what):
@@ -31,7 +30,7 @@ def test_a_locked_joint_whose_reading_flips_is_decided_once(maker, joint, flip):
     assert len(decide(maker, 1.0, locked(ROBOT, joint, 0.3))) == 1
     for k in range(2, 20):
         assert not decide(maker, 1.0 + 0.1 * k, locked(ROBOT, joint, 0.3 + (k % 2) * flip))
-    assert len(maker.findings([], None)) == 1
+    assert len(maker.findings()) == 1
 
 
 def test_another_kind_or_joint_is_another_decision(maker):
@@ -45,7 +44,7 @@ def test_a_lock_that_was_declared_at_another_angle_is_known_as_its_own(maker):
     name = ROBOT.joint_names[4]
     maker.follow(WHOLE, WHOLE.updated({**what.values, next(k for k in what.values if "locked_at" in k): 0.31}))
     assert maker.own_joints() == {4: pytest.approx(0.31)}, name
-    assert maker.findings([], None)[0].declared
+    assert maker.findings()[0].declared
 
 
 def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_ends(maker):
@@ -53,10 +52,10 @@ def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_end
     for k in range(200):
         decide(maker, 0.1 * k, what)
         maker.drop_ended(0.1 * k)
-        found = maker.findings([], None)
+        found = maker.findings()
         assert len(found) == 1 and found[0].decided and not found[0].declared and found[0].since == 0.0
     maker.drop_ended(40.0)
-    assert not maker.findings([], None)
+    assert not maker.findings()
 
 
 @pytest.mark.parametrize("case", ["stopped", "no commands", "one joint never measured"])

@@ -1,109 +1,91 @@
-"""Posterior of damage: what a hypothesis predicts is uncertain too, in size and in the moment of the onset."""
+"""When log odds become decisions: thresholds, both of a pair at once, the kind of a joint, a robot that stands."""
 
 import numpy as np
 import pytest
 
-from hexapod_dynamics.detection.hypotheses import of_answering_servos
-from hexapod_dynamics.detection.posterior import posterior_of
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.detection.features import STEP
+from hexapod_dynamics.detection.network import CLASSES, LIMP, LOCKED, LOST
+from hexapod_dynamics.detection.posterior import KIND_WAIT, PAIR_WAIT, WAIT, Posterior
 
-SLICES, FEATURES = 3, 6
-NOISE = np.full((SLICES, FEATURES), 0.5)
-PRIOR = np.array([-5.0, -5.0])
+LEGS, THRESHOLD = 6, 2.3
 
 
-def covariance(seed):
-    """A covariance with correlations between all features."""
-    a = np.random.default_rng(seed).normal(0.0, 0.4, (SLICES * FEATURES,) * 2)
-    return a @ a.T / len(a) + np.eye(len(a))
+def probabilities(odds):
+    """Probabilities (LEGS, CLASSES) of {(leg, class): log odds against intact}; all else is 1e-6 as likely."""
+    p = np.full((LEGS, CLASSES), 1e-6)
+    p[:, 0] = 1.0
+    for (leg, kind), value in odds.items():
+        p[leg, kind] = np.exp(value)
+    return p / p.sum(axis=1, keepdims=True)
 
 
-def gaussian(x, mean, cov):
-    """Log density without the constant."""
-    r = x - mean
-    return -0.5 * (r @ np.linalg.solve(cov, r) + np.linalg.slogdet(cov)[1])
+ALL = np.ones(LEGS, bool)
 
 
-def test_log_odds_are_those_of_gaussians_with_uncertain_predictions_written_out():
-    random = np.random.default_rng(1)
-    x = random.normal(0.0, 1.0, (SLICES, FEATURES))
-    deviations = random.normal(0.0, 3.0, (2, SLICES, FEATURES))
-    cov = covariance(2)
-    posterior = posterior_of(x, NOISE, cov, deviations, PRIOR)
-    flat = x.ravel()
-    chi, gain, tilt = (np.zeros((2, SLICES)) for _ in range(3))
-    for h in range(2):
-        for k in range(SLICES):
-            mean, own = np.zeros((SLICES, FEATURES)), cov.copy()
-            for piece in range(k, SLICES):
-                mu = np.zeros((SLICES, FEATURES))
-                mu[piece] = deviations[h, piece]
-                mean[piece] = (0.6 if piece == k else 1.0) * mu[piece]
-                share = 0.35 if piece == k else 0.3
-                own += share**2 * np.outer(mu, mu) + np.diag((0.3 * mu.ravel()) ** 2)
-                # A body that tips slips: its yaw rate is uncertain by 3 /s times the tilt (roll, pitch, yaw rate last).
-                yaw_rate = FEATURES * piece + FEATURES - 1
-                own[yaw_rate, yaw_rate] += 3.0**2 * (mu[piece, -3] ** 2 + mu[piece, -2] ** 2)
-            r = flat - mean.ravel()
-            chi[h, k] = r @ np.linalg.solve(own, r)
-            gain[h, k] = gaussian(flat, mean.ravel(), own) - gaussian(flat, 0.0, cov)
-            for piece in range(k, SLICES):  # of roll and pitch, given all features before them
-                roll = FEATURES * piece + FEATURES - 3
-                for sign, n in ((-1.0, roll), (1.0, roll + 2)):
-                    ratio = gaussian(flat[:n], mean.ravel()[:n], own[:n, :n]) - gaussian(flat[:n], 0.0, cov[:n, :n])
-                    tilt[h, k] += sign * ratio
-            if np.sum(x[k:, -3:-1] * deviations[h, k:, -3:-1]) < 0.0:  # it leans against the prediction
-                undue = max(tilt[h, k], 0.0)
-                chi[h, k], gain[h, k], tilt[h, k] = chi[h, k] + 2 * undue, gain[h, k] - undue, tilt[h, k] - undue
-    total = flat @ np.linalg.solve(cov, flat)
-    temper = max(0.3, min(total, chi.min()) / flat.size)
-    wanted = np.log(np.exp(gain / temper).mean(axis=1)) + PRIOR
-    assert posterior.log_odds == pytest.approx(wanted, rel=1e-7, abs=1e-7)
-    assert posterior.misfit == pytest.approx(chi[[0, 1], gain.argmax(axis=1)] / flat.size, rel=1e-7)
-    assert posterior.misfit_declared == pytest.approx(total / flat.size, rel=1e-9)
-    assert posterior.tilt == pytest.approx(tilt[[0, 1], gain.argmax(axis=1)], rel=1e-7, abs=1e-7)
+def run(steps, moving=True, intact=ALL, answers=None, stands=None):
+    """(time [s] since the first step, legs and classes) of the first decision of steps, each as in `probabilities`."""
+    posterior = Posterior(LEGS, np.full(2, THRESHOLD), 0.0)
+    for k, odds in enumerate(steps):
+        posterior.update(STEP * k, probabilities(odds), moving, intact, ALL if answers is None else answers[k])
+        found = posterior.decide(STEP * k, lambda *_: stands)
+        if found:
+            return round(STEP * k, 2), {(one.leg, one.kind) for one in found}
+    return None
 
 
-def test_a_leg_whose_tilt_fits_but_for_its_size_wins_over_one_whose_yaw_rate_alone_fits_by_accident():
-    right, wrong = np.zeros((2, SLICES, FEATURES))
-    right[2], wrong[2] = [8.0, -8.0, 6.0, -30.0, 1.0, -50.0], [1.0, -6.0, 8.0, 25.0, -40.0, -25.0]
-    x = 0.5 * right  # the damage happened in the middle of the last slice
-    posterior = posterior_of(x, NOISE, covariance(3), np.array([right, wrong]), PRIOR)
-    assert posterior.probability[0] > 0.99 and posterior.onset[0] == 2
-    assert posterior.misfit[0] < posterior.misfit[1]
+QUIET = [{}] * 4
 
 
-def test_a_tilt_against_the_predicted_one_explains_nothing():
-    """Two feet of the left side were lost, and two of the right declared: without this rule, both gain 100 here."""
-    left = np.zeros((SLICES, FEATURES))
-    left[1:, -3] = -30.0
-    right = -left
-    x = 0.5 * left
-    x[:, 0] = right[:, 0] = 4.0  # a joint that the right side explains better
-    posterior = posterior_of(x, NOISE, covariance(6), np.array([left, right]), PRIOR)
-    assert posterior.probability[0] > 0.99 and posterior.tilt[0] > 100.0
-    assert posterior.tilt[1] <= 0.0 and posterior.misfit[1] > 5.0 * posterior.misfit[0]
+def test_a_foot_is_lost_when_half_a_second_says_so_and_a_moment_is_no_evidence():
+    assert run([*QUIET, *[{(2, LOST): 16.0}] * 2, *QUIET, *QUIET]) is None
+    at, found = run([*QUIET, *[{(2, LOST): 8.0}] * 9])
+    assert found == {(2, LOST)} and at - 4 * STEP < 0.5
+    assert run([*QUIET, *[{(2, LOST): THRESHOLD - 0.1}] * 20]) is None
+    at, found = run([*QUIET, *[{(2, LOST): THRESHOLD + 0.3}] * 20])  # weak, but it lasts
+    assert found == {(2, LOST)} and 0.4 < at - 4 * STEP < 0.8
 
 
-def test_what_was_not_measured_counts_for_nothing():
-    noise = NOISE.copy()
-    noise[1], noise[2, 3] = np.inf, np.inf
-    random = np.random.default_rng(4)
-    x, deviations = random.normal(0.0, 1.0, (SLICES, FEATURES)), random.normal(0.0, 3.0, (2, SLICES, FEATURES))
-    one = posterior_of(x, noise, covariance(5), deviations, PRIOR)
-    x[1], x[2, 3], deviations[:, 1] = 100.0, -50.0, 7.0
-    other = posterior_of(x, noise, covariance(5), deviations, PRIOR)
-    assert one.log_odds == pytest.approx(other.log_odds)
+def test_a_robot_that_stands_has_lost_nothing_and_a_leg_that_is_not_judged_neither():
+    steps = [*QUIET, *[{(2, LOST): 8.0}] * 9]
+    assert run(steps, moving=False) is None
+    assert run(steps, intact=np.arange(LEGS) != 2) is None
+    assert run(steps, answers=[np.arange(LEGS) != 2] * len(steps)) is None
 
 
-def test_the_bank_has_limp_joints_three_stumps_of_each_tibia_and_the_pairs_of_legs():
-    robot = Robot.jethexa()
-    whole = Morphology.whole(robot)
-    found = of_answering_servos(robot, whole)
-    assert len(found) == 18 + 18 + 15 and len({one.name for one in found}) == len(found)
-    assert {one.kind for one in found} == {"limp", "short"}
-    for one in found:
-        changed = one.applied(whole)
-        legs = {leg.name for leg in robot.legs for link in leg.links if changed.remaining(leg.name, link.name) < 1.0}
-        assert legs == (set(one.leg.split("+")) if one.kind == "short" else set())
-    assert not any("RM" in one.leg for one in of_answering_servos(robot, whole.without("RM")))
+def test_what_a_leg_showed_while_a_servo_was_silent_counts_once_it_answers():
+    answers = [np.arange(LEGS) != 2] * 12 + [ALL] * 8
+    assert run([*QUIET, *[{(2, LOST): 8.0}] * 16], answers=answers) == (round(12 * STEP + WAIT, 2), {(2, LOST)})
+
+
+def test_both_of_a_pair_are_declared_at_once_if_the_second_follows_soon():
+    rising = [
+        {(1, LOST): 8.0, (4, LOST): value} for value in (-2.0, -2.0, -1.0, 0.5, 2.5, 4.0, 5.0, 6.0, 6.0, 6.0, 6.0)
+    ]
+    assert run([*QUIET, *rising])[1] == {(1, LOST), (4, LOST)}
+    at, found = run([*QUIET, *[{(1, LOST): 8.0, (4, LOST): 0.5}] * 25])
+    assert found == {(1, LOST)} and at - 7 * STEP == pytest.approx(PAIR_WAIT, abs=2 * STEP)
+
+
+@pytest.mark.parametrize("kind, stands", [(LIMP + 2, False), (LOCKED + 1, True)])
+def test_whether_a_joint_is_limp_or_locked_is_said_by_its_readings(kind, stands):
+    other = kind + 3 if kind < LOCKED else kind - 3
+    at, found = run([*QUIET, *[{(3, other): 8.0, (3, kind): 6.0}] * 9], stands=stands)
+    assert found == {(3, kind)} and at - 7 * STEP == pytest.approx(WAIT, abs=STEP)
+
+
+def test_a_joint_whose_readings_do_not_tell_waits_and_is_then_what_was_likelier_all_the_time():
+    either = {(3, LIMP + 1): 7.0, (3, LOCKED + 1): 7.2}
+    at, found = run([*QUIET, *[either] * 30])
+    assert found == {(3, LOCKED + 1)}
+    assert at - 7 * STEP == pytest.approx(KIND_WAIT, abs=STEP)
+
+
+def test_a_suspicion_has_a_beginning_and_survives_a_moment_without():
+    posterior = Posterior(LEGS, np.full(2, THRESHOLD), 0.0)
+    for k in range(20):
+        odds = {} if k == 12 else {(5, LOST): 2.0}
+        posterior.update(STEP * k, probabilities(odds), True, ALL, ALL)
+    (only,) = posterior.suspected()
+    assert (only.leg, only.kind) == (5, LOST) and only.since == pytest.approx(3 * STEP, abs=STEP)
+    posterior.forget()
+    assert posterior.suspected() == []

@@ -15,7 +15,7 @@ from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-WARM_UP = 14.0  # [s] of an intact walk: lag and dead zone are identified in the first ten
+WARM_UP = 14.0  # [s] of an intact walk
 
 
 def broken_walk(seed, damage, seconds, physics=MujocoSimulator):
@@ -50,7 +50,6 @@ def find(seed, damage, seconds, more=0.0, physics=MujocoSimulator):
 def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left, physics):
     values, took, detector = find(seed, lambda _: WHOLE.broken(f"{leg}.tibia", left), 2.0, physics=physics)
     assert list(values) == [f"remaining.{leg}.tibia"] and 0.0 < took <= 2.0
-    assert detector.servos.identified and (detector.servos.lag, detector.servos.zone) != (0.0, 0.0)
 
 
 @pytest.mark.slow
@@ -83,15 +82,13 @@ def test_three_legs_torn_off_in_the_air_of_a_robot_that_stays_level_are_damage_a
     assert begin + 0.5 < decisions[-1][0] <= begin + 1.5
 
 
-def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_simulates_few_banks():
+def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_presses_no_foot():
     recorder = Recorder()
     blind, random = servo_walk(8001, "real", recorder)
     blind.run(WARM_UP)
     disturb_walk(blind, random, 45.0)
     decisions, detector = replay(ROBOT, recorder.calls)
     assert decisions == [] and detector.asked == []
-    windows = blind.time / detector.settings.slice
-    assert detector.banks < 0.25 * windows
 
 
 def test_a_push_that_is_braced_against_is_no_lost_foot():

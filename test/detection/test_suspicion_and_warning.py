@@ -4,10 +4,6 @@ import numpy as np
 import pytest
 from support.blind_walk import BlindWalk
 
-from hexapod_dynamics.detection.decisions import DecisionMaker
-from hexapod_dynamics.detection.hypotheses import of_answering_servos
-from hexapod_dynamics.detection.posterior import Posterior
-from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, Truth
@@ -53,44 +49,3 @@ def test_a_healthy_walk_of_90_seconds_has_no_warning(seed):
 def test_damage_warns_before_it_is_declared_or_is_declared(damage):
     warned, _, decisions = walk(3, 8.0, damage)
     assert warned or decisions
-
-
-class Banks:
-    """Banks that name one hypothesis."""
-
-    def __init__(self):
-        self.maker = DecisionMaker(ROBOT, DetectorSettings(declare=0.9999))
-        self.tests = of_answering_servos(ROBOT, WHOLE)
-
-    def name(self, time, name, probability):
-        """Give a bank; return which findings last."""
-        count = len(self.tests)
-        share = np.full(count, (1.0 - probability) / count / 2.0)
-        share[[one.name for one in self.tests].index(name)] = probability
-        posterior = Posterior(
-            share,
-            np.zeros(count),
-            np.zeros(count, int),
-            1.0 - share.sum(),
-            np.full(count, 9.0),
-            9.0,
-            5,
-            np.zeros(count),
-        )
-        self.maker.from_bank(time, self.tests, posterior, {})
-        return [one.name for one in self.maker.findings(self.tests, posterior) if one.lasting]
-
-
-def test_one_bank_that_stays_for_long_on_a_slow_computer_is_no_warning():
-    banks = Banks()
-    assert banks.name(0.0, "RR.tibia limp", 0.97) == []
-    assert banks.name(3.0, "RM.coxa limp", 0.97) == []
-    assert banks.name(6.0, "RM.coxa limp", 0.6) == [] and banks.name(7.0, "RM.coxa limp", 0.97) == []
-
-
-def test_banks_in_a_row_that_are_sure_are_one():
-    banks = Banks()
-    assert banks.name(0.0, "RR.tibia limp", 0.97) == [] and banks.name(0.3, "RR.tibia limp", 0.97) == []
-    assert banks.name(0.7, "RR.tibia limp", 0.97) == []
-    assert banks.name(1.3, "RR.tibia limp", 0.97) == ["RR.tibia limp"]
-    assert banks.name(1.6, "RM.coxa limp", 0.97) == []

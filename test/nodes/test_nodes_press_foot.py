@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.ros_session import LATCHED, Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait.interface import PRESSED_FOOT
 from hexapod_dynamics.nodes.damage_detector import DamageDetectorNode
@@ -82,11 +82,10 @@ def test_a_robot_that_stands_does_not_move(gait):
 
 @pytest.fixture
 def detector(probe):
-    """The node damage_detector in this process; asks: legs that are to be pressed, told: legs that were."""
+    """The node damage_detector in this process; asks: legs that are to be pressed."""
     node = DamageDetectorNode()
-    node.asks, node.told = [], []
-    node.detection.detector.press = lambda time: node.asks.pop() if node.asks else None
-    node.detection.detector.pressed = lambda time, leg: node.told.append(leg)
+    node.asks = []
+    node.detection.detector.probe = lambda time: node.asks.pop() if node.asks else None
     yield node
     node.destroy_node()
 
@@ -99,12 +98,3 @@ def test_the_detector_asks_for_it_unless_it_only_reports(probe, detector):
         detector._update()
     wait_until(lambda: heard, 10, "press_foot is published")
     assert [message.data for _, message in heard] == ["RM"]
-
-
-def test_the_detector_hears_which_foot_the_gait_presses_once_for_each_press(probe, detector):
-    publisher = probe.node.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
-    wait_until(publisher.get_subscription_count, 10, "it subscribes")
-    pressing = DiagnosticStatus(name="gait", values=[KeyValue(key=PRESSED_FOOT, value="RM")])
-    for state in (pressing, pressing, DiagnosticStatus(name="gait"), pressing):
-        detector._on_gait_state(state)
-    assert detector.told == ["RM", "RM"]

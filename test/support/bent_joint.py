@@ -6,7 +6,7 @@ python -m support.bent_joint MODULE [ARGUMENT...]: runs main() of a module while
 import importlib
 import sys
 
-from hexapod_dynamics.damage import KINDS, CommandOption, Hypothesis, JointEffect, JointKind, NamedValue
+from hexapod_dynamics.damage import KINDS, CommandOption, JointEffect, JointKind, NamedValue
 from hexapod_dynamics.damage.kind import FARTHEST_LOCK, check_position
 from hexapod_dynamics.errors import MorphologyError
 
@@ -56,13 +56,6 @@ class Bent(JointKind):
     def random_changes(self):
         """Return the bending of a joint by 0.3 rad."""
         return (lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, 0.3),)
-
-    def hypotheses(self, morphology, leg, link):
-        """Return that the joint is bent by 0.3 rad, if it works."""
-        if morphology.damage_at(leg, link) is not None:
-            return []
-        part, joint = morphology.part_name(leg, link), morphology.robot.joint_starts[leg] + link
-        return [Hypothesis(f"{part} bent", part.partition(".")[0], self.name, {f"bent.{part}": 0.3}, (joint,))]
 
 
 BENT = Bent()

@@ -17,7 +17,6 @@ from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.interface import THROWN_BACK
 from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.robot import Morphology, Robot
@@ -59,12 +58,11 @@ class BlindWalk:
         *,
         seed: int = 0,
         settings: Any = None,
-        executor: Any = None,
         lost_bytes: float = 0.005,
         dead_band: float = 0.0,
         obey: bool = True,
         detector: Any = None,
-        as_nodes: bool = False,
+        as_nodes: bool = True,
         chain: float | None = None,
         known: Robot | None = None,
     ) -> None:
@@ -74,14 +72,13 @@ class BlindWalk:
         self._mounting = hidden.imu.rotation @ robot.imu.rotation.T
         self.robot, self.physics, self.obey, self.dead_band = robot, physics, obey, dead_band
         self.gait, self.trial = gait.bind(robot), JointTrial(robot)
-        self.detector = detector or DamageDetector(robot, settings, executor)
+        self.detector = detector or DamageDetector(robot, settings)
         self._chain = self.detector.settings.command_delay if chain is None else chain
         self._as_nodes = as_nodes
         self.declared = Morphology.whole(robot)
         self.time = 0.0
         self.decisions: list[Any] = []
         self.pressed: list[tuple[float, str]] = []
-        self._pressing = self._thrown_back = False
         self.unplugged = np.zeros(robot.joint_count, bool)
         self.push = np.zeros(6)
         self.frozen = False  # emergency stop: the joints hold whatever is commanded
@@ -162,26 +159,18 @@ class BlindWalk:
                 self.brace.sense(TICK / parts, force.tolist(), rate.tolist(), self.gait.doing == "walking")
 
     def _update(self) -> None:
-        if self._tick % 50 == 0:  # `gait_state` comes once a second
-            self._thrown_back = bool(self.gait.report().get(THROWN_BACK))
-        if self._thrown_back:
-            self.detector.thrown_back(self.time)
         if self.brace is not None and self.brace.active:
             self.detector.braces(self.time)
         for decision in self.detector.update(self.time + TICK):
             self.decisions.append((self.time, decision))
             if self.obey and decision.action != "suspect":
                 self.declare(self.declared.updated(decision.values))
-        leg = self.detector.press(self.time + TICK) if self.obey else None
+        leg = self.detector.probe(self.time + TICK) if self.obey else None
         if leg is not None and self.gait.contact_probe(leg):
             self.pressed.append((self.time, leg))
-        joint = self.detector.tries(self.time + TICK) if self.obey else None
+        joint = self.detector.retest(self.time + TICK) if self.obey else None
         if joint is not None:
             self.trial.begin(self.time + TICK, joint)
-        pressing = self.gait.doing == "pressing"
-        if pressing and not self._pressing:
-            self.detector.pressed(self.time, self.pressed[-1][1])
-        self._pressing = pressing
 
     def _torques(self, command: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Return the feed-forward torques (n,) [N m] of a command (n,) [rad], NaN: none, and its rates [rad/s]."""

@@ -36,10 +36,6 @@ class Recorder:
         """Record a report of the bus."""
         self.calls.append(("bus", time, *(mask.copy() for mask in masks)))
 
-    def thrown_back(self, time: float) -> None:
-        """Record that an obstacle throws the body back."""
-        self.calls.append(("thrown_back", time))
-
     def braces(self, time: float) -> None:
         """Record that the robot braces against a push."""
         self.calls.append(("braces", time))
@@ -53,10 +49,10 @@ class Recorder:
         self.calls.append(("update", time))
         return []
 
-    def press(self, _time: float) -> None:
+    def probe(self, _time: float) -> None:
         """No foot is pressed."""
 
-    def tries(self, _time: float) -> None:
+    def retest(self, _time: float) -> None:
         """No joint is tried."""
 
 
@@ -66,7 +62,7 @@ class Silent(Recorder):
     def __init__(self) -> None:
         super().__init__()
         self.command = self.measure_joints = self.measure_attitude = self.bus = lambda *_: None
-        self.thrown_back = self.braces = lambda _time: None
+        self.braces = lambda _time: None
         self.update = lambda _time: []
 
 
@@ -76,11 +72,11 @@ def replay(
     """Give the calls of a Recorder to a DamageDetector; return its decisions, (time [s], Decision) up to the first
     update that has any and for `more` [s] after it, in which they are obeyed, and the detector.
 
-    Feet that it asks to be pressed are not; the times are in its attribute `asked`: (time [s], leg). `could_not_tell`:
+    Feet that it asks to be pressed are not; the times are in its attribute `asked`: (time [s], leg). `ambiguous_legs`:
     (time [s], leg) of each update in which it could not tell whether a leg has lost its foot.
     """
     detector: Any = DamageDetector(robot, settings)
-    detector.asked, detector.could_not_tell = [], []
+    detector.asked, detector.ambiguous_legs = [], []
     all_found: list[tuple[float, Any]] = []
     for name, *arguments in calls:
         found = getattr(detector, name)(*arguments)
@@ -92,10 +88,10 @@ def replay(
         all_found += [(arguments[0], one) for one in decisions]
         if all_found and arguments[0] >= all_found[0][0] + more:
             return all_found, detector
-        unknown = detector.cannot_tell(arguments[0])
+        unknown = detector.ambiguous(arguments[0])
         if unknown is not None:
-            detector.could_not_tell.append((arguments[0], unknown[0]))
-        leg = detector.press(arguments[0])
+            detector.ambiguous_legs.append((arguments[0], unknown[0]))
+        leg = detector.probe(arguments[0])
         if leg is not None:
             detector.asked.append((arguments[0], leg))
     return all_found, detector

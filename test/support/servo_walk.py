@@ -28,32 +28,31 @@ def servo_walk(
     servos: str,
     detector: Any = None,
     obey: bool = False,
-    known: Any = None,
     physics: Callable[..., RobotSimulator] = MujocoSimulator,
+    gait: Any = None,
+    robot: Robot | None = None,
 ) -> tuple[BlindWalk, np.random.Generator]:
     """Return a BlindWalk with a random command on random ground, flat, 4 or 8 mm rough, and its random stream.
 
     servos: real or half, of `Truth.parse`; model: springs. With `real,ground=blocks:0.02` the robot walks ahead, onto
-    that ground. detector, obey: of BlindWalk. known(Truth): the Robot that the software has and the plans of its gait.
-    physics: the simulator.
+    that ground. detector, obey, gait: of BlindWalk. physics: the simulator. robot: by
+    default the JetHexa.
     """
-    robot, random = Robot.jethexa(), np.random.default_rng((77, seed))
+    robot, random = robot or Robot.jethexa(), np.random.default_rng((77, seed))
     rough = random.choice([0.0, 0.004, 0.008])
     ahead = "ground=" in servos
     ground = "" if ahead else f",rough={rough}"
     truth = Truth.parse(f"servos={servos},seed={seed}{ground}" if servos != "model" else f"seed={seed}")
-    own, plans = (None, None) if known is None else known(truth)
     blind = BlindWalk(
         robot,
         physics(robot, timestep=1e-3, truth=truth),
-        AdaptiveGait(plans=plans),
+        gait or AdaptiveGait(),
         seed=seed,
         detector=detector,
         obey=obey,
         as_nodes=True,
         chain=CHAIN,
         dead_band=robot.servo.resolution,
-        known=own,
     )
     command = random_command(random)
     blind.gait.command(*((0.07, 0.0, 0.0) if ahead else command))

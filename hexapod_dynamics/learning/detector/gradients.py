@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.learning.detector.features import COUNT
-from hexapod_dynamics.learning.detector.network import CLASSES, DILATIONS
+from hexapod_dynamics.detection.features import COUNT
+from hexapod_dynamics.detection.network import CLASSES, DILATIONS
 
 HIDDEN, POOLED = 32, 12  # width of the layers, and of what the legs share
 

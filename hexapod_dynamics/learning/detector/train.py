@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import DivergedError, HexapodError
 from hexapod_dynamics.one_thread import compute_in_one_thread
 
 compute_in_one_thread()  # before numpy is imported
 
+from hexapod_dynamics.detection.network import Weights  # noqa: E402
 from hexapod_dynamics.learning.detector.training import (  # noqa: E402
     HELD_OUT,
     Example,
@@ -33,6 +34,7 @@ from hexapod_dynamics.robot import Robot  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 OTHER_SHARE = 0.1  # of the walks
+NETWORKS = 2  # trained side by side; their probabilities are averaged
 
 
 def main(args: list[str] | None = None) -> int:
@@ -54,8 +56,9 @@ def main(args: list[str] | None = None) -> int:
         for name, value, least in (("--walks", given.walks, 4), ("--steps", given.steps, 1)):
             if value < least:
                 raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
-        files = _walk(robot, Path(given.work or f"detector_{robot.name}_walks"), given.walks, given.jobs or None)
-        _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed)
+        jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
+        files = _walk(robot, work, given.walks, jobs)
+        _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)
     except (HexapodError, OSError) as error:
         print(f"train_detector: {error}", file=sys.stderr)
         return 1
@@ -63,28 +66,34 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
-    """Simulate the walks that the folder does not have; return the files of all."""
+    """Simulate the walks that the folder does not have; return the files of all whose simulation did not diverge."""
     work.mkdir(parents=True, exist_ok=True)
     walks = [("built_in", seed) for seed in range(count)]
     walks += [("mujoco", OTHERS + k) for k in range(round(OTHER_SHARE * count))] if _has_mujoco() else []
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
-    began = time.monotonic()
+    began, diverged = time.monotonic(), 0
     with ProcessPoolExecutor(jobs, initializer=compute_in_one_thread) as pool:
         running = [pool.submit(_make, robot, physics, seed, files[physics, seed]) for physics, seed in missing]
         for done, future in enumerate(as_completed(running), 1):
-            future.result()
+            diverged += not future.result()
             if done % 20 == 0 or done == len(missing):
                 left = (time.monotonic() - began) / done * (len(missing) - done)
                 print(f"\rwalk {done} of {len(missing)}, {left / 60.0:.0f} min left ", end="", flush=True)
-    print(f"\r{len(walks)} walks in {work}          ")
-    return list(files.values())
+    left_out = f", {diverged} left out: their simulation diverged" if diverged else ""
+    print(f"\r{len(walks) - diverged} walks in {work}{left_out}          ")
+    return [file for file in files.values() if file.is_file()]
 
 
-def _make(robot: Robot, physics: str, seed: int, file: Path) -> None:
+def _make(robot: Robot, physics: str, seed: int, file: Path) -> bool:
+    """Write the file of a walk; return False if its simulation diverges, as very few do."""
     part = file.with_suffix(".part.npz")
-    make_example(robot, seed, physics).save(part)
+    try:
+        make_example(robot, seed, physics).save(part)
+    except DivergedError:
+        return False
     part.rename(file)
+    return True
 
 
 def _has_mujoco() -> bool:
@@ -96,13 +105,29 @@ def _has_mujoco() -> bool:
     return found
 
 
-def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int) -> None:
-    examples = [Example.load(file) for file in files]
-    known = [one for one in examples if one.seed < OTHERS and one.seed % HELD_OUT]
-    others = [one for one in examples if one.seed >= OTHERS or not one.seed % HELD_OUT]
+def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int, jobs: int | None) -> None:
+    """Train NETWORKS networks side by side, choose the thresholds, write the file."""
     mirrored = has_mirrored_front(robot)
-    weights = train(known, steps, seed, lambda text: print(f"\r{text}   ", end="", flush=True), mirrored)
-    weights = choose_thresholds(weights, others)
+    with ProcessPoolExecutor(jobs, initializer=compute_in_one_thread) as pool:
+        seeds = range(NETWORKS * seed, NETWORKS * (seed + 1))
+        running = [pool.submit(_train_one, files, steps, one, mirrored, one == seeds[0]) for one in seeds]
+        weights = Weights.joined([one.result() for one in running])
+    weights = choose_thresholds(weights, _split(files)[1])
     weights.save(out)
     foot, joint = weights.thresholds
-    print(f"\r{out}: {len(known)} walks; log odds to declare a foot {foot:.1f}, a joint {joint:.1f}     ")
+    print(f"\r{out}: {weights.made['walks']} walks; log odds to declare a foot {foot:.1f}, a joint {joint:.1f}     ")
+
+
+def _train_one(files: Sequence[Path], steps: int, seed: int, mirrored: bool, shown: bool) -> Weights:
+    report = (lambda text: print(f"\r{text}   ", end="", flush=True)) if shown else (lambda text: None)
+    return train(_split(files)[0], steps, seed, report, mirrored)
+
+
+def _split(files: Sequence[Path]) -> tuple[list[Example], list[Example]]:
+    """Return the walks to train on, and those to choose thresholds on."""
+    examples = [Example.load(file) for file in files]
+    held_out = [one.seed >= OTHERS or not one.seed % HELD_OUT for one in examples]
+    return (
+        [one for one, held in zip(examples, held_out, strict=True) if not held],
+        [one for one, held in zip(examples, held_out, strict=True) if held],
+    )

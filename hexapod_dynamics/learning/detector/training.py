@@ -1,6 +1,6 @@
 """Training of the damage detector's network: examples from random walks, AdamW, thresholds on other walks.
 
-Examples are what a LearnedDetector itself gives to its network in a DamageWalk.
+Examples are what a DamageDetector itself gives to its network in a DamageWalk.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_dynamics.detection.detector import SETTLES, DamageDetector
+from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, moves
+from hexapod_dynamics.detection.network import CLASSES, INTACT, Network, Weights
+from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.detector.features import COUNT, OF_JOINT, OF_LEG, STEP, moves
 from hexapod_dynamics.learning.detector.gradients import AdamW, loss_and_gradients, random_layers
-from hexapod_dynamics.learning.detector.learned_detector import SETTLES, LearnedDetector
-from hexapod_dynamics.learning.detector.network import CLASSES, INTACT, Network, Weights
-from hexapod_dynamics.learning.detector.posterior import Posterior
 from hexapod_dynamics.learning.detector.walks import DamageWalk
 from hexapod_dynamics.robot import Robot
 
@@ -26,6 +26,7 @@ WINDOW, WARM, STARTED = 66, 24, 12  # steps of an example; without loss at its b
 ONSET = 0.25  # [s] after a change in which nobody can know it
 BATCH, RATE, NOISE = 32, 6e-3, 0.03  # examples a step; largest rate of learning; noise of the features
 HELD_OUT = 10  # of so many walks, one is not trained on
+PROBES = 6e-4  # of the detector's updates that ask for a contact probe: one in six walks has one
 HURT, AFTER = 0.5, 0.1  # share of the examples around a damage, and around its declaration
 LEFT = 3 * len(OF_JOINT) + list(OF_LEG).index("what is left of the leg")
 LEAST, MOST = 2.2, 6.0  # bounds of the thresholds
@@ -78,11 +79,22 @@ class FeatureRecorder:
         self._piece += 1
 
 
+class _Recorded(DamageDetector):
+    """Asks for contact probes at random times, since its network never suspects a leg."""
+
+    def __init__(self, robot: Robot, seed: int, recorder: FeatureRecorder) -> None:
+        super().__init__(robot, weights=Weights({}, np.zeros(2), {}), network=recorder)
+        self._random = np.random.default_rng((6, seed))
+
+    def probe(self, time: float) -> str | None:
+        """Return a leg whose foot is to be pressed down now; None: none."""
+        return str(self._random.choice(self.robot.leg_names)) if self._random.random() < PROBES else None
+
+
 def make_example(robot: Robot, seed: int, physics: str) -> Example:
     """Simulate a DamageWalk, and return what the detector's network would see in it."""
     recorder = FeatureRecorder(len(robot.legs))
-    unused = Weights({}, np.zeros(2), {})
-    walk = DamageWalk(robot, seed, physics, LearnedDetector(robot, weights=unused, network=recorder))
+    walk = DamageWalk(robot, seed, physics, _Recorded(robot, seed, recorder))
     for recorder.time in walk.steps():
         pass
     walk.walk.onboard.close()
@@ -165,7 +177,7 @@ def train(
     mirrored: bool = True,
     start: Weights | None = None,
 ) -> Weights:
-    """Return trained weights, with thresholds still at LEAST.
+    """Return the trained weights of one network, with thresholds still at LEAST.
 
     Args:
         examples: walks to train on.
@@ -173,10 +185,10 @@ def train(
         seed: of everything random.
         report: gets a line of progress now and then.
         mirrored: whether the robot's front is its rear's mirror image.
-        start: weights to begin with, instead of random ones.
+        start: weights of a network to begin with, instead of random ones.
 
     """
-    layers = random_layers(seed) if start is None else {name: array.copy() for name, array in start.layers.items()}
+    layers = random_layers(seed) if start is None else {name: array[0].copy() for name, array in start.layers.items()}
     optimiser, noise = AdamW(layers, steps, RATE), np.random.default_rng((1, seed))
     windows, mean, began = _Windows(examples, seed, mirrored), 0.0, time.monotonic()
     for step in range(steps):
@@ -189,7 +201,7 @@ def train(
         if step % 100 == 99 or step == steps - 1:
             left = (time.monotonic() - began) / (step + 1) * (steps - step - 1)
             report(f"step {step + 1} of {steps}: loss {mean:.4f}, {left:.0f} s left")
-    layers = {name: array.astype(np.float16).astype(np.float32) for name, array in layers.items()}
+    layers = {name: array[None].astype(np.float16).astype(np.float32) for name, array in layers.items()}
     made = {"steps": steps, "seed": seed, "walks": len(examples)}
     return Weights(layers, np.full(2, LEAST), made)
 
@@ -208,7 +220,8 @@ def log_odds(weights: Weights, example: Example) -> np.ndarray:
             piece, began = example.pieces[k], example.times[k]
             network.reset()
             posterior.forget()
-        posterior.update(example.times[k], network.step(features), moves(features), features[:, LEFT] == 1.0)
+        p, intact = network.step(features), features[:, LEFT] == 1.0
+        posterior.update(example.times[k], p, moves(features), intact, np.ones(legs, bool))
         if example.times[k] - began >= SETTLES and posterior.walks:
             odds[k] = posterior.odds
     return odds

@@ -6,6 +6,7 @@ of the walk:
 | what | range | why |
 |---|---|---|
 | servos, masses, zeros, IMU | the ideal model; up to 1.2 times `real_servos`; 0.8 to 2.2 times | LX servos, others |
+| feed-forward torques; requests of the bus | with and without; 90 to 180 a second | users' parameters, USB adapters |
 | friction; stiffness; masses (wide) | 0.25 to 1.1; 0.65 to 1.3; 0.82 to 1.2 | wet floor, low battery, other robots |
 | lag; play | up to 40 ms; up to 2 degrees | slow buses, worn gears |
 | ground | level, rough to 20 mm, blocks to 45 mm, steps to 50 mm, slopes to 15 degrees | docs/results/ground.md |
@@ -14,7 +15,7 @@ of the walk:
 | gaits | auto, tripod, ripple, wave | all gaits that users choose |
 | declared before the walk | nothing, one or two legs missing or without feet | a robot that is damaged already |
 | damage, from the third second on | last link of one or two legs, a torn leg, a limp or locked joint | what to find |
-| after it | nobody notices, or it is declared after 0.3 to 2.5 s, and a second one follows | the loop is closed |
+| after it | nobody notices, or it is declared after 0.3 to 2.5 s, and another follows within 4.5 s | a closed loop |
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hexapod_dynamics.detection import DamageDetector
-from hexapod_dynamics.learning.detector.features import joint_slots
-from hexapod_dynamics.learning.detector.learned_detector import STUMP
-from hexapod_dynamics.learning.detector.network import LIMP, LOCKED, LOST
+from hexapod_dynamics.detection.detector import STUMP
+from hexapod_dynamics.detection.features import joint_slots
+from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
@@ -46,7 +47,7 @@ CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's de
 UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
 ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz
 RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
-KINDS = {"healthy": 0.20, "foot": 0.17, "last": 0.17, "pair": 0.24, "torn": 0.03, "limp": 0.095, "locked": 0.095}
+KINDS = {"healthy": 0.13, "foot": 0.19, "last": 0.17, "pair": 0.22, "torn": 0.03, "limp": 0.15, "locked": 0.11}
 GAITS = {"auto": 0.64, "tripod": 0.18, "ripple": 0.09, "wave": 0.09}
 SPEED = np.array([0.07, 0.05, 0.2])  # [m/s, m/s, rad/s] of the usual commands
 
@@ -70,6 +71,7 @@ class WalkingRobot:
         gait: of Onboard.
         detector: of Onboard; None: a DamageDetector of its own.
         detect: of Onboard.
+        options: more of Onboard.
         ground: instead of that of the truth.
 
     """
@@ -86,12 +88,13 @@ class WalkingRobot:
         detector: DamageDetector | None = None,
         detect: str = "declare",
         ground: Ground | None = None,
+        **options: Any,
     ) -> None:
         engine, timestep = PHYSICS[physics]
         truth = replace(truth, delay=truth.delay + CHAIN)
         self.robot, self.time = robot, 0.0
         self.physics = engine(robot, timestep=timestep, truth=truth, morphology=morphology, ground=ground)
-        self.onboard = Onboard(robot, detect=detect, gait=gait, morphology=morphology, detector=detector)
+        self.onboard = Onboard(robot, detect, gait=gait, morphology=morphology, detector=detector, **options)
         self.physics.reset(joints=self.onboard.standing_pose)
         self.twist = np.zeros(3)
         self._chip = robot.imu.rotation.T
@@ -167,6 +170,8 @@ class DamageWalk:
             detector=detector,
             detect="declare",
             ground=self.obstacles,
+            feedforward=random.random() < (0.9 if truth.servo_friction else 0.5),
+            reads_a_second=150.0 if random.random() < 0.7 else random.uniform(90.0, 180.0),
         )
         self.broken = self.before
         self.changes = [Change(0.0, self._classes())]
@@ -177,9 +182,9 @@ class DamageWalk:
     def _draw_truth(self) -> tuple[Truth, Ground | None]:
         random, u = self.random, self.random.random()
         wide = u >= 0.78
-        if u < 0.12:
+        if u < 0.18:
             values: dict[str, Any] = {}
-        elif u < 0.22:
+        elif u < 0.26:
             values = real_servos(self.seed, 0.0)
         else:
             share = random.uniform(0.8, 2.2) if wide else random.choice([1.2, random.uniform(0.0, 1.2)])
@@ -198,7 +203,7 @@ class DamageWalk:
                 values["hysteresis"] = random.uniform(0.0, 2.0)
         values["seed"] = self.seed
         u = random.random()
-        if u < 0.22:
+        if u < 0.28:
             return Truth(**values), self._draw_obstacles(values.get("friction", 0.6))
         if u < 0.62:
             values["rough"] = random.uniform(0.0, 0.008)
@@ -293,14 +298,14 @@ class DamageWalk:
             if t >= happens:
                 happens, self.begin = math.inf, min(self.begin, t)
                 self._break(self.kind if second == math.inf else str(random.choice(["foot", "last", "limp", "locked"])))
-                if self.kind == "torn" or random.random() < 0.4:
+                if self.kind == "torn" or random.random() < 0.6:
                     declares = t + (0.6 if self.kind == "torn" else random.uniform(0.3, 2.5))
             if t >= declares:
                 declares = math.inf
                 walk.onboard.declare(self._declared())
                 self._note()
-                if second == math.inf and random.random() < 0.4:
-                    second = happens = t + random.uniform(1.2, 4.5)
+                if second == math.inf and random.random() < 0.6:
+                    second = happens = t + random.choice([random.uniform(0.0, 1.2), random.uniform(0.0, 4.5)])
                     duration = max(duration, happens + 3.6)
             if t >= next_change:
                 next_change = t + random.uniform(2.0, 5.0)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from hexapod_dynamics.detection.features import COUNT
+from hexapod_dynamics.detection.network import CLASSES, INTACT, LOST, Network, Weights
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.learning.detector import train as command
-from hexapod_dynamics.learning.detector.features import COUNT
 from hexapod_dynamics.learning.detector.gradients import AdamW, loss_and_gradients, random_layers
-from hexapod_dynamics.learning.detector.network import CLASSES, INTACT, LOST, Network, Weights
 from hexapod_dynamics.learning.detector.training import LEAST, LEFT, Example, choose_thresholds, make_example, train
 from hexapod_dynamics.robot import Robot
 
@@ -36,7 +36,7 @@ def test_gradients_are_those_of_finite_differences(name):
 def test_its_loss_is_that_of_the_network_step_by_step():
     layers, x = random_layers(2), RANDOM.normal(size=(1, 30, 6, COUNT)).astype(np.float32)
     classes = RANDOM.integers(0, CLASSES, (1, 30, 6))
-    network = Network(Weights(layers, np.zeros(2), {}), 6)
+    network = Network(Weights({name: array[None] for name, array in layers.items()}, np.zeros(2), {}), 6)
     p = np.array([network.step(row) for row in x[0]])
     expected = -np.log(np.take_along_axis(p, classes[0][..., None], -1)).mean()
     assert loss_and_gradients(layers, x, classes, np.ones((1, 30, 6)))[0] == pytest.approx(expected, rel=1e-5)
@@ -106,7 +106,7 @@ def test_the_command_simulates_trains_and_goes_on_where_it_was(tmp_path, capsys,
     assert command.main(arguments) == 0
     assert "4 walks in detector_jethexa_walks" in capsys.readouterr().out
     made = Weights.load(tmp_path / "detector_jethexa.npz").made
-    assert made["steps"] == 2 and made["walks"] == 3
+    assert made["steps"] == 2 and made["walks"] == 3 and made["networks"] == 2
     walks = {path: path.stat().st_mtime_ns for path in (tmp_path / "detector_jethexa_walks").iterdir()}
     assert command.main(arguments) == 0
     assert walks == {path: path.stat().st_mtime_ns for path in walks}

@@ -2,25 +2,28 @@
 
 One encoder for all legs; four convolutions of three taps, dilated by 1, 2, 4 and 8 steps (2.5 s of memory, and no state
 that could drift); in each of them every leg sees the mean and the largest of 12 numbers of all legs. Thus the number of
-legs is free, and their order does not matter. The weights are made by `train_detector`.
+legs is free, and their order does not matter.
+
+The weights, made by `train_detector`, are those of several networks that were trained from different random numbers;
+their probabilities are averaged, which makes them less sure where they differ (Lakshminarayanan et al. 2017).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.detection.features import COUNT, JOINTS, LARGEST, OF_JOINT, OF_LEG, STEP
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.detector.features import COUNT, JOINTS, LARGEST, OF_JOINT, OF_LEG, STEP
 from hexapod_dynamics.robot import Robot
 
 DILATIONS = 1, 2, 4, 8
-MEMORY = 1 + 2 * sum(DILATIONS)  # steps that an output depends on
 INTACT, LOST, LIMP, LOCKED = 0, 1, 2, 2 + JOINTS  # classes: LIMP + k and LOCKED + k are those of joint k
 CLASSES = 2 + 2 * JOINTS
 PACKAGED = Path(__file__).parent / "weights.npz"
@@ -36,7 +39,8 @@ def digest() -> str:
 class Weights:
     """Arrays of the layers, the thresholds of the decision, and what they were made from.
 
-    thresholds (2,): log odds of a lost foot and of a damaged joint, above which they are declared.
+    Each array has a first axis for the networks. thresholds (2,): log odds of a lost foot and of a damaged joint, above
+    which they are declared.
     """
 
     layers: dict[str, np.ndarray]
@@ -67,6 +71,12 @@ class Weights:
         )
 
     @classmethod
+    def joined(cls, some: Sequence[Weights]) -> Weights:
+        """Return the networks of several files as one, with the thresholds of the first."""
+        layers = {name: np.concatenate([one.layers[name] for one in some]) for name in some[0].layers}
+        return cls(layers, some[0].thresholds, some[0].made | {"networks": len(layers["encoder.bias"])})
+
+    @classmethod
     def of(cls, robot: Robot) -> Weights:
         """Return the weights of detector_NAME.npz beside the robot's file, else the packaged ones."""
         if robot.file is not None:
@@ -81,10 +91,10 @@ class Network:
 
     def __init__(self, weights: Weights, legs: int) -> None:
         self._w = weights.layers
-        width = self._w["encoder.bias"].size
-        if self._w["encoder.weight"].shape != (width, COUNT):
-            raise HexapodError(f"weights: {COUNT} features needed, given {self._w['encoder.weight'].shape[1]}")
-        self._past = [np.zeros((2 * dilation, legs, width), np.float32) for dilation in DILATIONS]
+        networks, width, features = self._w["encoder.weight"].shape
+        if features != COUNT:
+            raise HexapodError(f"weights: {COUNT} features needed, given {features}")
+        self._past = [np.zeros((2 * dilation, networks, legs, width), np.float32) for dilation in DILATIONS]
 
     def reset(self) -> None:
         """Forget what was before."""
@@ -93,19 +103,20 @@ class Network:
 
     def step(self, features: np.ndarray) -> np.ndarray:
         """Return the probability of each class (legs, CLASSES) after one more vector of features (legs, COUNT)."""
-        h = self._linear("encoder", features)
+        h = np.maximum(self._linear("encoder", features), 0.0)
         for k, dilation in enumerate(DILATIONS):
             past = self._past[k]
-            pooled = self._linear(f"pool.{k}", h)
-            shared = np.concatenate([pooled.mean(axis=0), pooled.max(axis=0)])
-            seen = np.concatenate([past[0], past[dilation], h, np.broadcast_to(shared, (len(h), shared.size))], axis=1)
-            new = h + self._linear(f"convolution.{k}", seen)
+            pooled = np.maximum(self._linear(f"pool.{k}", h), 0.0)
+            shared = np.concatenate([pooled.mean(axis=1, keepdims=True), pooled.max(axis=1, keepdims=True)], axis=2)
+            shared = np.broadcast_to(shared, (*h.shape[:2], shared.shape[2]))
+            seen = np.concatenate([past[0], past[dilation], h, shared], axis=2)
+            new = h + np.maximum(self._linear(f"convolution.{k}", seen), 0.0)
             past[:-1] = past[1:]
             past[-1] = h
             h = new
-        odds = h @ self._w["output.weight"].T + self._w["output.bias"]
-        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        odds = self._linear("output", h)
+        odds = np.exp(odds - odds.max(axis=2, keepdims=True))
+        return (odds / odds.sum(axis=2, keepdims=True)).mean(axis=0)
 
     def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
-        return np.maximum(x @ self._w[f"{name}.weight"].T + self._w[f"{name}.bias"], 0.0)
+        return x @ self._w[f"{name}.weight"].swapaxes(1, 2) + self._w[f"{name}.bias"][:, None]

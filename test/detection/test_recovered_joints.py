@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from late_walk import LateWalk
 
-from hexapod_dynamics.detection.mended_joints import MendedJoints
+from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -47,37 +47,37 @@ def test_what_a_person_declared_stands():
 def run(watch, angles, command=0.0, start=0.0):
     for k, angle in enumerate(angles):
         watch.reading(start + 0.2 * k, 4, angle, command)
-    return watch.mended(start + 0.2 * len(angles))
+    return watch.recovered(start + 0.2 * len(angles))
 
 
 def test_a_limp_joint_counts_only_where_it_was_away_from_its_command():
-    watch = MendedJoints()
+    watch = RecoveredJoints()
     watch.watch({4: None})
     assert run(watch, [0.0] * 20) == []
     assert run(watch, [0.4, 0.4, *[0.01] * 8], start=4.0) == [4]
 
 
 def test_a_joint_that_stays_locked_is_tried_ever_more_rarely_and_another_one_is_not_kept_waiting():
-    watch = MendedJoints()
+    watch = RecoveredJoints()
     watch.watch({4: 0.7})
-    trials = [0.1 * k for k in range(6000) if watch.tries(0.1 * k) == 4]
+    trials = [0.1 * k for k in range(6000) if watch.retest(0.1 * k) == 4]
     pauses = np.diff(trials)
     assert trials[0] == pytest.approx(3.0, abs=0.11)
     assert pauses[:5] == pytest.approx([6.0, 12.0, 24.0, 48.0, 96.0], abs=0.11)
     assert pauses[5:] == pytest.approx(120.0, abs=0.11) and len(pauses) > 6
     watch.watch({4: 0.7, 7: 0.2})
-    assert next(k for k in range(100) if watch.tries(600.0 + 0.1 * k) == 7) <= 91
+    assert next(k for k in range(100) if watch.retest(600.0 + 0.1 * k) == 7) <= 91
 
 
 @pytest.mark.parametrize("angles", [[0.7] * 20, [0.7, *[0.4] * 4], [0.7, *np.tile([0.2, 0.7], 10)]])
 def test_a_lock_that_moves_for_a_moment_is_one(angles):
-    watch = MendedJoints()
+    watch = RecoveredJoints()
     watch.watch({4: 0.7})
     assert run(watch, angles) == []
 
 
 def test_a_joint_is_taken_back_once():
-    watch = MendedJoints()
+    watch = RecoveredJoints()
     watch.watch({4: 0.7})
     assert run(watch, [0.7, *[0.1] * 10]) == [4]
     watch.taken_back(4)

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from hexapod_dynamics.detection.features import COUNT
+from hexapod_dynamics.detection.network import CLASSES, DILATIONS, PACKAGED, Network, Weights
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.detector.features import COUNT
 from hexapod_dynamics.learning.detector.gradients import random_layers
-from hexapod_dynamics.learning.detector.network import CLASSES, DILATIONS, MEMORY, PACKAGED, Network, Weights
 from hexapod_dynamics.robot import Robot
 
 STEPS, LEGS = 50, 6
+MEMORY = 1 + 2 * sum(DILATIONS)  # steps that an output depends on
 
 
 def written_out(w, x):
@@ -37,7 +38,9 @@ def written_out(w, x):
 
 @pytest.fixture(scope="module")
 def weights():
-    return Weights(random_layers(3), np.array([4.0, 5.0]), {"seed": 3})
+    """Two networks."""
+    some = [{name: array[None] for name, array in random_layers(seed).items()} for seed in (3, 4)]
+    return Weights.joined([Weights(layers, np.array([4.0, 5.0]), {"seed": 3}) for layers in some])
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,9 @@ def test_step_by_step_it_computes_what_is_written_out(weights, features):
     network = Network(weights, LEGS)
     found = np.array([network.step(row) for row in features])
     assert found.shape == (STEPS, LEGS, CLASSES)
-    np.testing.assert_allclose(found, written_out(weights.layers, features), atol=1e-5)
+    of_each = [written_out({name: array[k] for name, array in weights.layers.items()}, features) for k in (0, 1)]
+    np.testing.assert_allclose(found, np.mean(of_each, axis=0), atol=1e-5)
+    assert weights.made["networks"] == 2
 
 
 def test_what_is_longer_ago_than_its_memory_changes_nothing(weights, features):

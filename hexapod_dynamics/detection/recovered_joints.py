@@ -1,7 +1,7 @@
 """Determines which joints that the detector declared locked or limp move with their commands again.
 
 A locked joint stays at the angle at which it was declared; an intact one moves to its last set-point and stays
-there. If that is the angle of the lock, the gait commands another angle for a moment: `tries`. A limp joint hangs
+there. If that is the angle of the lock, the gait commands another angle for a moment: `retest`. A limp joint hangs
 away from its command; an intact one moves to it. A joint is restored if it was away from the place of an intact
 joint, and then is at this place for some time in several consecutive readings. Joints that were never away give no
 information. A joint that is declared again after it was restored stays declared, because a loose plug is no
@@ -11,34 +11,33 @@ repair.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from hexapod_dynamics.detection.limits import LIMITS, DetectorLimits
+# [rad] from its lock, or from its command: an intact joint is away from the one and near the other.
+AWAY, NEAR = 0.08, 0.035
+STANDS_FOR, READINGS = 1.2, 5  # time [s] and readings for which a joint stands where an intact one would
+STILL = 0.02  # [rad] range of the readings of a joint that stands
+FIRST_TRIAL = 3.0  # [s] from a declaration to the first retest
+TRIAL_PAUSE, LONGEST_PAUSE = 6.0, 120.0  # [s] between two retests; of one joint doubled after each, at most
 
 
-@dataclass
 class _Watched:
     """A joint that was declared: locked_at [rad], None for a limp one; was_damaged: whether it was measured in its
     damaged state.
     """
 
-    locked_at: float | None
-    was_damaged: bool = False
-    since: float = math.inf
-    count: int = 0
-    low: float = math.inf
-    high: float = -math.inf
+    def __init__(self, locked_at: float | None) -> None:
+        self.locked_at, self.was_damaged = locked_at, False
+        self.restart()
 
     def restart(self) -> None:
         """Restart the count."""
         self.since, self.count, self.low, self.high = math.inf, 0, math.inf, -math.inf
 
 
-class MendedJoints:
+class RecoveredJoints:
     """Tracks the joints that this detector declared; times are seconds on one clock."""
 
-    def __init__(self, limits: DetectorLimits = LIMITS) -> None:
-        self._limits = limits
+    def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
         self._taken_back: set[int] = set()
         self._next: dict[int, tuple[float, float]] = {}  # locked joint: [s] of its next trial, pause after it
@@ -64,18 +63,18 @@ class MendedJoints:
         for one in self._watched.values():
             one.restart()
 
-    def tries(self, time: float) -> int | None:
+    def retest(self, time: float) -> int | None:
         """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
         locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
-        pause = self._limits.trial_pause
-        self._next = {joint: self._next.get(joint, (time + self._limits.first_trial, pause)) for joint in locked}
+        pause = TRIAL_PAUSE
+        self._next = {joint: self._next.get(joint, (time + FIRST_TRIAL, pause)) for joint in locked}
         if not self._next or time - self._last_trial < pause:
             return None
         joint = min(self._next, key=lambda one: self._next[one][0])
         due, pause = self._next[joint]
         if time < due:
             return None
-        self._next[joint] = time + pause, min(2.0 * pause, self._limits.longest_pause)
+        self._next[joint] = time + pause, min(2.0 * pause, LONGEST_PAUSE)
         self._last_trial = time
         return joint
 
@@ -84,24 +83,23 @@ class MendedJoints:
         one = self._watched.get(joint)
         if one is None:
             return
-        limits = self._limits
         if one.locked_at is not None:
             apart = abs(angle - one.locked_at)
-            damaged, whole = apart < limits.mended_near, apart > limits.mended_away
+            damaged, intact = apart < NEAR, apart > AWAY
         else:
             apart = abs(angle - command)
-            damaged, whole = apart > limits.mended_away, apart < limits.mended_near
+            damaged, intact = apart > AWAY, apart < NEAR
         one.was_damaged |= damaged
-        if not (whole and one.was_damaged):
+        if not (intact and one.was_damaged):
             one.restart()
             return
         one.low, one.high = min(one.low, angle), max(one.high, angle)
-        if one.locked_at is not None and one.high - one.low > limits.mended_still:  # pushed, or still moving
+        if one.locked_at is not None and one.high - one.low > STILL:  # pushed, or still moving
             one.restart()
             one.low = one.high = angle
         one.since, one.count = min(one.since, time), one.count + 1
 
-    def mended(self, time: float) -> list[int]:
+    def recovered(self, time: float) -> list[int]:
         """Return the joints that are intact again."""
-        enough, lasts = self._limits.mended_readings, self._limits.mended_for
+        enough, lasts = READINGS, STANDS_FOR
         return [joint for joint, one in self._watched.items() if one.count >= enough and time - one.since >= lasts]

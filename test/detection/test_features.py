@@ -5,10 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.detection.commanded_model import CommandedModel
-from hexapod_dynamics.detection.settings import DetectorSettings
-from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.learning.detector.features import (
+from hexapod_dynamics.detection import DetectorSettings
+from hexapod_dynamics.detection.features import (
     COUNT,
     JOINTS,
     OF_JOINT,
@@ -18,6 +16,7 @@ from hexapod_dynamics.learning.detector.features import (
     joint_slots,
     moves,
 )
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -38,8 +37,7 @@ def walked(seconds, roll=0.0, offset=0.0, twist=(0.06, 0.0, 0.0), change=None, s
     """
     gait = AdaptiveGait().bind(ROBOT)
     gait.command(*twist)
-    commanded, found, due = CommandedModel(ROBOT, DetectorSettings()), [], 0.0
-    extractor = FeatureExtractor(ROBOT, commanded)
+    extractor, found, due = FeatureExtractor(ROBOT, DetectorSettings()), [], 0.0
     femur = ROBOT.leg_joints("RM")[1]
     for tick in range(1, round(seconds / 0.02)):
         now = 0.02 * tick
@@ -47,7 +45,7 @@ def walked(seconds, roll=0.0, offset=0.0, twist=(0.06, 0.0, 0.0), change=None, s
             extractor.set_morphology(now, change[1])
             change = None
         command = gait.step(0.02)[0] * speed
-        commanded.command(now, command)
+        extractor.command(now, command)
         extractor.attitude(now, roll if now > 0.5 * seconds else 0.0, 0.0, 0.0)
         for joint in (2 * tick % 18, (2 * tick + 1) % 18):
             extractor.reading(now, joint, command[joint] + offset * (joint == femur))
@@ -98,10 +96,9 @@ def test_a_robot_that_stands_does_not_move():
 
 
 def test_after_a_restart_the_model_starts_again_and_what_was_learnt_stays():
-    commanded = CommandedModel(ROBOT, DetectorSettings())
-    extractor = FeatureExtractor(ROBOT, commanded)
+    extractor = FeatureExtractor(ROBOT, DetectorSettings())
     for k in range(20):
-        commanded.command(0.02 * k, np.zeros(18))
+        extractor.command(0.02 * k, np.zeros(18))
         for joint in range(18):
             extractor.reading(0.02 * k, joint, 0.0)
     assert extractor.step(0.4) is None and extractor.model.started

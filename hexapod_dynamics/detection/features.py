@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.detection.commanded_model import CommandedModel
-from hexapod_dynamics.detection.lateness import common_lag
+from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.detection.timing import common_lag
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -67,6 +68,7 @@ OF_LEG = {
     "time since the start": 10.0,
     "time since a change": 3.0,
     "motion of the set-points": 2.0 * DEGREE,
+    "unevenness": 3.0 * DEGREE,
 }
 COUNT = JOINTS * len(OF_JOINT) + len(OF_LEG)
 LARGEST = 6.0  # of a feature, in its unit
@@ -119,15 +121,14 @@ class _Attitude(NamedTuple):
 class FeatureExtractor:
     """Runs the model of the declared robot and computes features; times are seconds on one clock.
 
-    The commands are those of the CommandedModel; give `reading` and `attitude` as they arrive, then call `step` every
-    STEP. model: the RunningModel.
+    Give `command`, `reading` and `attitude` as they arrive, then call `step` every STEP. model: the RunningModel.
     lean (2,): roll and pitch [rad] beyond the model's and what the ground explains. left (legs,): `what_is_left` of the
     declared robot.
     """
 
-    def __init__(self, robot: Robot, commanded: CommandedModel) -> None:
-        self.robot, self._commanded = robot, commanded
-        self.model = commanded.model
+    def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
+        self.robot, self.commanded = robot, CommandedModel(robot, settings)
+        self.model = self.commanded.model
         self.morphology = Morphology.whole(robot)
         n, legs = robot.joint_count, len(robot.legs)
         self._weight = robot.gravity * (robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
@@ -170,6 +171,10 @@ class FeatureExtractor:
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
+    def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
+        """Add a command (n,) [rad], NaN: none; torques (n,) [N m]: feed-forward."""
+        self.commanded.command(time, positions, torques)
+
     def reading(self, time: float, joint: int, angle: float) -> None:
         """Add the angle [rad] of a joint, read at a time [s]."""
         self._readings.append((time, joint, angle))
@@ -195,7 +200,7 @@ class FeatureExtractor:
 
     def restart(self) -> None:
         """Discard the model's state and all measurements; what was learnt about the servos stays."""
-        self._commanded.clear()
+        self.commanded.clear()
         self._readings.clear()
         self._attitudes.clear()
         self._moving.clear()
@@ -211,14 +216,14 @@ class FeatureExtractor:
         Raises HexapodError if the model is not finite.
         """
         if not self.model.started:
-            if self._commanded.start(self._angle, self.morphology):
+            if self.commanded.start(self._angle, self.morphology):
                 self._readings.clear()
                 self._attitudes.clear()
                 self._started = time
                 if not self._sign.any():
                     self._sign = self._signs()
             return None
-        self._commanded.advance(time)
+        self.commanded.advance(time)
         self._step += 1
         last = float(self.model.time[self.model.row(self.model.tick - 1)])
         self._compare_joints(last)
@@ -333,7 +338,7 @@ class FeatureExtractor:
             + [toward[0], across[0], toward[1], across[1], toward[2], across[2], self._side * turn]
             + [(time - self._braced < BRACED_FOR) * alike]
             + [min(time - self._started, 10.0) * alike, min(time - self._changed, 9.0) * alike]
-            + [np.abs(change[:-1]).mean() * alike],
+            + [np.abs(change[:-1]).mean() * alike, self.unevenness * alike],
             axis=1,
         )
         found = np.concatenate([joints[slots].reshape(legs, -1), leg], axis=1) / _UNITS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from late_walk import KINDS, LateWalk
 
-from hexapod_dynamics.detection.lateness import Lateness, common_lag
+from hexapod_dynamics.detection.timing import LAG, Timing, common_lag
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()
@@ -17,7 +17,7 @@ def walk_late(kind, seconds):
     walk, late = LateWalk(kind, 4), 0
     for _ in range(round(seconds * walk.ticks)):
         walk.tick()
-        late += any("readings come late: not judged" in text for text in walk.detector.cannot_know(walk.time))
+        late += any("readings come late: not judged" in text for text in walk.detector.missing_inputs(walk.time))
     assert walk.decisions == [], walk.decisions
     return walk, late / (seconds * walk.ticks)
 
@@ -28,12 +28,12 @@ def walk_late(kind, seconds):
 )
 def test_a_healthy_robot_with_a_loaded_computer_is_left_alone_and_damage_is_found_afterwards(kind):
     walk, late = walk_late(kind, 8.0)
-    assert late > 0.5
+    assert late > (0.25 if kind == "servos" else 0.5)  # servos that are late by up to 60 ms are judged
     walk.rest()
     walk.run(6.0)
-    assert walk.decisions == [] and walk.detector.cannot_know(walk.time) == []
+    assert walk.decisions == [] and walk.detector.missing_inputs(walk.time) == []
     walk.damage(WHOLE.broken("RM.tibia", 0.05))
-    walk.run(6.0, until=lambda walk: walk.decisions)  # it has been late often: what a bank says has to last
+    walk.run(6.0, until=lambda walk: walk.decisions)
     assert [decision.name.partition(" ")[0] for _, decision in walk.decisions] == ["RM.tibia"]
 
 
@@ -51,10 +51,11 @@ def test_the_lag_of_all_joints_is_found_and_that_of_one_is_not():
     assert math.isnan(common_lag(joints, np.zeros(36), 0.1 * rates))
 
 
-def test_a_lag_that_these_servos_always_have_is_usual():
-    lateness = Lateness()
-    assert not any(lateness.lags(0.3 * k, 0.025) for k in range(60))
-    assert not lateness.lags(20.0, 0.015 + 0.03) and lateness.lags(20.3, 0.03 + 2 * 0.03)
+def test_a_lag_of_all_joints_is_late_and_named():
+    timing = Timing()
+    assert not timing.check_lag(1.0, 0.9 * LAG) and not timing.check_lag(1.0, math.nan) and not timing.disturbed
+    assert timing.check_lag(2.0, 1.1 * LAG) and timing.disturbed and timing.recent(2.1)
+    assert "all joints are 0.07 s behind" in timing.why
 
 
 def test_each_sign_is_named():
@@ -63,11 +64,11 @@ def test_each_sign_is_named():
         (lambda one: one.command(0.7), "a command came 0.32 s"),
         (lambda one: one.reading(1.0), "no joint was read for 0.50 s"),
     ):
-        lateness = Lateness()
-        lateness.reading(0.5)
-        lateness.look(1.0)
-        spoil(lateness)
-        assert lateness.look(1.02) and words in lateness.why and lateness.recent(1.2) and not lateness.recent(1.4)
-    lateness = Lateness()
-    assert not lateness.look(1.0) and not lateness.look(1.02) and lateness.look(1.5)
-    assert "stood still for 0.48 s" in lateness.why
+        timing = Timing()
+        timing.reading(0.5)
+        timing.update(1.0)
+        spoil(timing)
+        assert timing.update(1.02) and words in timing.why and timing.recent(1.2) and not timing.recent(1.4)
+    timing = Timing()
+    assert not timing.update(1.0) and not timing.update(1.02) and timing.update(1.5)
+    assert "stood still for 0.48 s" in timing.why
