@@ -322,8 +322,7 @@ class RegisterServos(SerialServos):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one motion; DeviceError beyond the servo's travel."""
-        if not self._lowest <= angle <= self._highest:
-            raise DeviceError(f"servo angle {angle:.4f} rad is outside {self._lowest:.4f}..{self._highest:.4f} rad")
+        self.counts.setpoint(angle)
         self._measure_unknown([index])
         with self._motion:
             data = self._begin_motion(index, angle, duration, time.monotonic())
