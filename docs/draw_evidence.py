@@ -42,7 +42,7 @@ def main():
     axis.legend(ncol=4, fontsize="small")
     for at, decision in blind.decisions[:1]:
         axis.axvline(at - begin, color="red", linewidth=0.8)
-        axis.set_title(f"{at - begin:.2f} s after: {decision.text}", fontsize=7)
+        axis.set_title(f"{at - begin:.2f} s after: {decision.name}", fontsize=9)
     figure.savefig(Path(__file__).with_name("damage_evidence.png"), dpi=110)
 
 

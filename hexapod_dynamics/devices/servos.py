@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import BROADCAST_ID, READS, Command
+from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
 _SPEED_LIMIT = 5.82  # [rad/s] HTD-35H without load, 0.18 s/60 deg
 
@@ -38,7 +39,7 @@ class VirtualServos:
         n = len(ids)
         self.lock = threading.RLock()
         self.ids = np.array(ids, np.int64)
-        self.slope = np.array(directions, float) * lx.COUNTS_PER_RADIAN
+        self.slope = np.array(directions, float) * BUS_SERVO.per_radian
         self.present = np.ones(n, bool)
         self.voltage = np.full(n, 11.8)
         self.temperature = np.full(n, 32.0)
@@ -46,7 +47,7 @@ class VirtualServos:
         self.trim = np.zeros(n)  # [counts] error of the mounting angle of the horn
         self.offset = np.zeros(n, np.int64)  # deviation, -125..125
         self.saved_offset = np.zeros(n, np.int64)
-        self.angle_limits = np.tile([0, lx.MAX_COUNT], (n, 1))
+        self.angle_limits = np.tile([0, BUS_SERVO.top], (n, 1))
         self.vin_limits = np.tile([9000, 12600], (n, 1))  # [mV]
         self.temp_limit = np.full(n, 85)
         self.motor = np.zeros(n, bool)
@@ -54,8 +55,8 @@ class VirtualServos:
         self.led_off = np.zeros(n, np.int64)
         self.led_error = np.full(n, 7)
         self.flash_writes = np.zeros(n, np.int64)
-        self._speed_limit = speed_limit * lx.COUNTS_PER_RADIAN  # [counts/s]
-        self._shaft = lx.CENTRE_COUNT + self.slope * (np.zeros(n) if angles is None else np.asarray(angles, float))
+        self._speed_limit = speed_limit * BUS_SERVO.per_radian  # [counts/s]
+        self._shaft = BUS_SERVO.centre + self.slope * (np.zeros(n) if angles is None else np.asarray(angles, float))
         self._start, self._target = self._shaft.copy(), self._shaft.copy()
         self._begin, self._end = np.zeros(n), np.zeros(n)
         self._command = np.zeros((n, 2), np.int64)  # last MOVE_TIME pair
@@ -70,19 +71,19 @@ class VirtualServos:
     def set_angles(self, angles: np.ndarray) -> None:
         """Set the joint angles (n,) [rad] of the shafts; the set-points of servos without torque follow."""
         with self.lock:
-            self._shaft[:] = lx.CENTRE_COUNT + self.slope * angles + self.trim
+            self._shaft[:] = BUS_SERVO.centre + self.slope * angles + self.trim
             limp = ~(self.loaded & self._healthy())
             self._start[limp] = self._target[limp] = (self._shaft - self.offset)[limp]
 
     def setpoints(self, t: float) -> np.ndarray:
         """Return the joint set-points (n,) [rad] at time t."""
         with self.lock:
-            return (self._counts(t) + self.offset - self.trim - lx.CENTRE_COUNT) / self.slope
+            return (self._counts(t) + self.offset - self.trim - BUS_SERVO.centre) / self.slope
 
     def motion(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Set-points, targets (n,) [rad] and the seconds (n,) left until each target is reached, at time t."""
         with self.lock:
-            target = (self._target + self.offset - self.trim - lx.CENTRE_COUNT) / self.slope
+            target = (self._target + self.offset - self.trim - BUS_SERVO.centre) / self.slope
             return self.setpoints(t), target, np.maximum(0.0, self._end - t)
 
     def holding(self) -> np.ndarray:
@@ -112,7 +113,7 @@ class VirtualServos:
         torque.
         """
         with self.lock:
-            self._go(i, lx.CENTRE_COUNT + angle * lx.COUNTS_PER_RADIAN, duration, t)
+            self._go(i, BUS_SERVO.centre + angle * BUS_SERVO.per_radian, duration, t)
 
     def switch(self, i: int, on: bool, t: float) -> None:
         """Switch the torque of a servo on, at its present position, or off."""
@@ -122,7 +123,7 @@ class VirtualServos:
     def shaft(self, i: int) -> float:
         """Return the angle of a servo's shaft as the servo measures it."""
         with self.lock:
-            return (float(self._shaft[i]) - int(self.offset[i]) - lx.CENTRE_COUNT) / lx.COUNTS_PER_RADIAN
+            return (float(self._shaft[i]) - int(self.offset[i]) - BUS_SERVO.centre) / BUS_SERVO.per_radian
 
     # Called by the bus -----------------------------------------------------------------------------------------------
 
@@ -177,10 +178,10 @@ class VirtualServos:
     def _obey(self, i: int, command: int, payload: bytes, t: float) -> None:
         pair = (payload[0] | payload[1] << 8, payload[2] | payload[3] << 8) if len(payload) == 4 else (0, 0)
         byte = payload[0] if payload else 0
-        if command == Command.MOVE_TIME_WRITE and pair[0] <= lx.MAX_COUNT:
+        if command == Command.MOVE_TIME_WRITE and pair[0] <= BUS_SERVO.top:
             self._command[i], self._waiting[i] = pair, False
             self._move(i, pair, t)
-        elif command == Command.MOVE_TIME_WAIT_WRITE and pair[0] <= lx.MAX_COUNT:
+        elif command == Command.MOVE_TIME_WAIT_WRITE and pair[0] <= BUS_SERVO.top:
             self._latched[i], self._waiting[i] = pair, True
         elif command == Command.MOVE_START and self._waiting[i]:
             self._waiting[i] = False
@@ -195,7 +196,7 @@ class VirtualServos:
         elif command == Command.ANGLE_OFFSET_WRITE:
             self.saved_offset[i] = self.offset[i]
             self.flash_writes[i] += 1
-        elif command == Command.ANGLE_LIMIT_WRITE and pair[0] < pair[1] <= lx.MAX_COUNT:
+        elif command == Command.ANGLE_LIMIT_WRITE and pair[0] < pair[1] <= BUS_SERVO.top:
             self.angle_limits[i] = pair
             self.flash_writes[i] += 1
         elif command == Command.VIN_LIMIT_WRITE and pair[0] < pair[1]:

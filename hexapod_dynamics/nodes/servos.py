@@ -102,9 +102,9 @@ class ServosNode(GuardedNode):
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
-        # Before the commands: a command is executed with the torques that were received before it.
-        self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1, newest=True)
-        # Commands of two sources are distinguished. The other driver's topic is joint_commands.
+        # A command is executed with the torques that were received before it: more often they are not read. Commands of
+        # two sources are distinguished. The other driver's topic is joint_commands.
+        self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
         commands = "gait/joint_commands" if foreign else "joint_commands"
         self.loop.subscribe(JointState, commands, self._on_command, 20)
         self.foreign: ForeignJoints | None = None
@@ -163,6 +163,7 @@ class ServosNode(GuardedNode):
                 "holds; leave it out of the message instead",
                 throttle_duration_sec=5.0,
             )
+        self._poll_torques()
         self.control.follow(joints.joints_array, message.position, now)
 
     def _pace(self, age: float, now: float) -> None:
@@ -230,6 +231,8 @@ class ServosNode(GuardedNode):
         soon, state = now + 0.5 * self.loop.period, None
         if soon >= self._next_step:
             self._next_step = max(self._next_step + self.parameters.control.period, now)
+            if self.control.pending:
+                self._poll_torques()
             self.control.step(now)
             state = self.control.state
         if soon >= self._next_state:

@@ -25,9 +25,4 @@ def declare_command_rate(node: Node) -> float:
 def declare_guard(node: Node, robot: Robot) -> GuardSettings:
     """Declare the bounds of the commands to the servos of a robot, and return them."""
     values = declare_all(node, GUARD, robot)
-    return GuardSettings(
-        speed_limit=values["speed_limit"],
-        approach_speed=values["approach_speed"],
-        step_limit=values["step_limit"],
-        offset_limit=values["feedforward_limit"],
-    )
+    return GuardSettings(offset_limit=values.pop("feedforward_limit"), **values)

@@ -344,6 +344,11 @@ def _chain(leg: str, link: TreeLink) -> list[Placed]:
         chain.append((turn @ r, place + turn @ p, child))
 
 
+def read_leg(name: str, placed: Placed) -> Leg:
+    """Return the leg of a chain on the body, by its first link; RobotError, which names it, if it can be none."""
+    return _leg(name, placed[0], placed[1], _chain(name, placed[2]), 1, {})
+
+
 def _leg(
     name: str, rotation: np.ndarray, position: np.ndarray, chain: list[Placed], group: int, guessed: dict[str, str]
 ) -> Leg:

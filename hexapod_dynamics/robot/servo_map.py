@@ -13,9 +13,6 @@ import numpy as np
 from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot.description import Robot
 
-MAX_COUNT, CENTRE_COUNT = 1000, 500
-COUNTS_PER_RADIAN = 1000.0 / math.radians(240.0)
-
 
 @dataclass(frozen=True)
 class CountScale:
@@ -33,6 +30,14 @@ class CountScale:
         """Nearest count of an angle [rad]."""
         return math.floor(self.centre + angle * self.per_radian + 0.5)
 
+    def setpoint(self, angle: float) -> int:
+        """Nearest set-point of an angle [rad]; DeviceError beyond the servo's travel."""
+        count = self.count(angle) if math.isfinite(angle) else -1
+        if not 0 <= count <= self.top:
+            travel = f"{self.angle(0):.4f}..{self.angle(self.top):.4f}"
+            raise DeviceError(f"servo angle {angle:.4f} rad is outside {travel} rad from the centre")
+        return count
+
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] of the nearest set-points; NaN stays NaN."""
         counts = angles * self.per_radian
@@ -46,7 +51,7 @@ class CountScale:
         return counts
 
 
-BUS_SERVO = CountScale(CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT)
+BUS_SERVO = CountScale(centre=500, per_radian=1000.0 / math.radians(240.0), top=1000)
 # A potentiometer past its ends reads a little below 0 or above 1000; readings outside this range are implausible.
 BUS_SERVO_READABLE = BUS_SERVO.angle(-250), BUS_SERVO.angle(1250)
 

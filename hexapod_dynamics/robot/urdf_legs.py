@@ -12,16 +12,23 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import RobotError, RobotWarning
+from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.model_tree import TreeLink, carried, free_body, leg_names, rigid_parts, robot_of_tree
+from hexapod_dynamics.robot.model_tree import (
+    TreeLink,
+    carried,
+    free_body,
+    leg_names,
+    read_leg,
+    rigid_parts,
+    robot_of_tree,
+)
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
@@ -44,26 +51,29 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     RobotError if there are fewer than three such chains, with the reasons for the others, if Robot.from_urdf
     refuses the URDF, and if a joint of a leg has no limits, as the servos of gaits have.
     """
-    chains = _chains(free_body(read_robot_tree(text_or_path)[1]))
-    left_out = {joint: why for joint, why in chains.items() if why}
-    legs: dict[str, Leg] = {}
+    root, base = read_robot_tree(text_or_path)
+    base = free_body(base)
+    chains = {carried(link).name: (turn, hip, link) for turn, hip, link in rigid_parts(base)[1]}
+    left_out = {joint: why for joint, (_, _, link) in chains.items() if (why := _why_no_leg(link))}
     candidates = [joint for joint in chains if joint not in left_out]
-    if candidates:
-        with warnings.catch_warnings():  # what is read again is named then
-            warnings.simplefilter("ignore", RobotWarning)
-            read = _read(text_or_path, candidates)
-        for joint, leg in zip(candidates, read.legs, strict=True):
-            try:
-                legs[joint] = standard_leg(leg)
-            except RobotError as error:
-                left_out[joint] = str(error)
+    legs: dict[str, Leg] = {}
+    for joint, leg in zip(candidates, leg_names(candidates), strict=True):
+        read = read_leg(leg, chains[joint])
+        try:
+            legs[joint] = standard_leg(read)
+        except RobotError as error:
+            left_out[joint] = str(error)
     kind = _largest_group(legs)
     left_out |= {joint: "its links are of other lengths than the legs'" for joint in legs if joint not in kind}
     if len(kind) < FEWEST:
         reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
         raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
-    robot = _read(text_or_path, kind)
-    for one in (joint for joint in robot.joints):
+    for joint in set(chains) - set(kind):
+        for below in chains[joint][2].below():
+            carried(below).kind = "fixed"
+    named = dict(zip(leg_names(kind), kind, strict=True))
+    robot = robot_of_tree(Robot, base, root.get("name") or "robot", 9.81, named, None, None, None, keep_frame=True)
+    for one in robot.joints:
         if not math.isfinite(one.upper - one.lower):
             raise RobotError(
                 f"joint {one.name}: continuous, without limits; a servo has ends: make it "
@@ -72,28 +82,12 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     return standard_robot(robot, [standard_leg(leg) for leg in robot.legs], name), left_out
 
 
-def _read(text_or_path: str | os.PathLike[str], first_joints: list[str]) -> Robot:
-    """Read a URDF with the chains that begin with these joints as legs, and all others as parts of the body."""
-    root, base = read_robot_tree(text_or_path)
-    base = free_body(base)
-    for link in rigid_parts(base)[1]:
-        if carried(link[2]).name not in first_joints:
-            for below in link[2].below():
-                carried(below).kind = "fixed"
-    names = dict(zip(leg_names(first_joints), first_joints, strict=True))
-    return robot_of_tree(Robot, base, root.get("name") or "robot", 9.81, names, None, None, None, keep_frame=True)
-
-
-def _chains(base: TreeLink) -> dict[str, str]:
-    """Return {first joint: why it is no leg of three joints, empty if it is one} of the chains on the body."""
-    found = {}
-    for _, _, link in rigid_parts(base)[1]:
-        count, on = 1, rigid_parts(link)[1]
-        while len(on) == 1:
-            count, on = count + 1, rigid_parts(on[0][2])[1]
-        why = "its chain forks" if on else "" if count == 3 else f"{count} moving joints, no leg of three"
-        found[carried(link).name] = why
-    return found
+def _why_no_leg(link: TreeLink) -> str:
+    """Return why the chain that begins with this link is no leg of three joints, empty if it is one."""
+    count, on = 1, rigid_parts(link)[1]
+    while len(on) == 1:
+        count, on = count + 1, rigid_parts(on[0][2])[1]
+    return "its chain forks" if on else "" if count == 3 else f"{count} moving joints, no leg of three"
 
 
 def _largest_group(legs: dict[str, Leg]) -> list[str]:

@@ -129,6 +129,20 @@ class TickLoop:
         self._polled.append((subscription, newest))
         return self._polled[-1]
 
+    def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
+        """Create a subscription to the newest message and return a function that takes it, if there is one.
+
+        This is for messages that are used less often than they arrive.
+        """
+        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group)
+
+        def poll_once() -> None:
+            data = _take(subscription)
+            if data is not None:
+                subscription.callback(data)
+
+        return poll_once
+
     def unsubscribe(self, polled: tuple[Subscription, bool]) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
         self._polled.remove(polled)

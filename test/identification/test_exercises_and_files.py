@@ -20,7 +20,7 @@ from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.robot.parts import check_inertia
-from hexapod_dynamics.robot.servo_map import BUS_SERVO, COUNTS_PER_RADIAN, ServoMap
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
 ROBOT = Robot.jethexa()
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -197,7 +197,7 @@ def test_zero_offsets_act_on_commands_and_readings_alike():
     assert servos.servo_angle(17, angles[17]) == pytest.approx(shaft[17])
     assert shaft[17] == pytest.approx(ROBOT.legs[5].joints[2].servo_direction * (angles[17] + 0.05))
     assert servos.quantised(angles) == pytest.approx(angles, abs=0.0022)
-    assert BUS_SERVO.count(shaft[17]) - 500 == pytest.approx(shaft[17] * COUNTS_PER_RADIAN, abs=0.5)
+    assert BUS_SERVO.count(shaft[17]) - 500 == pytest.approx(shaft[17] * BUS_SERVO.per_radian, abs=0.5)
 
 
 @pytest.mark.parametrize(

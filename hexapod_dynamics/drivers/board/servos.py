@@ -8,47 +8,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.port import BoardPort
 from hexapod_dynamics.drivers.board.protocol import ServoCommand
 from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.serial_link import SerialServos
-from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_map import (
-    BUS_SERVO,
-    BUS_SERVO_READABLE,
-    CENTRE_COUNT,
-    COUNTS_PER_RADIAN,
-    MAX_COUNT,
-)
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
-_COMMANDS: dict[Quantity, ServoCommand] = {
-    "position": ServoCommand.READ_POSITION,
-    "loaded": ServoCommand.READ_TORQUE,
-    "voltage": ServoCommand.READ_VOLTAGE,
-    "temperature": ServoCommand.READ_TEMPERATURE,
-    "lowest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
-    "highest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
-    "temperature_limit": ServoCommand.READ_TEMPERATURE_LIMIT,
-    "deviation": ServoCommand.READ_DEVIATION,
+# By quantity: the command, and how the numbers of its answer become the value.
+_READS: dict[Quantity, tuple[ServoCommand, Callable[..., float]]] = {
+    "position": (ServoCommand.READ_POSITION, BUS_SERVO.angle),
+    "loaded": (ServoCommand.READ_TORQUE, bool),
+    "voltage": (ServoCommand.READ_VOLTAGE, lambda millivolts: millivolts / 1000.0),
+    "temperature": (ServoCommand.READ_TEMPERATURE, float),
+    "lowest_voltage": (ServoCommand.READ_VOLTAGE_LIMITS, lambda lowest, highest: lowest / 1000.0),
+    "highest_voltage": (ServoCommand.READ_VOLTAGE_LIMITS, lambda lowest, highest: highest / 1000.0),
+    "temperature_limit": (ServoCommand.READ_TEMPERATURE_LIMIT, float),
+    "deviation": (ServoCommand.READ_DEVIATION, lambda count: count / BUS_SERVO.per_radian),
 }
 # The servos' own line behind the board: a move takes ten bytes, a stop or torque frame seven, at 115200 baud.
 _LINE_BYTE = 10.0 / 115200  # [s]
 _MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
 _STOP_COPIES = 3  # the board does not acknowledge a stop
 _HIGHEST_ID = 253  # 254 addresses all servos
-
-
-def _value(quantity: Quantity, numbers: tuple[int, ...]) -> float:
-    if quantity == "position":
-        return BUS_SERVO.angle(numbers[0])
-    if quantity == "loaded":
-        return numbers[0] != 0
-    if quantity in ("voltage", "lowest_voltage", "highest_voltage"):
-        return numbers[quantity == "highest_voltage"] / 1000.0
-    return numbers[0] / COUNTS_PER_RADIAN if quantity == "deviation" else float(numbers[0])
 
 
 class BoardServos(SerialServos):
@@ -114,10 +98,7 @@ class BoardServos(SerialServos):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one move; DeviceError beyond the servo's travel."""
-        count = BUS_SERVO.count(angle) if math.isfinite(angle) else -1
-        if not 0 <= count <= MAX_COUNT:
-            raise DeviceError(f"servo angle {angle} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad")
-        self.board.send(frames.set_positions(duration, [(self.ids[index], count)]))
+        self.board.send(frames.set_positions(duration, [(self.ids[index], BUS_SERVO.setpoint(angle))]))
         self._sent[index] = angle
         self._occupy(_MOVE)
 
@@ -158,7 +139,8 @@ class BoardServos(SerialServos):
             self.read_time = self.answer_time = time.monotonic()
             return None if math.isnan(self._sent[index]) else self._sent[index]
         board, asked = self.board, max(time.monotonic(), self._line_free)
-        numbers = board.exchange(self.ids[index], _COMMANDS[quantity], idle, timeout, self._line_free)
+        command, value = _READS[quantity]
+        numbers = board.exchange(self.ids[index], command, idle, timeout, self._line_free)
         self.fault = board.fault
         if board.answer is None:
             return None
@@ -171,4 +153,4 @@ class BoardServos(SerialServos):
         # The servo measures when the request has reached it; the board's delay after that is not known.
         self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
-        return None if numbers is None else _value(quantity, numbers)
+        return None if numbers is None else value(*numbers)

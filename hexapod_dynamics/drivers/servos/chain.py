@@ -55,7 +55,7 @@ class PoseWriter:
     ) -> bool:
         """Send targets (n,) [rad] to be reached in `duration` [s]; return False when nothing had to be sent.
 
-        targets: as `ServoInterface.counts` gives them; NaN leaves a servo alone.
+        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
 
         cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
         gets an unchanged target only now and then, because writes are never acknowledged. Waits until earlier
@@ -204,7 +204,7 @@ class ServoChain:
         is extended so that no joint exceeds this speed.
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
-        targets = self.servos.counts.quantise(self.map.servo_angles(finite))
+        targets = self.servos.quantise(self.map.servo_angles(finite))
         self._request(targets=targets, duration=duration, epoch=epoch, speed=speed)
 
     def freeze(self, timeout: float = 0.02) -> bool:

@@ -42,7 +42,6 @@ _ERRORS_2 = (
 )
 _AX = CountScale(512, 1023.0 / math.radians(300.0), 1023)
 _MX = CountScale(2048, 4096.0 / TURN, 4095)
-_VOLTAGE_LIMITS_1 = Register(12, 1, 0.1), Register(13, 1, 0.1)
 
 
 def _modes_1(block: bytes) -> Modes:
@@ -94,14 +93,17 @@ def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit:
         packets=partial(Protocol1, bulk),
         counts=counts,
         model=Register(0, 2),
-        torque=Register(24, 1),
-        goal=Register(30, 2),
         speed=Register(32, 2, unit * RPM),
-        position=Register(36, 2, signed=bulk),  # negative only in the MX's multi-turn mode
-        voltage=Register(42, 1, 0.1),
-        temperature=Register(43, 1),
-        voltage_limits=_VOLTAGE_LIMITS_1,
-        temperature_limit=Register(11, 1),
+        registers={
+            "loaded": Register(24, 1),
+            "target": Register(30, 2),
+            "position": Register(36, 2, signed=bulk),  # negative only in the MX's multi-turn mode
+            "voltage": Register(42, 1, 0.1),
+            "temperature": Register(43, 1),
+            "lowest_voltage": Register(12, 1, 0.1),
+            "highest_voltage": Register(13, 1, 0.1),
+            "temperature_limit": Register(11, 1),
+        },
         goal_block=(30, 4),
         state_block=(36, 8),  # position, speed, load, voltage, temperature
         modes_block=(6, 4),
@@ -120,21 +122,24 @@ def _protocol_2(name: str, variants: Mapping[int, Variant]) -> ServoModel:
         packets=Protocol2,
         counts=_MX,
         model=Register(0, 2),
-        torque=Register(64, 1),
-        goal=Register(116, 4, signed=True),
         speed=Register(112, 4, 0.229 * RPM),  # profile velocity
-        position=Register(132, 4, signed=True),
-        voltage=Register(144, 2, 0.1),
-        temperature=Register(146, 1),
-        voltage_limits=(Register(34, 2, 0.1), Register(32, 2, 0.1)),
-        temperature_limit=Register(31, 1),
+        registers={
+            "loaded": Register(64, 1),
+            "target": Register(116, 4, signed=True),
+            "position": Register(132, 4, signed=True),
+            "voltage": Register(144, 2, 0.1),
+            "temperature": Register(146, 1),
+            "lowest_voltage": Register(34, 2, 0.1),
+            "highest_voltage": Register(32, 2, 0.1),
+            "temperature_limit": Register(31, 1),
+            "deviation": Register(20, 4, signed=True),
+        },
         goal_block=(112, 8),
         state_block=(126, 10),  # current or load, velocity, position
         modes_block=(10, 2),
         modes=_modes_2,
         acceleration=Register(108, 4),
         hardware_error=Register(70, 1),
-        offset=Register(20, 4, signed=True),
         fastest=32737,
         error_bits=_ERRORS_2,
         shutdown=_OVERLOAD | _HEAT,

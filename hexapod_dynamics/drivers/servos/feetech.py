@@ -34,19 +34,22 @@ MODELS = {
         packets=Protocol1,
         counts=CountScale(2048, _COUNTS, 4095),
         model=Register(3, 2),
-        torque=Register(40, 1),
-        goal=Register(42, 2, sign=15),
         speed=Register(46, 2, 1.0 / _COUNTS),  # counts a second
-        position=Register(56, 2, sign=15),
-        voltage=Register(62, 1, 0.1),
-        temperature=Register(63, 1),
-        voltage_limits=(Register(15, 1, 0.1), Register(14, 1, 0.1)),
-        temperature_limit=Register(13, 1),
+        registers={
+            "loaded": Register(40, 1),
+            "target": Register(42, 2, sign=15),
+            "position": Register(56, 2, sign=15),
+            "voltage": Register(62, 1, 0.1),
+            "temperature": Register(63, 1),
+            "lowest_voltage": Register(15, 1, 0.1),
+            "highest_voltage": Register(14, 1, 0.1),
+            "temperature_limit": Register(13, 1),
+            "deviation": Register(31, 2, sign=11),
+        },
         goal_block=(42, 6),  # position, time, speed
         state_block=(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
         modes_block=(33, 1),
         modes=_modes,
-        offset=Register(31, 2, sign=11),
         fastest=32767,
         error_bits=(
             (0x01, "supply outside its limits"),

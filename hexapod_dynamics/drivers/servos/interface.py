@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -111,21 +111,14 @@ class Line:
         """Close the line and release all other hardware."""
 
 
-class Counts(Protocol):
-    """The set-points that servos can take."""
-
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Nearest set-points (n,) [rad] for `angles` (n,) [rad]; NaN stays NaN."""
-
-
 class ServoInterface(ABC):
     """All servos of a robot behind one port. One thread at a time uses it; only `stop_now` is for any thread.
 
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
     ids: of the servos. port: path, for messages. line: see Line. reply_timeout [s]: an answer that comes later than
-    this after its request is late. patience [s]: the longest wait for an answer. counts: the set-points that can be
-    taken; resolution [rad]: between two of them. readable: lowest and highest angle [rad] that a working servo reports;
+    this after its request is late. patience [s]: the longest wait for an answer. resolution [rad]: between two
+    set-points. readable: lowest and highest angle [rad] that a working servo reports;
     a reading outside this range is an error of the line. pose_times [s]: time of a pose on the line, without servos and
     for each servo in it. reports: what each servo reports about itself that a person has to know, in words, empty:
     nothing; () if none ever does.
@@ -136,7 +129,6 @@ class ServoInterface(ABC):
     line: Line
     reply_timeout: float
     patience: float
-    counts: Counts
     resolution: float
     readable: tuple[float, float]
     pose_times: tuple[float, float] = (0.0, 0.0)
@@ -158,9 +150,13 @@ class ServoInterface(ABC):
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
 
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Return the nearest set-points (n,) [rad] that the servos take for `angles` (n,) [rad]; NaN stays NaN."""
+        return np.array(angles, float)
+
     @abstractmethod
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
-        """Queue set-points (n,) [rad], as `counts` gives them, for the chosen (n,) servos; all start together.
+        """Queue set-points (n,) [rad], as `quantise` gives them, for the chosen (n,) servos; all start together.
 
         durations (n,) [s]: of each servo's motion to its set-point.
         """

@@ -74,7 +74,8 @@ class Modes(NamedTuple):
 class ServoModel:
     """A family of servos with the same registers.
 
-    variants: the products by their model numbers, the values of the register `model`. goal_block: (address, size) that
+    variants: the products by their model numbers, the values of the register `model`. registers: of the quantities that
+    these servos have; "loaded" switches the torque, "target" is the set-point. goal_block: (address, size) that
     is written for a motion; speed [rad/s for each count] is the unit of the register `speed`, `slowest` its least value
     that moves. state_block: (address, size) that is read with each position. modes_block: (address, size) of what
     `modes` decides on. acceleration: a limit that is set to 0 (none). error_bits: of the servo's own error byte, in
@@ -87,41 +88,20 @@ class ServoModel:
     packets: Callable[[], Packets]
     counts: CountScale
     model: Register
-    torque: Register
-    goal: Register
     speed: Register
-    position: Register
-    voltage: Register
-    temperature: Register
-    voltage_limits: tuple[Register, Register]
-    temperature_limit: Register
+    registers: Mapping[Quantity, Register]
     goal_block: tuple[int, int]
     state_block: tuple[int, int]
     modes_block: tuple[int, int]
     modes: Callable[[bytes], Modes]
     acceleration: Register | None = None
     hardware_error: Register | None = None
-    offset: Register | None = None
     group_read: bool = True
     slowest: int = 1
     fastest: int = 1023
     error_bits: tuple[tuple[int, str], ...] = ()
     shutdown: int = 0
     reported: int = 0xFF  # bits that are reported to people at once: not those of a request that noise has damaged
-
-    def register_of(self, quantity: Quantity) -> Register | None:
-        """The register of a quantity that has one register; None if these servos do not have it."""
-        registers: dict[Quantity, Register | None] = {
-            "voltage": self.voltage,
-            "temperature": self.temperature,
-            "loaded": self.torque,
-            "target": self.goal,
-            "lowest_voltage": self.voltage_limits[0],
-            "highest_voltage": self.voltage_limits[1],
-            "temperature_limit": self.temperature_limit,
-            "deviation": self.offset,
-        }
-        return registers[quantity]
 
 
 RETURN_DELAY = 0.0006  # [s] after which a servo answers, unless its register says otherwise (250 counts of 2 us)
@@ -293,7 +273,7 @@ class RegisterServos(SerialServos):
         state = self._state[index]
         if state is None:
             return math.nan
-        return self.counts.angle(self._field(state, self.model.position))
+        return self.counts.angle(self._field(state, self.model.registers["position"]))
 
     def _field(self, state: bytes, register: Register) -> int:
         begin = register.address - self.model.state_block[0]
@@ -309,7 +289,7 @@ class RegisterServos(SerialServos):
         counts = round(1000.0 * duration) if self._by_time[index] else math.ceil(speed / model.speed.unit)
         counts = min(max(counts, model.slowest), model.fastest)
         goal = min(max(self.counts.count(angle), 0), self.counts.top)
-        for register, value in ((model.goal, goal), (model.speed, counts)):
+        for register, value in ((model.registers["target"], goal), (model.speed, counts)):
             begin = register.address - address
             block[begin : begin + register.size] = register.pack(value)
         return bytes(block)
@@ -342,8 +322,7 @@ class RegisterServos(SerialServos):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one motion; DeviceError beyond the servo's travel."""
-        if not self._lowest <= angle <= self._highest:
-            raise DeviceError(f"servo angle {angle:.4f} rad is outside {self._lowest:.4f}..{self._highest:.4f} rad")
+        self.counts.setpoint(angle)
         self._measure_unknown([index])
         with self._motion:
             data = self._begin_motion(index, angle, duration, time.monotonic())
@@ -368,7 +347,7 @@ class RegisterServos(SerialServos):
             chosen = [index for index in chosen if self._hold_where_it_stands(index)]
         parts = [(self.ids[index], bytes((int(on),))) for index in chosen]
         if parts:
-            self.bus.send(self._sync(self.model.torque.address, parts) * copies)
+            self.bus.send(self._sync(self.model.registers["loaded"].address, parts) * copies)
 
     def _hold_where_it_stands(self, index: int) -> bool:
         """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
@@ -410,7 +389,7 @@ class RegisterServos(SerialServos):
         model = self.model
         if quantity == "position":
             return self._read_position(index, idle, timeout)
-        register = model.register_of(quantity)
+        register = model.registers.get(quantity)
         if register is None:
             self.fault = None
             return 0.0
@@ -513,7 +492,7 @@ class RegisterServos(SerialServos):
 
     def _report(self, index: int) -> None:
         """Put what the servo says about itself into words, after its position was read."""
-        state, position = self._state[index], self.model.position
+        state, position = self._state[index], self.model.registers["position"]
         count = 0 if state is None else self._field(state, position)
         beyond = not self.readable[0] <= self.counts.angle(count) <= self.readable[1]
         self._outside[index] = self._outside[index] + 1 if beyond else 0

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import serial
 
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings, ServoInterface
@@ -312,3 +313,7 @@ class SerialServos(ServoInterface):
     def resume(self) -> None:
         """Send again, after `stop_now`."""
         self.line.interrupted = False
+
+    def quantise(self, angles: np.ndarray) -> np.ndarray:
+        """Return the angles (n,) [rad] of the nearest counts; NaN stays NaN."""
+        return self.counts.quantise(angles)

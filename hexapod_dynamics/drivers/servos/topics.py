@@ -117,14 +117,6 @@ _RATE_OVER = 1.0  # [s] over which the rate is measured
 _LEAST_RATE = 20.0  # [1/s] rate of messages below which the walk is not controlled well
 
 
-class _AnyAngle:
-    """Counts of joints that take any set-point."""
-
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Return the angles (n,) [rad]."""
-        return np.array(angles, float)
-
-
 class TopicServos(ServoInterface):
     """n joints; `ids` are their numbers. publish(angles (n,) [rad], duration [s]): set by the node."""
 
@@ -134,7 +126,7 @@ class TopicServos(ServoInterface):
     def __init__(self, ids: Sequence[int], topic: str = "joint_states") -> None:
         n = len(ids)
         self.ids, self.port = tuple(ids), topic
-        self.reply_timeout, self.patience, self.line, self.counts = _WAIT, _WAIT, Line(), _AnyAngle()
+        self.reply_timeout, self.patience, self.line = _WAIT, _WAIT, Line()
         self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
         self._new = threading.Condition()
         self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)

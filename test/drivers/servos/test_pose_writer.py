@@ -15,11 +15,11 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 
 MAP = ServoMap.from_robot(Robot.jethexa())
 PERIOD, SPEED = 0.02, 120.0  # [s], [counts/s]
-SPEEDS = np.full(18, SPEED) / lx.COUNTS_PER_RADIAN  # [rad/s]
+SPEEDS = np.full(18, SPEED) / lx.BUS_SERVO.per_radian  # [rad/s]
 
 
 def angles(counts):
-    return (counts - lx.CENTRE_COUNT) / lx.COUNTS_PER_RADIAN
+    return (counts - lx.BUS_SERVO.centre) / lx.BUS_SERVO.per_radian
 
 
 class Wire:

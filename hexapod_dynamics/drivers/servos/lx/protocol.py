@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_map import BUS_SERVO, CENTRE_COUNT, COUNTS_PER_RADIAN, MAX_COUNT
+from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
 BROADCAST_ID = 254  # addresses all servos
 HEADER = b"\x55\x55"
@@ -183,7 +183,7 @@ class FrameParser(FrameFinder):
 
 
 MAX_MOVE_TIME = 30.0  # [s]
-angle_from_count = BUS_SERVO.angle
+angle_from_count, count_from_angle = BUS_SERVO.angle, BUS_SERVO.setpoint
 
 
 class LedError(IntFlag):
@@ -213,7 +213,7 @@ _REPLIES: dict[int, tuple[str, Callable[..., float | tuple[float, float]]]] = {
     Command.MOVE_TIME_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
     Command.MOVE_TIME_WAIT_READ: ("<HH", lambda count, duration: Move(angle_from_count(count), duration / 1000.0)),
     Command.ID_READ: ("<B", int),
-    Command.ANGLE_OFFSET_READ: ("<b", lambda count: count / COUNTS_PER_RADIAN),
+    Command.ANGLE_OFFSET_READ: ("<b", lambda count: count / BUS_SERVO.per_radian),
     Command.ANGLE_LIMIT_READ: ("<HH", lambda low, high: (angle_from_count(low), angle_from_count(high))),
     Command.VIN_LIMIT_READ: ("<HH", lambda low, high: (low / 1000.0, high / 1000.0)),
     Command.TEMP_MAX_LIMIT_READ: ("<B", int),  # [deg C]
@@ -227,19 +227,6 @@ _REPLIES: dict[int, tuple[str, Callable[..., float | tuple[float, float]]]] = {
 }
 REPLY = {command: struct.Struct(layout) for command, (layout, _) in _REPLIES.items()}
 READS = frozenset(REPLY)
-
-
-def count_from_angle(angle: float) -> int:
-    """Nearest commandable count (0..1000) of an angle [rad] from the centre; raises beyond the travel."""
-    if not math.isfinite(angle):
-        raise DeviceError(f"servo angle {angle} rad is not finite")
-    count = BUS_SERVO.count(angle)
-    if not 0 <= count <= MAX_COUNT:
-        raise DeviceError(
-            f"servo angle {angle:.4f} rad is outside +-{CENTRE_COUNT / COUNTS_PER_RADIAN:.4f} rad "
-            "(+-120 deg) from the centre"
-        )
-    return count
 
 
 def _milliseconds(duration: float) -> int:
@@ -285,7 +272,7 @@ def id_write(servo_id: int, new_id: int) -> bytes:
 
 def offset_count(angle: float) -> int:
     """Deviation count (-125..125) of an angle [rad]; raises beyond +-30 deg."""
-    count = math.floor(angle * COUNTS_PER_RADIAN + 0.5)
+    count = math.floor(angle * BUS_SERVO.per_radian + 0.5)
     if not -125 <= count <= 125:
         raise DeviceError(f"deviation {angle:.4f} rad is outside +-0.5236 rad (+-30 deg)")
     return count

@@ -14,7 +14,7 @@ from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.reader import PositionGate
 from hexapod_dynamics.errors import DeviceError
 
-COUNT = 1.0 / lx.COUNTS_PER_RADIAN
+COUNT = 1.0 / lx.BUS_SERVO.per_radian
 IDS = st.integers(0, 253)
 
 

@@ -26,7 +26,7 @@ from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
 pytest_plugins = ["support.lx_fixtures"]
-COUNT = 1.0 / lx.COUNTS_PER_RADIAN
+COUNT = 1.0 / lx.BUS_SERVO.per_radian
 
 
 @pytest.fixture
