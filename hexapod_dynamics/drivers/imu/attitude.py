@@ -8,7 +8,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.se3 import cross
 
 _REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
-_REST = np.array([_REST_GYRO] * 3 + [_REST_ACCEL] * 3)
 _REST_TIME, _MEAN_TIME = 1.5, 0.5  # [s] after which it counts as rest; time constant of those means
 _REST_BIAS_TIME = 2.0  # [s] time constant with which the bias follows the gyro at rest
 _NORM_TIME = 10.0  # [s] time constant of the mean norm, which differs from gravity by the accelerometer's offset
@@ -37,73 +35,94 @@ class ComplementaryFilter:
 
     def __init__(self, period: float, time_constant: float, bias_limit: float) -> None:
         self.bias, self.at_rest = np.zeros(3), False
-        self.quaternion = 1.0, 0.0, 0.0, 0.0  # (w, x, y, z) world <- chip
         self._period, self._gain, self._limit = period, 1.0 / time_constant, bias_limit
+        self._w, self._x, self._y, self._z = 1.0, 0.0, 0.0, 0.0  # world <- chip
         self._age = 0.0  # [s] since the first sample
         self._norm = 0.0  # [m/s^2] mean norm of the specific force
         self._still = 0.0  # [s] without motion
-        self._mean = np.zeros(6)  # gyro, accelerometer
+        self._mean = [0.0] * 6  # gyro, accelerometer
+
+    @property
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """(w, x, y, z) world <- chip."""
+        return self._w, self._x, self._y, self._z
 
     def predict(self, gyro: npt.NDArray[np.float64]) -> None:
         """Turn by an angular velocity (3,) [rad/s] for one period, without an accelerometer."""
-        self._turn(gyro - self.bias)
+        gx, gy, gz = gyro.tolist()
+        bx, by, bz = self.bias.tolist()
+        self._turn(gx - bx, gy - by, gz - bz)
 
     def update(self, gyro: npt.NDArray[np.float64], accel: npt.NDArray[np.float64]) -> None:
         """Take a sample: angular velocity (3,) [rad/s] and specific force (3,) [m/s^2]."""
-        norm = math.sqrt(accel @ accel)
+        gx, gy, gz = gyro.tolist()
+        ax, ay, az = accel.tolist()
+        norm = math.sqrt(ax * ax + ay * ay + az * az)
+        bx, by, bz = self.bias.tolist()
         if norm < 1e-6:  # free fall: there is no direction
-            self.predict(gyro)
+            self._turn(gx - bx, gy - by, gz - bz)
             return
-        sample = np.concatenate([gyro, accel])
+        vx, vy, vz = ax / norm, ay / norm, az / norm
         if self._age == 0.0:
-            self.quaternion, self._norm = _smallest_turn(*(accel / norm).tolist()), norm
-            self._mean[:] = sample
+            self._begin(vx, vy, vz, norm)
+            self._mean[:] = (gx, gy, gz, ax, ay, az)
         self._age += self._period
         self._norm += (norm - self._norm) * min(1.0, self._period / min(self._age, _NORM_TIME))
         weight = max(0.0, 1.0 - abs(norm / self._norm - 1.0) / _NORM_SPAN)
         gain = weight * max(self._gain, 1.0 / self._age)  # at the start this yields the mean of all samples so far
         w, x, y, z = self.quaternion
-        up = np.array([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)])  # R^T e3
-        error = cross(accel / norm, up)
-        self._turn(gyro - self.bias + gain * error)
-        self._watch_rest(sample)
+        dx, dy, dz = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)  # R^T e3
+        ex, ey, ez = vy * dz - vz * dy, vz * dx - vx * dz, vx * dy - vy * dx
+        self._turn(gx - bx + gain * ex, gy - by + gain * ey, gz - bz + gain * ez)
+        self._watch_rest(gx, gy, gz, ax, ay, az)
         if self.at_rest:
-            self.bias = self.bias + self._period / _REST_BIAS_TIME * (gyro - self.bias)
+            share = self._period / _REST_BIAS_TIME
+            self._set_bias(bx + share * (gx - bx), by + share * (gy - by), bz + share * (gz - bz))
         elif self._age > 1.0 / self._gain:
-            self.bias = self.bias - 0.25 * weight * self._gain * self._gain * self._period * error
-        self.bias = np.minimum(np.maximum(self.bias, -self._limit), self._limit)
+            share = 0.25 * weight * self._gain * self._gain * self._period
+            self._set_bias(bx - share * ex, by - share * ey, bz - share * ez)
 
-    def _turn(self, rate: npt.NDArray[np.float64]) -> None:
-        """Turn by the angular velocity (3,) [rad/s], chip axes, for one period: q <- q exp(rate dt / 2)."""
-        speed = math.sqrt(rate @ rate)
-        half = 0.5 * speed * self._period
-        c = math.cos(half)
-        a, b, d = ((math.sin(half) / speed if speed > 1e-12 else 0.5 * self._period) * rate).tolist()
+    def _begin(self, vx: float, vy: float, vz: float, norm: float) -> None:
+        """The smallest rotation that takes the measured up (vx, vy, vz) to the world's z axis."""
+        self._norm = norm
+        if vz < -0.999999:  # upside down: about x
+            self._w, self._x, self._y, self._z = 0.0, 1.0, 0.0, 0.0
+            return
+        scale = 1.0 / math.sqrt(2.0 * (1.0 + vz))
+        self._w, self._x, self._y, self._z = (1.0 + vz) * scale, vy * scale, -vx * scale, 0.0
+
+    def _turn(self, ox: float, oy: float, oz: float) -> None:
+        """Turn by the angular velocity [rad/s], chip axes, for one period: q <- q exp(omega dt / 2)."""
+        rate = math.sqrt(ox * ox + oy * oy + oz * oz)
+        half = 0.5 * rate * self._period
+        sine = math.sin(half) / rate if rate > 1e-12 else 0.5 * self._period
+        c, sx, sy, sz = math.cos(half), sine * ox, sine * oy, sine * oz
         w, x, y, z = self.quaternion
-        turned = (
-            w * c - x * a - y * b - z * d,
-            w * a + x * c + y * d - z * b,
-            w * b - x * d + y * c + z * a,
-            w * d + x * b - y * a + z * c,
+        w, x, y, z = (
+            w * c - x * sx - y * sy - z * sz,
+            w * sx + x * c + y * sz - z * sy,
+            w * sy - x * sz + y * c + z * sx,
+            w * sz + x * sy - y * sx + z * c,
         )
-        scale = 1.0 / math.hypot(*turned)
-        self.quaternion = turned[0] * scale, turned[1] * scale, turned[2] * scale, turned[3] * scale
+        scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+        self._w, self._x, self._y, self._z = w * scale, x * scale, y * scale, z * scale
 
-    def _watch_rest(self, sample: npt.NDArray[np.float64]) -> None:
+    def _set_bias(self, bx: float, by: float, bz: float) -> None:
+        limit, bias = self._limit, self.bias
+        bias[0] = min(limit, max(-limit, bx))
+        bias[1] = min(limit, max(-limit, by))
+        bias[2] = min(limit, max(-limit, bz))
+
+    def _watch_rest(self, *sample: float) -> None:
         """Count the time in which gyro and accelerometer stay near to their means, and the gyro below its limit."""
-        self._mean += self._period / _MEAN_TIME * (sample - self._mean)
-        moved = (np.abs(sample - self._mean) > _REST).any()
-        moved = moved or np.abs(self._mean[:3]).max() > self._limit + _REST_GYRO
+        mean, share = self._mean, self._period / _MEAN_TIME
+        moved = False
+        for k, value in enumerate(sample):
+            mean[k] += share * (value - mean[k])
+            moved = moved or abs(value - mean[k]) > (_REST_GYRO if k < 3 else _REST_ACCEL)
+            moved = moved or (k < 3 and abs(mean[k]) > self._limit + _REST_GYRO)
         self._still = 0.0 if moved else min(self._still + self._period, _REST_TIME)
         self.at_rest = self._still >= _REST_TIME
-
-
-def _smallest_turn(x: float, y: float, z: float) -> tuple[float, float, float, float]:
-    """Return the quaternion (w, x, y, z) of the smallest rotation that takes a unit vector to the z axis."""
-    if z < -0.999999:  # upside down: about x
-        return 0.0, 1.0, 0.0, 0.0
-    scale = 1.0 / math.sqrt(2.0 * (1.0 + z))
-    return (1.0 + z) * scale, y * scale, -x * scale, 0.0
 
 
 _EDGE = 0.05  # [s] at each end of a gap, in which the rate is assumed to be that of the sample there
@@ -170,6 +189,7 @@ class OrientationFilter:
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._accel, self._gyro = np.zeros(3), np.zeros(3)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
+        self._step = np.zeros(3)  # of the mean rate
         self._last: float | None = None  # [s] of the last sample
 
     def update(
@@ -201,7 +221,9 @@ class OrientationFilter:
         if steps > 0:
             self.estimator.update(self._gyro, self._accel)
             self._before[:] = self._gyro
-            self._mean += self._period / _MEAN * (self._gyro - self._mean)
+            np.subtract(self._gyro, self._mean, out=self._step)
+            self._step *= self._period / _MEAN
+            self._mean += self._step
         w, x, y, z = self.estimator.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
@@ -224,23 +246,24 @@ class RestCalibrator:
     def __init__(
         self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15
     ) -> None:
-        self._samples: list[tuple[float, ...]] = []  # acceleration, angular velocity
-        self._needed = max(10, round(rate * duration))
+        self._samples = np.zeros((max(10, round(rate * duration)), 6))
+        self._count = 0
         self._gyro_spread, self._accel_spread = gyro_spread, accel_spread
 
     @property
     def done(self) -> bool:
         """Whether there are enough samples."""
-        return len(self._samples) == self._needed
+        return self._count == len(self._samples)
 
-    def add(self, acceleration: Iterable[float], angular_velocity: Iterable[float]) -> None:
+    def add(self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> None:
         """Take one sample."""
         if not self.done:
-            self._samples.append((*acceleration, *angular_velocity))
+            self._samples[self._count, :3], self._samples[self._count, 3:] = acceleration, angular_velocity
+            self._count += 1
 
     def restart(self) -> None:
         """Discard the samples."""
-        self._samples.clear()
+        self._count = 0
 
     def result(self, up: npt.ArrayLike | None = None, gravity: float = 9.80665) -> Calibration:
         """Return the offsets; raise DeviceError if the chip moved.
@@ -248,7 +271,8 @@ class RestCalibrator:
         up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
         is computed as well, else it is zero.
         """
-        mean, spread = np.mean(self._samples, axis=0), np.std(self._samples, axis=0)
+        used = self._samples[: self._count]
+        mean, spread = used.mean(axis=0), used.std(axis=0)
         if spread[3:].max() > self._gyro_spread or spread[:3].max() > self._accel_spread:
             raise DeviceError(
                 f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {self._gyro_spread}), "
@@ -344,7 +368,7 @@ class CalibratedImu:
         heading = math.atan2(self._rotation[1, 0], self._rotation[0, 0])  # so that the body's yaw starts at zero
         return OrientationFilter(self._rate, self._time_constant, heading)
 
-    def _collect(self, acceleration: Iterable[float], angular_velocity: Iterable[float]) -> None:
+    def _collect(self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> None:
         calibrator = self._wanted or (None if self._rested else self._calibrator)
         if calibrator is None:
             return
