@@ -233,8 +233,12 @@ def radii_of_gyration(mass: float, inertia: np.ndarray) -> np.ndarray:
     """Return the factor R (3, 3) [m] of a body's second moments about its centre, mass R R^T, of its mass [kg] and
     its inertia (3, 3) about the centre [kg m^2]: R with normal numbers (3,) is a shift as likely in all directions.
     """
-    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return np.linalg.cholesky(second / mass)
+    second = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
+    moments, axes = np.linalg.eigh(second)
+    least = 1e-9 * moments[2]
+    if moments[0] < least:  # a thin rod or plate: nothing lies beside it, up to rounding
+        second = axes * np.maximum(moments, least) @ axes.T
+    return np.linalg.cholesky(second)
 
 
 def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:

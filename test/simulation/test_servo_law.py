@@ -1,6 +1,7 @@
 """Servos that are not springs, in both physics: lag, dead zone, play, mounting errors, friction; the IMU's mounting."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,6 +132,12 @@ def test_servos_and_centres_of_links_differ_as_much_as_the_truth_says():
         assert link.mass * (np.trace(radii @ radii.T) * np.eye(3) - radii @ radii.T) == pytest.approx(link.inertia)
         assert np.linalg.solve(radii, np.transpose(shifts)).std() == pytest.approx(0.15, rel=0.15)
     assert Truth().robot(ROBOT) is ROBOT
+
+
+def test_a_link_that_is_a_thin_rod_has_its_centre_moved_along_it_alone():
+    radii = radii_of_gyration(0.03, np.diag([0.0, 2e-5, 2e-5]))
+    np.testing.assert_allclose(radii @ radii.T, np.diag([2e-5 / 0.03, 0.0, 0.0]), atol=1e-12)
+    Truth.parse("servos=real,seed=1").robot(Robot.load(Path(__file__).parents[2] / "config" / "quadruped.yaml"))
 
 
 def test_the_preset_draws_all_that_is_not_given_from_its_seed():
