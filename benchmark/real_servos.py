@@ -244,6 +244,8 @@ def main():
     parser.add_argument("--log", type=Path)
     results.add_option(parser)
     options = parser.parse_args()
+    if options.physics == "built_in" and "uneven" in options.cases.split(","):
+        parser.error("the case uneven needs --physics mujoco: the built-in physics has no steps and blocks")
     print(f"| case | wanted | {options.physics} |\n|---|---|---|", flush=True)
     for case in options.cases.split(","):
         of = numbers(case, measure(case, options))

@@ -8,7 +8,6 @@ lists them.
 from hexapod_dynamics.damage.kind import (
     CommandOption,
     DamageKind,
-    Hypothesis,
     JointDamage,
     JointEffect,
     JointKind,
@@ -30,7 +29,6 @@ __all__ = [
     "SHORT",
     "CommandOption",
     "DamageKind",
-    "Hypothesis",
     "JointDamage",
     "JointEffect",
     "JointKind",

@@ -124,25 +124,6 @@ class DamageState(Protocol):
     def updated(self: M, values: Mapping[str, object]) -> M: ...  # noqa: D102
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """One explanation: `values` is the request to `set_morphology` that would declare it; `joints` are the
-    affected joints.
-
-    kind: name of its kind of damage (missing, short, limp, locked), or several. leg: the leg, or legs joined by +.
-    """
-
-    name: str
-    leg: str
-    kind: str
-    values: dict[str, Value] = field(hash=False)
-    joints: tuple[int, ...] = ()
-
-    def applied(self, morphology: M) -> M:
-        """Return `morphology` with this damage added."""
-        return morphology.updated(self.values)
-
-
 class JointEffect(NamedTuple):
     """The effect of a damage on a joint whose link exists.
 
@@ -199,14 +180,12 @@ class LinkRequest:
 class DamageKind(ABC):
     """One kind of damage: a LinkKind or a JointKind. Its one instance is a global of its module, its name in capitals.
 
-    name: "locked"; also `Hypothesis.kind`. values: its named values. option: of `set_morphology`, None: no option.
-    reason: how the detector recognises it, in words.
+    name: "locked". values: its named values. option: of `set_morphology`, None: no option.
     """
 
     name: str
     values: tuple[NamedValue, ...]
     option: CommandOption | None = None
-    reason = "sag and tilt"
 
     def __reduce__(self) -> str:
         return self.name.upper()  # pickled as the global of its module: there is one instance in each process
@@ -306,13 +285,6 @@ class JointKind(DamageKind):
         if not self.is_asked(request):
             return morphology
         return morphology.with_damage(request.leg, request.link, self, request.values[self.values[0].prefix])
-
-    def joint_hypothesis(self, robot: Robot, leg: int, link: int, text: str, values: Mapping[str, Value]) -> Hypothesis:
-        """Return the hypothesis of a joint (indices of leg and link): text behind its name, values by prefix."""
-        own = robot.legs[leg]
-        part = f"{own.name}.{own.link_names[link]}"
-        named = {f"{prefix}.{part}": value for prefix, value in values.items()}
-        return Hypothesis(f"{part} {text}", own.name, self.name, named, (robot.leg_joints(own.name)[link],))
 
     def refuse(self, name: str, damage: JointDamage | None) -> MorphologyError:
         """Return why a joint cannot be damaged like this: it has another damage, or its link (by name) is missing."""

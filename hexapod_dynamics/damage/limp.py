@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage.kind import (
     CommandOption,
-    Hypothesis,
     JointEffect,
     JointKind,
     NamedValue,
@@ -16,7 +15,6 @@ from hexapod_dynamics.damage.kind import (
 
 if TYPE_CHECKING:
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot import Robot
 
 
 class Limp(JointKind):
@@ -34,7 +32,6 @@ class Limp(JointKind):
         ),
     )
     option = CommandOption("--limp", "LEG.LINK", "joints that move freely: their servos give no torque")
-    reason = "its joint gives way under load and moves"
     colour = "0.55 0.55 0.55 0.6"
 
     def effect(self, value: Value) -> JointEffect:
@@ -44,10 +41,6 @@ class Limp(JointKind):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the failure of a servo."""
         return (lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, True),)
-
-    def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
-        """Return the hypothesis that the servo of a joint (indices of leg and link) gives no torque."""
-        return self.joint_hypothesis(robot, leg, link, "limp", {"limp": True})
 
 
 LIMP = Limp()

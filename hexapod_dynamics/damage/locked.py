@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.damage.kind import (
     FARTHEST_LOCK,
     CommandOption,
-    Hypothesis,
     JointEffect,
     JointKind,
     LinkRequest,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot import Robot
 
 
 class Locked(JointKind):
@@ -51,7 +49,6 @@ class Locked(JointKind):
         "LEG.LINK[=ANGLE]",
         "joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
     )
-    reason = "its reading stands still away from its command"
     colour = "0.85 0.10 0.10 1"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
@@ -115,11 +112,6 @@ class Locked(JointKind):
         return (
             lambda random, morphology, leg, link, position, share: morphology.with_damage(leg, link, self, position),
         )
-
-    def make_hypothesis(self, robot: Robot, leg: int, link: int, angle: float) -> Hypothesis:
-        """Return the hypothesis that a joint (indices of leg and link) is stuck at an angle [rad]."""
-        values = {"locked": True, "locked_at": float(angle)}
-        return self.joint_hypothesis(robot, leg, link, f"locked at {angle:.2f} rad", values)
 
 
 LOCKED = Locked()

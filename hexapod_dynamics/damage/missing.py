@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage.kind import (
     CommandOption,
-    Hypothesis,
     LinkKind,
     LinkRequest,
     M,
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot import Robot
 
 
 class Missing(LinkKind):
@@ -44,7 +42,6 @@ class Missing(LinkKind):
         ),
     )
     option = CommandOption("--missing", "NAME", "legs or links that are missing")
-    reason = "its servos answer, but no sag in stance, and the body's tilt"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
         """Return the named value that declares a leg (RM) or a link (LM.femur) missing."""
@@ -73,13 +70,6 @@ class Missing(LinkKind):
             lambda random, morphology, leg, link, position, share: morphology.with_remaining(leg, 0, 0.0),
             lambda random, morphology, leg, link, position, share: morphology.with_remaining(leg, link, 0.0),
         )
-
-    def make_hypothesis(self, robot: Robot, leg: int, link: int) -> Hypothesis:
-        """Return the hypothesis that a leg is missing from a link (indices) outward."""
-        name = robot.legs[leg].name
-        joints = tuple(robot.leg_joints(name))[link:]
-        part, prefix = (name, "legs") if link == 0 else (f"{name}.{robot.legs[leg].link_names[link]}", "links")
-        return Hypothesis(f"{part} missing", name, self.name, {f"{prefix}.{part}": False}, joints)
 
 
 MISSING = Missing()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.damage.kind import (
     CommandOption,
-    Hypothesis,
     LinkKind,
     LinkRequest,
     M,
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hexapod_dynamics.damage.kind import RandomChange
-    from hexapod_dynamics.robot import Robot
 
 
 class Short(LinkKind):
@@ -44,7 +42,6 @@ class Short(LinkKind):
     option = CommandOption(
         "--remaining", "LEG.LINK=FRACTION", "links of which only a fraction 0..1 of the length is left"
     )
-    reason = "its servos answer, but no sag in stance, and the body's tilt"
 
     def parse_word(self, word: str) -> dict[str, bool | float]:
         """Return the named value that LF.tibia=0.5 declares."""
@@ -87,13 +84,6 @@ class Short(LinkKind):
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the change that breaks a link; a link that is shorter already keeps its length."""
         return (_break,)
-
-    def make_hypothesis(self, robot: Robot, leg: int, fraction: float) -> Hypothesis:
-        """Return the hypothesis that the last link of a leg (index) is broken off, its servo still answers."""
-        name = robot.legs[leg].name
-        part, joint = f"{name}.{robot.legs[leg].link_names[-1]}", tuple(robot.leg_joints(name))[-1]
-        text = f"{part} broken off, {fraction:.0%} left"
-        return Hypothesis(text, name, self.name, {f"remaining.{part}": fraction}, (joint,))
 
 
 def _break(

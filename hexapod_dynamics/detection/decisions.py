@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
-from hexapod_dynamics.detection.hypotheses import locked, missing, part_of
+from hexapod_dynamics.detection.hypotheses import limp, locked, missing, part_of
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
@@ -144,12 +144,12 @@ class DecisionMaker:
                     continue
                 if timely or len(silence.joints) > 1 and not silence.alone:
                     found += self._silent(time, silence, angles)
-        limp = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask)
-        if len(limp) < MANY:
-            for joint in limp.tolist():
-                part = part_of(self.robot, joint)
-                text = f"{part} limp: its servo reports that its torque is off (p = 0.999)"
-                found += self.decide(time, "declare", f"{part} limp", {f"limp.{part}": True}, 0.999, text, time)
+        without_torque = np.flatnonzero(evidence.torque_off(time) & morphology.driven_mask)
+        if len(without_torque) < MANY:
+            for joint in without_torque.tolist():
+                what = limp(self.robot, joint)
+                text = f"{what.name}: its servo reports that its torque is off (p = 0.999)"
+                found += self.decide(time, "declare", what.name, what.values, 0.999, text, time)
         return found + self._returned(time, evidence)
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:

@@ -148,14 +148,11 @@ class DamageDetector:
             return
         self.decisions.follow(self.morphology, morphology)
         self._recovered.watch(self.decisions.own_joints())
-        returned = morphology.driven_mask & ~self.morphology.driven_mask
-        for k, leg in enumerate(self.robot.leg_names):
-            joints = self.robot.leg_joints(leg)
-            if returned[joints.start : joints.stop].any():
-                self._returns[k] = self.time + RETURNING
+        before = self.features.left
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self.features.set_morphology(self.time, morphology)
+        self._returns[self.features.left > before] = self.time + RETURNING
         self.posterior.hold()
 
     def restart(self) -> None:

@@ -1,42 +1,49 @@
-"""Damage hypotheses, each a change of named values of the morphology."""
+"""Damage hypotheses: a name for people, and the request to `set_morphology` that declares the damage."""
 
 from __future__ import annotations
 
-from hexapod_dynamics.damage import LIMP, LOCKED, MISSING, SHORT, Hypothesis
+from typing import Any, NamedTuple
+
 from hexapod_dynamics.robot import Robot
+
+
+class Hypothesis(NamedTuple):
+    """One explanation: name ("RM missing"), values of `set_morphology` by their names."""
+
+    name: str
+    values: dict[str, Any]
 
 
 def missing(robot: Robot, leg: str, link: int) -> Hypothesis:
     """The leg is missing from link `link` (index) outward."""
-    return MISSING.make_hypothesis(robot, robot.leg_names.index(leg), link)
+    link_name = robot.legs[robot.leg_names.index(leg)].link_names[link]
+    key, part = (f"legs.{leg}", leg) if link == 0 else (f"links.{leg}.{link_name}", f"{leg}.{link_name}")
+    return Hypothesis(f"{part} missing", {key: False})
 
 
 def short(robot: Robot, leg: str, fraction: float) -> Hypothesis:
     """The last link of the leg is broken off at a fraction of its length, its servo still answers."""
-    return SHORT.make_hypothesis(robot, robot.leg_names.index(leg), fraction)
+    part = f"{leg}.{robot.legs[robot.leg_names.index(leg)].link_names[-1]}"
+    return Hypothesis(f"{part} broken off, {fraction:.0%} left", {f"remaining.{part}": fraction})
 
 
 def limp(robot: Robot, joint: int) -> Hypothesis:
     """The servo of the joint (index) gives no torque."""
-    return LIMP.make_hypothesis(robot, *place_of(robot, joint))
+    part = part_of(robot, joint)
+    return Hypothesis(f"{part} limp", {f"limp.{part}": True})
 
 
 def locked(robot: Robot, joint: int, angle: float) -> Hypothesis:
     """The joint (index) is stuck at an angle [rad]."""
-    return LOCKED.make_hypothesis(robot, *place_of(robot, joint), angle)
-
-
-def place_of(robot: Robot, joint: int) -> tuple[int, int]:
-    """Index of the leg, and of the link in it, of a joint index."""
-    for index, leg in enumerate(robot.legs):
-        joints = robot.leg_joints(leg.name)
-        if joint in joints:
-            return index, joint - joints.start
-    raise IndexError(joint)
+    part = part_of(robot, joint)
+    values = {f"locked.{part}": True, f"locked_at.{part}": float(angle)}
+    return Hypothesis(f"{part} locked at {angle:.2f} rad", values)
 
 
 def part_of(robot: Robot, joint: int) -> str:
     """Name of the part ("RM.femur") that a joint index moves."""
-    index, link = place_of(robot, joint)
-    leg = robot.legs[index]
-    return f"{leg.name}.{leg.link_names[link]}"
+    for leg in robot.legs:
+        joints = robot.leg_joints(leg.name)
+        if joint in joints:
+            return f"{leg.name}.{leg.link_names[joint - joints.start]}"
+    raise IndexError(joint)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,14 @@ def digest() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def layer_sizes(width: int, pooled: int) -> dict[str, tuple[int, int]]:
+    """Return (outputs, inputs) of each linear layer; width of the layers, and of what the legs share of each."""
+    sizes = {"encoder": (width, COUNT), "output": (CLASSES, width)}
+    for k in range(len(DILATIONS)):
+        sizes |= {f"pool.{k}": (pooled, width), f"convolution.{k}": (width, 3 * width + 2 * pooled)}
+    return sizes
+
+
 @dataclass(frozen=True)
 class Weights:
     """Arrays of the layers, the thresholds of the decision, and what they were made from.
@@ -55,13 +64,30 @@ class Weights:
                 arrays = {name: file[name] for name in file.files}
             made = json.loads(str(arrays.pop("made")))
             thresholds, of = arrays.pop("thresholds").astype(float), made["digest"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise HexapodError(
-                f"{path}: no weights of the damage detector ({error}); make them by train_detector"
-            ) from None
+            layers = {name: array.astype(np.float32) for name, array in arrays.items()}
+        except OSError as error:
+            raise HexapodError(f"{path}: {error.strerror or error}; make it by train_detector") from None
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+            raise HexapodError(f"{path}: no weights of the damage detector; make them by train_detector") from None
         if of != digest():
             raise HexapodError(f"{path}: weights of other features; make them again by train_detector")
-        return cls({name: array.astype(np.float32) for name, array in arrays.items()}, thresholds, made)
+        found = cls(layers, thresholds, made)
+        if not found.fit():
+            raise HexapodError(f"{path}: weights of wrong sizes, or not finite; make them again by train_detector")
+        return found
+
+    def fit(self) -> bool:
+        """Return whether all layers are there with sizes that fit each other, and all numbers are finite."""
+        given = {name: array.shape for name, array in self.layers.items()}
+        sizes = given.get("encoder.weight", ()), given.get("pool.0.weight", ())
+        if any(len(size) != 3 for size in sizes):
+            return False
+        (networks, width, _), (_, pooled, _) = sizes
+        needed: dict[str, tuple[int, ...]] = {}
+        for name, (outputs, inputs) in layer_sizes(width, pooled).items():
+            needed |= {f"{name}.weight": (networks, outputs, inputs), f"{name}.bias": (networks, outputs)}
+        finite = all(np.isfinite(array).all() for array in (*self.layers.values(), self.thresholds))
+        return networks > 0 and given == needed and self.thresholds.shape == (2,) and finite
 
     def save(self, path: Path) -> None:
         """Write the file."""
@@ -91,9 +117,7 @@ class Network:
 
     def __init__(self, weights: Weights, legs: int) -> None:
         self._w = weights.layers
-        networks, width, features = self._w["encoder.weight"].shape
-        if features != COUNT:
-            raise HexapodError(f"weights: {COUNT} features needed, given {features}")
+        networks, width, _ = self._w["encoder.weight"].shape
         self._past = [np.zeros((2 * dilation, networks, legs, width), np.float32) for dilation in DILATIONS]
 
     def reset(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
 from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
@@ -45,7 +45,10 @@ class DamageDetectorNode(GuardedNode):
         robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
         settings = DetectorSettings(**{parameter.name: values[parameter.name] for parameter in SETTINGS})
-        self.detection = DamageDetection(robot, values["detect"], settings)
+        try:
+            self.detection = DamageDetection(robot, values["detect"], settings)
+        except HexapodError as error:  # a file of weights beside the robot's: a restart does not help
+            raise ParameterError(str(error)) from None
         faults, self._names = self.detection.faults, list(robot.joint_names)
         self._imu, self._joints = ImuInput(robot.imu.rotation, faults), JointInput(robot, faults)
         self._command, self._angles, self._torques = (np.full(len(self._names), np.nan) for _ in range(3))

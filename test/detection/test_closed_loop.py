@@ -5,7 +5,7 @@ from support.blind_walk import BlindWalk
 from support.servo_walk import servo_walk
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.learning.detector.walks import WalkingRobot
+from hexapod_dynamics.learning.detector.walks import OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, Truth
 
@@ -42,8 +42,20 @@ def test_both_feet_of_a_pair_are_declared_at_once():
     assert len({at for at, _ in walk.decisions}) == 1
 
 
+@pytest.mark.parametrize("seed, leg", [(31, "RM"), (32, "RF")])
+def test_a_foot_that_is_mended_as_soon_as_it_was_declared_stays_mended(seed, leg):
+    """What it showed a moment before the repair declared it again within half a second."""
+    walk = walked(seed)
+    walk.damage(WHOLE.broken(f"{leg}.tibia", 0.5))
+    assert walk.run(2.5, until=lambda walk: not walk.declared.is_intact)
+    walk.damage(WHOLE)
+    walk.declare(WHOLE)
+    walk.run(8.0)
+    assert walk.declared.is_intact and len(walk.decisions) == 1
+
+
 def test_onboard_declares_a_lost_foot_and_goes_on_with_it():
-    walk = WalkingRobot(ROBOT, "built_in", Truth.parse("servos=real,seed=4"), 4)
+    walk = OnboardSimulation(ROBOT, "built_in", Truth.parse("servos=real,seed=4"), 4)
     while walk.time < 12.0:
         walk.twist[0] = 0.07 if walk.time > 2.5 else 0.0
         if round(walk.time, 2) == 7.0:

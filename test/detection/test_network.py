@@ -87,14 +87,28 @@ def test_a_file_has_what_was_written(tmp_path, weights):
 
 def test_a_file_that_does_not_fit_is_refused_with_the_remedy(tmp_path, weights):
     path = tmp_path / "weights.npz"
-    path.write_bytes(b"no zip")
-    with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
+    with pytest.raises(HexapodError, match=r"weights.npz: No such file or directory; make it by train_detector"):
         Weights.load(path)
+    weights.save(path)
+    for content in (b"no zip", b"", path.read_bytes()[:3000]):
+        path.write_bytes(content)
+        with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
+            Weights.load(path)
     for made in ("{}", "[1]", "no JSON"):
         np.savez(path, thresholds=weights.thresholds, made=made)
         with pytest.raises(HexapodError, match=r"weights.npz: no weights .* train_detector"):
             Weights.load(path)
     arrays = dict(weights.layers.items())
+    for name, wrong in (
+        ("output.weight", arrays["output.weight"][:, :, 1:]),
+        ("encoder.weight", arrays["encoder.weight"][0]),
+        ("pool.3.bias", np.full_like(arrays["pool.3.bias"], np.nan)),
+    ):
+        Weights(arrays | {name: wrong}, weights.thresholds, {}).save(path)
+        with pytest.raises(
+            HexapodError, match=r"weights.npz: weights of wrong sizes, or not finite; .* train_detector"
+        ):
+            Weights.load(path)
     np.savez(path, thresholds=weights.thresholds, made=json.dumps({"digest": "of others"}), **arrays)
     with pytest.raises(HexapodError, match="weights of other features; make them again by train_detector"):
         Weights.load(path)

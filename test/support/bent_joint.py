@@ -29,7 +29,6 @@ class Bent(JointKind):
         ),
     )
     option = CommandOption("--bent", "LEG.LINK=ANGLE", "joints that are bent, and where they stand [rad]")
-    reason = "its leg stands crooked"
     colour = "0.90 0.60 0.10 1"
     menu_value = 0.3
 

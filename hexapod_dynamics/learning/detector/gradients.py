@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.detection.features import COUNT
-from hexapod_dynamics.detection.network import CLASSES, DILATIONS
+from hexapod_dynamics.detection.network import DILATIONS, layer_sizes
 
 HIDDEN, POOLED = 32, 12  # width of the layers, and of what the legs share
 
@@ -21,10 +20,7 @@ Layers = dict[str, np.ndarray]
 def random_layers(seed: int) -> Layers:
     """Return random weights: uniform in +-1 / sqrt(number of inputs), as is usual for linear layers."""
     random, layers = np.random.default_rng(seed), {}
-    sizes = {"encoder": (HIDDEN, COUNT), "output": (CLASSES, HIDDEN)}
-    for k in range(len(DILATIONS)):
-        sizes |= {f"pool.{k}": (POOLED, HIDDEN), f"convolution.{k}": (HIDDEN, 3 * HIDDEN + 2 * POOLED)}
-    for name, (outputs, inputs) in sizes.items():
+    for name, (outputs, inputs) in layer_sizes(HIDDEN, POOLED).items():
         bound = 1.0 / math.sqrt(inputs)
         layers[f"{name}.weight"] = random.uniform(-bound, bound, (outputs, inputs)).astype(np.float32)
         layers[f"{name}.bias"] = random.uniform(-bound, bound, outputs).astype(np.float32)

@@ -59,7 +59,7 @@ class Change(NamedTuple):
     classes: np.ndarray
 
 
-class WalkingRobot:
+class OnboardSimulation:
     """`Onboard` on a simulated robot: physics, servo bus and IMU with noise and lost answers.
 
     Args:
@@ -160,7 +160,7 @@ class DamageWalk:
         self.gait = str(random.choice(list(GAITS), p=list(GAITS.values())))
         truth, self.obstacles = self._draw_truth()
         self.before = self._draw_declared() if self.gait == "auto" else Morphology.whole(robot)
-        self.walk = WalkingRobot(
+        self.walk = OnboardSimulation(
             robot,
             physics,
             truth,
