@@ -148,19 +148,26 @@ def test_a_foot_that_is_lost_soon_after_a_leg_is_found(leg):
     assert {n.split(".")[1] for n, value in blind.declared.parameters().items() if value != healthy[n]} == {"LF", leg}
 
 
-@pytest.mark.parametrize("first, second", [("LR", "RM"), pytest.param("LM", "RM", marks=pytest.mark.slow)])
-def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_two_cycles(first, second):
-    """Before, what came in the 3 s after a declaration was not evaluated."""
-    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3), AdaptiveGait(), seed=1)
-    blind.gait.command(0.07, 0.0, 0.0)
-    blind.run(6.0)
-    one = WHOLE.broken(f"{first}.tibia", 0.05)
-    blind.damage(one)
-    assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
-    blind.damage(one.broken(f"{second}.tibia", 0.05))
-    blind.run(2.6)
-    names = {name for _, decision in blind.decisions for name in decision.values}
-    assert names == {f"remaining.{first}.tibia", f"remaining.{second}.tibia"}
+def test_a_second_foot_lost_right_after_the_first_was_declared_is_found_within_two_cycles():
+    """Before, what came in the 3 s after a declaration was not evaluated.
+
+    Where the first declaration has just changed the gait, its change is awaited: one in five takes up to 4 s.
+    """
+    names, took = ROBOT.leg_names, []
+    for first, second in zip(names, names[1:] + names[:1], strict=True):
+        blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3), AdaptiveGait(), seed=1)
+        blind.gait.command(0.07, 0.0, 0.0)
+        blind.run(6.0)
+        one = WHOLE.broken(f"{first}.tibia", 0.05)
+        blind.damage(one)
+        assert blind.run(2.0, until=lambda blind: not blind.declared.is_intact)
+        blind.damage(one.broken(f"{second}.tibia", 0.05))
+        begin = blind.time
+        assert blind.run(4.0, until=lambda blind: len(blind.decisions) > 1)
+        found = {name for _, decision in blind.decisions for name in decision.values}
+        assert found == {f"remaining.{first}.tibia", f"remaining.{second}.tibia"}
+        took.append(blind.time - begin)
+    assert np.median(took) <= 2.0 and sum(each <= 2.6 for each in took) >= 5
 
 
 def test_a_part_that_a_person_took_out_is_never_brought_back():

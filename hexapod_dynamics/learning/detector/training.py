@@ -123,6 +123,7 @@ class _Windows:
         self._all = [one for one in examples if len(one.times) > WINDOW + 2]
         if not self._all:
             raise HexapodError(f"no walk has more than {WINDOW} steps: more or longer ones are needed")
+        self._ends = np.cumsum([len(one.times) for one in self._all])
         self._changes = {
             hurt: [(k, at) for k, one in enumerate(self._all) for at in one.changes[1:] if self._hurts(one, at) == hurt]
             for hurt in (True, False)
@@ -151,7 +152,7 @@ class _Windows:
             one = self._all[index]
             first = int(np.searchsorted(one.times, at)) - int(random.integers(22, 50))
         else:
-            one = self._all[random.integers(len(self._all))]
+            one = self._all[int(np.searchsorted(self._ends, random.integers(self._ends[-1]), side="right"))]
             first = int(random.integers(0, len(one.times) - WINDOW + 1))
         first = int(np.clip(first, 0, len(one.times) - WINDOW))
         rows = slice(first, first + WINDOW)

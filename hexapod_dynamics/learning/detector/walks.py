@@ -10,6 +10,7 @@ of the walk:
 | friction; stiffness; masses (wide) | 0.25 to 1.1; 0.65 to 1.3; 0.82 to 1.2 | wet floor, low battery, other robots |
 | lag; play | up to 40 ms; up to 2 degrees | slow buses, worn gears |
 | ground | level, rough to 20 mm, blocks to 45 mm, steps to 50 mm, slopes to 15 degrees | docs/results/ground.md |
+| healthy walks | 13 to 20 s; 60 to 150 s on blocks and steps, where alarms are likeliest | a day of use |
 | commands | any direction, 0.4 to 1.1 of the usual speed, stands of up to 10 s | a person with a stick |
 | pushes; a bag | 3 to 11 N s; 0.2 to 0.6 kg for 3 to 8 s | a person with hands |
 | gaits | auto, tripod, ripple, wave | all gaits that users choose |
@@ -49,6 +50,7 @@ ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 a
 RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
 KINDS = {"healthy": 0.13, "foot": 0.19, "last": 0.17, "pair": 0.22, "torn": 0.03, "limp": 0.15, "locked": 0.11}
 GAITS = {"auto": 0.64, "tripod": 0.18, "ripple": 0.09, "wave": 0.09}
+UPS_AND_DOWNS = 1.0, -1.0, 1.0, 1.0, -1.0, -1.0  # steps of a walk with damage; a healthy one has four times as many
 SPEED = np.array([0.07, 0.05, 0.2])  # [m/s, m/s, rad/s] of the usual commands
 
 
@@ -219,8 +221,8 @@ class DamageWalk:
         random, height = self.random, self.random.uniform(0.02, 0.05)
         if random.random() < 0.55:
             return Ground(friction=friction, seed=self.seed, rough=min(height, 0.045), cell=BLOCK, edge=EDGE)
-        places = np.cumsum(random.uniform(0.2, 0.6, 6))
-        up = random.choice([1.0, -1.0]) * np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+        up = random.choice([1.0, -1.0]) * np.tile(UPS_AND_DOWNS, 4 if self.kind == "healthy" else 1)
+        places = np.cumsum(random.uniform(0.2, 0.6, len(up)))
         return Ground(friction=friction, steps=tuple(zip(places.tolist(), (height * up).tolist(), strict=True)))
 
     def _draw_declared(self) -> Morphology:
@@ -285,7 +287,7 @@ class DamageWalk:
         """Simulate the walk, 20 ms for each time [s] that is yielded."""
         random, walk = self.random, self.walk
         healthy = self.kind == "healthy"
-        duration = random.uniform(13.0, 20.0) if healthy else random.uniform(10.0, 14.0)
+        duration = random.uniform(*(10.0, 14.0) if not healthy else (60.0, 150.0) if self.obstacles else (13.0, 20.0))
         starts = random.uniform(3.0, 9.0) if random.random() < 0.08 else RESTS
         happens = math.inf if healthy else max(3.0, random.uniform(3.0, duration - 3.6), starts + 0.5)
         declares = second = math.inf
