@@ -38,8 +38,8 @@ class PortClaim:
             other = _read(self._fd).get("pid", "unknown")
             os.close(self._fd)
             raise DeviceError(
-                f"another {who} (process {other}) has {link}: a second robot needs another ROS_DOMAIN_ID or another "
-                "namespace (launch argument namespace:=)"
+                f"another {who} (process {other}) has {link}: end it by Ctrl-C; a second robot needs another "
+                "ROS_DOMAIN_ID or another namespace (launch argument namespace:=)"
             ) from None
         except DeviceError:
             os.close(self._fd)
