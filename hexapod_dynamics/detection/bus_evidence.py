@@ -142,9 +142,11 @@ class BusEvidence:
         if not np.isfinite(answered).any():
             return np.zeros(len(self.answered_at), bool)
         # For a servo that never answered, the time counts from the first answer of any servo.
+        over = expected & self.passed_over(expected)
+        if not over.any():
+            return over
         age = self._clock_at(time) - self._clock_answered
         pace = self.pace(time, expected)
-        over = expected & self.passed_over(expected)
         # 0.585 s after its last answer, because a single torn-off servo must be reported within 0.6 s.
         reported = over & self._reported & (age > max(REPORTED_SILENCES * after, REPORTED_ROUNDS * pace))
         # If readings are late or lost by chance, a servo must fail more often than others, as reported by the driver.
@@ -164,10 +166,9 @@ class BusEvidence:
         return silent
 
     def overdue(self, time: float, expected: np.ndarray) -> np.ndarray:
-        """Expected servos (n,) bool whose answer is late, but not so late that they count as silent."""
-        pace = self.pace(time, expected)
-        late = time - self.answered_at > max(OVERDUE_SILENCES * self._after, OVERDUE_ROUNDS * pace)
-        return expected & late & ~self.silent(time, expected)
+        """Expected servos (n,) bool whose answer is late."""
+        limit = max(OVERDUE_SILENCES * self._after, OVERDUE_ROUNDS * self.pace(time, expected))
+        return expected & (time - self.answered_at > limit)
 
     def dead(self, time: float) -> bool:
         """Return True if no servo was read recently, so that the bus is no evidence."""

@@ -173,6 +173,8 @@ class DecisionMaker:
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
         back = evidence.back()
+        if not back.any():
+            return []
         found = []
         for leg in self.robot.legs:
             joints = list(self.robot.leg_joints(leg.name))
