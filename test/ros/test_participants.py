@@ -55,7 +55,7 @@ def test_the_emergency_stop_reaches_the_servos_with_ten_other_programs_running_a
             done = run(*STOP)
         assert (done.returncode, done.stdout.strip()) == (
             0,
-            "the pose is frozen until emergency_stop is called with false",
+            "the pose is frozen until `stop --resume`, or emergency_stop with false",
         ), done.stderr
     finally:
         servos.end()

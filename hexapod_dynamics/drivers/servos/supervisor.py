@@ -280,7 +280,7 @@ class ServoSupervisor:
             if not sent:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
                 return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
-            return True, "the pose is frozen until emergency_stop is called with false"
+            return True, "the pose is frozen until `stop --resume`, or emergency_stop with false"
         if not self.stop.frozen:
             return True, "no emergency stop was on"
         reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
@@ -332,7 +332,10 @@ class ServoSupervisor:
             level = "error"
             words.append(f"a restart of this node would lose this state: {self.not_kept}")
         if stop.frozen:
-            return "error", [*words, "emergency stop: the pose is frozen until emergency_stop is called with false"]
+            return "error", [
+                *words,
+                "emergency stop: the pose is frozen until `stop --resume`, or emergency_stop with false",
+            ]
         if stop.mode == SIT:
             return "warn" if level == "ok" else level, [*words, f"sitting down: {stop.reason}"]
         if stop.mode == OFF or (self.state.connected and not self.state.torque):
