@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 BLIND = 0.5
 # Time [s] after the start of all inputs until the default twist is followed.
 PAUSE = 1.0
+UNKNOWN = (math.nan,) * 3  # a specific force that tells nothing
 NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
 NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
 FALLEN = (
@@ -114,6 +115,7 @@ class GaitControl:
         self._begun: float | None = None  # time of the first step
         self._ready: float | None = None  # time since which all inputs are there
         self._ticks, self._now = 0, -math.inf
+        self._held = False  # by the servos, whatever is commanded
         self._moving, self._still = list(range(n)), np.zeros(n)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ class GaitControl:
         if rotation is not None or force is not None:
             self._imu_time = t
         if force is not None:
-            self.gait.sense_force(*force)
+            self.gait.sense_force(*(UNKNOWN if self._held else force))
             if self.settings.braces and last is not None and rate is not None:
                 walking = self.permit.may_walk and self.gait.doing == WALKING
                 self.brace.sense(min(t - last, BLIND), force, rate, walking)
@@ -173,7 +175,8 @@ class GaitControl:
         self._moving = morphology.moving_mask.nonzero()[0].tolist()
 
     def set_following(self, following: bool) -> None:
-        """Note whether the servos execute commands."""
+        """Note whether the servos execute commands: a body whose servos hold makes no way, and meets no obstacle."""
+        self._held = not following
         self.get_up.set_following(following)
 
     def set_payload(self, mass: float, mx: float, my: float) -> None:

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.obstacle import AS_FELT
 from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
+from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.servos import Servos
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -160,4 +162,21 @@ def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_c
     control.change({"gait": "auto"})
     gait = control.gait
     assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted.any()
+    control.close()
+
+
+@pytest.mark.parametrize("holds, felt", [(0.0, True), (0.3, False)])
+def test_a_body_whose_servos_hold_now_and_then_meets_no_obstacle(holds, felt):
+    """On a computer that is too busy, servos hold for want of commands: "an obstacle is higher than it can step"."""
+    control, before = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS)), 0.0
+    for k in range(1250):
+        t = 0.02 * k
+        control.set_following(t % 1.5 >= holds)
+        thrown_back = 0.3 * max(0.0, np.sin(4.0 * np.pi * t / control.gait.period)) ** 3
+        force = (before - thrown_back) / 0.02, 0.0, 9.81
+        before = thrown_back
+        control.imu(t, ImuReading(np.eye(3), force, (0.0, 0.0, 0.0), None, None))
+        control.command(t, (0.077, 0.0, 0.0))
+        control.step(t)
+    assert (control.gait.terrain.obstacle.does != AS_FELT) == felt
     control.close()
