@@ -9,8 +9,9 @@ from support.ros_session import separate
 
 PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"  # of Jazzy, of Kilted
 pytestmark = pytest.mark.skipif(
-    not any(os.environ.get(name, "").endswith("ros2_tools/fastdds.xml") for name in PROFILES),
-    reason="not the wheels of with_ros2",
+    not any(os.environ.get(name, "").endswith("ros2_tools/fastdds.xml") for name in PROFILES)
+    or "fastrtps" not in os.environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp"),
+    reason="not the wheels of with_ros2 with Fast DDS, whose profile this is",
 )
 SEVERAL = 8  # more than the four peers that Fast DDS asks by default
 NODE = """

@@ -222,6 +222,11 @@ class Mpu6050Settings:
         return max(0, min(255, math.floor(base / (2.0 * self.rate)) - 1))
 
     @property
+    def accel_variance(self) -> float:
+        """Noise variance [(m/s^2)^2] of a genuine MPU6050's accelerometer; of the others: Chip.accel_variance."""
+        return MPU6050.accel_variance(self.dlpf)
+
+    @property
     def registers(self) -> dict[int, int]:
         """Registers and values written to every chip at start-up, in this order; they must read back."""
         return {
