@@ -10,19 +10,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.errors import MorphologyError
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.robot import Robot
+    from hexapod_dynamics.robot.morphology import Morphology
 
-    # Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the
-    # present position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
-    RandomChange = Callable[[np.random.Generator, "M", int, int, float, tuple[float, float]], "M"]
-
+# Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the present
+# position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
+RandomChange = Callable[[np.random.Generator, "Morphology", int, int, float, tuple[float, float]], "Morphology"]
 # Largest locked position [rad or m]: one turn, more than any servo reports.
 FARTHEST_LOCK = 2.0 * math.pi
 # Smallest remaining fraction other than 0: the mass of the link must not be too small to divide by.
@@ -91,60 +90,18 @@ def check_fraction(value: object, name: str) -> float:
     return fraction
 
 
-M = TypeVar("M", bound="DamageState")
-
-
-class DamageState(Protocol):
-    """An immutable morphology; leg and link are indices, as in `Morphology`, which documents these methods.
-
-    It stands here so that the kinds of damage need no import of it: no circle.
-    """
-
-    @property
-    def robot(self) -> Robot: ...  # noqa: D102
-
-    def part_name(self, leg: int, link: int) -> str: ...  # noqa: D102
-
-    def find_place(self, name: str) -> tuple[int, int | None]: ...  # noqa: D102
-
-    def remaining_at(self, leg: int, link: int) -> float: ...  # noqa: D102
-
-    def damage_at(self, leg: int, link: int) -> JointDamage | None: ...  # noqa: D102
-
-    def with_remaining(self: M, leg: int, link: int, fraction: float) -> M: ...  # noqa: D102
-
-    def with_damage(self: M, leg: int, link: int, kind: JointKind, value: Value) -> M: ...  # noqa: D102
-
-    def with_working_joint(self: M, leg: int, link: int) -> M: ...  # noqa: D102
-
-    def broken(self: M, name: str, remaining: float) -> M: ...  # noqa: D102
-
-    def restored(self: M, name: str) -> M: ...  # noqa: D102
-
-    def updated(self: M, values: Mapping[str, object]) -> M: ...  # noqa: D102
-
-
-class JointEffect(NamedTuple):
-    """The effect of a damage on a joint whose link exists.
-
-    lock [rad or m]: the position at which the joint stands, None if it moves. driven: whether its servo gives torque.
-    """
-
-    lock: float | None = None
-    driven: bool = True
-
-
 class JointDamage(NamedTuple):
-    """What is wrong with a joint, made by `JointKind.damage`.
+    """What is wrong with a joint whose link exists, made by `JointKind.damage`.
 
-    kind: the kind of damage. value: its parameter (the position of a lock [rad or m], True for a limp joint).
-    lock: as in `JointEffect`. limp: whether the joint moves and its servo gives no torque.
+    kind: the kind of damage. value: its parameter (the position of a lock [rad or m], True for a limp joint). lock
+    [rad or m]: the position at which the joint stands, without torque; None if it moves. limp: whether it moves and its
+    servo gives no torque.
     """
 
     kind: JointKind
     value: Value
-    lock: float | None
-    limp: bool
+    lock: float | None = None
+    limp: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,7 +173,7 @@ class LinkKind(DamageKind):
         """Raise MorphologyError if the values contradict each other in any morphology."""
 
     @abstractmethod
-    def change(self, morphology: M, request: LinkRequest) -> M:
+    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology with the link as the request demands; called before all changes of joints."""
 
     @abstractmethod
@@ -240,13 +197,8 @@ class JointKind(DamageKind):
     menu_value: bool | float = True
 
     @abstractmethod
-    def effect(self, value: Value) -> JointEffect:
-        """Return the effect of the damage on the joint."""
-
     def damage(self, value: Value) -> JointDamage:
         """Return the damage of a joint with this value."""
-        lock, driven = self.effect(value)
-        return JointDamage(self, value, lock, lock is None and not driven)
 
     def describe(self, value: Value) -> str:
         """Return the damage in words: "locked at 0.400"."""
@@ -272,7 +224,7 @@ class JointKind(DamageKind):
         own = self.values[0]
         return bool(request.values.get(own.prefix, own.intact) != own.intact)
 
-    def end(self, morphology: M, request: LinkRequest) -> M:
+    def end(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology without this damage if the request gives the value of an intact joint."""
         own = self.values[0]
         damage = morphology.damage_at(request.leg, request.link)
@@ -280,7 +232,7 @@ class JointKind(DamageKind):
             return morphology
         return morphology.with_working_joint(request.leg, request.link)
 
-    def begin(self, morphology: M, request: LinkRequest) -> M:
+    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology with this damage if the request asks for it; MorphologyError: impossible."""
         if not self.is_asked(request):
             return morphology

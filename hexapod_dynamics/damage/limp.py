@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hexapod_dynamics.damage.kind import (
     CommandOption,
-    JointEffect,
+    JointDamage,
     JointKind,
     NamedValue,
+    RandomChange,
     Value,
     check_truth,
 )
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.damage.kind import RandomChange
 
 
 class Limp(JointKind):
@@ -34,9 +30,9 @@ class Limp(JointKind):
     option = CommandOption("--limp", "LEG.LINK", "joints that move freely: their servos give no torque")
     colour = "0.55 0.55 0.55 0.6"
 
-    def effect(self, value: Value) -> JointEffect:
+    def damage(self, value: Value) -> JointDamage:
         """Return that the joint moves without torque."""
-        return JointEffect(driven=False)
+        return JointDamage(self, value, limp=True)
 
     def random_changes(self) -> tuple[RandomChange, ...]:
         """Return the failure of a servo."""

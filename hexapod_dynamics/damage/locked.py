@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from hexapod_dynamics.damage.kind import (
     FARTHEST_LOCK,
     CommandOption,
-    JointEffect,
+    JointDamage,
     JointKind,
     LinkRequest,
-    M,
     NamedValue,
+    RandomChange,
     Value,
     check_position,
     check_truth,
@@ -21,7 +21,7 @@ from hexapod_dynamics.errors import MorphologyError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot.morphology import Morphology
 
 
 class Locked(JointKind):
@@ -62,11 +62,11 @@ class Locked(JointKind):
                 raise MorphologyError(f"--locked {word}: an angle [rad] is needed, as RF.tibia=0.4") from None
         return values
 
-    def effect(self, value: Value) -> JointEffect:
+    def damage(self, value: Value) -> JointDamage:
         """Return that the joint stands at the position and gives no torque to move it."""
-        return JointEffect(value, False)
+        return JointDamage(self, value, lock=value)
 
-    def begin(self, morphology: M, request: LinkRequest) -> M:
+    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology with the joint locked, or its lock moved.
 
         The position is that of `locked_at`, of the present lock, or the measured one, in this order.

@@ -8,8 +8,8 @@ from hexapod_dynamics.damage.kind import (
     CommandOption,
     LinkKind,
     LinkRequest,
-    M,
     NamedValue,
+    RandomChange,
     Value,
     check_truth,
 )
@@ -17,7 +17,7 @@ from hexapod_dynamics.damage.kind import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot.morphology import Morphology
 
 
 class Missing(LinkKind):
@@ -47,7 +47,7 @@ class Missing(LinkKind):
         """Return the named value that declares a leg (RM) or a link (LM.femur) missing."""
         return {f"links.{word}" if "." in word else f"legs.{word}": False}
 
-    def change(self, morphology: M, request: LinkRequest) -> M:
+    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology with the link restored or missing; MorphologyError if the link that would carry it
         is missing.
         """

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from hexapod_dynamics.damage.kind import DamageKind, JointKind, LinkKind, LinkRequest, M, NamedValue, Value
+from hexapod_dynamics.damage.kind import DamageKind, JointKind, LinkKind, LinkRequest, NamedValue, Value
 from hexapod_dynamics.damage.limp import LIMP
 from hexapod_dynamics.damage.locked import LOCKED
 from hexapod_dynamics.damage.missing import MISSING
 from hexapod_dynamics.damage.short import SHORT
 from hexapod_dynamics.errors import MorphologyError
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.morphology import Morphology
 
 
 class Registry:
@@ -88,7 +92,7 @@ def list_losses(values: Mapping[str, Value]) -> list[str]:
     return lost + [text for text in texts if text]
 
 
-def apply_values(morphology: M, values: Mapping[str, object], angles: Mapping[str, float]) -> M:
+def apply_values(morphology: Morphology, values: Mapping[str, object], angles: Mapping[str, float]) -> Morphology:
     """Return the morphology with named values changed; see `Morphology.updated`.
 
     The order: each leg from the body outward; for each link first how much of it exists, then the damage of its
@@ -118,7 +122,7 @@ def apply_values(morphology: M, values: Mapping[str, object], angles: Mapping[st
     return new
 
 
-def _change_link(morphology: M, request: LinkRequest) -> M:
+def _change_link(morphology: Morphology, request: LinkRequest) -> Morphology:
     asked = [kind.values[0].prefix for kind in KINDS.joint_kinds if kind.is_asked(request)]
     if len(asked) > 1:
         one, other = (f"{prefix}.{request.name}: {str(request.values[prefix]).lower()}" for prefix in asked[:2])
@@ -134,7 +138,7 @@ def _change_link(morphology: M, request: LinkRequest) -> M:
     return morphology
 
 
-def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, Value]]) -> None:
+def _refuse_parts(morphology: Morphology, leg: int, asked: list[tuple[str, int | None, Value]]) -> None:
     """Raise MorphologyError if a part of a leg is asked for that the same request takes away."""
     for prefix, link, value in asked:
         if value and link is not None:
@@ -144,7 +148,9 @@ def _refuse_parts(morphology: M, leg: int, asked: list[tuple[str, int | None, Va
             )
 
 
-def _check_values(morphology: M, values: Mapping[str, object]) -> dict[int, list[tuple[str, int | None, Value]]]:
+def _check_values(
+    morphology: Morphology, values: Mapping[str, object]
+) -> dict[int, list[tuple[str, int | None, Value]]]:
     """Return (prefix, link, value) by leg, in the given order, each of a known name and the right type."""
     known = KINDS.values
     found: dict[int, list[tuple[str, int | None, Value]]] = {}

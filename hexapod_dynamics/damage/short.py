@@ -8,8 +8,8 @@ from hexapod_dynamics.damage.kind import (
     CommandOption,
     LinkKind,
     LinkRequest,
-    M,
     NamedValue,
+    RandomChange,
     Value,
     check_fraction,
 )
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from hexapod_dynamics.damage.kind import RandomChange
+    from hexapod_dynamics.robot.morphology import Morphology
 
 
 class Short(LinkKind):
@@ -63,7 +63,7 @@ class Short(LinkKind):
                 f"remaining.{request.name}: {fraction!r} given, but links.{request.name} is false: the link is missing"
             )
 
-    def change(self, morphology: M, request: LinkRequest) -> M:
+    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
         """Return the morphology with the link as long as the request declares; it may be longer than before."""
         fraction = request.values.get("remaining")
         if fraction is None:
@@ -88,12 +88,12 @@ class Short(LinkKind):
 
 def _break(
     random: np.random.Generator,
-    morphology: M,
+    morphology: Morphology,
     leg: int,
     link: int,
     position: float,
     share: tuple[float, float],
-) -> M:
+) -> Morphology:
     return morphology.broken(morphology.part_name(leg, link), float(random.uniform(*share)))
 
 

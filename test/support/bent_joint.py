@@ -6,7 +6,7 @@ python -m support.bent_joint MODULE [ARGUMENT...]: runs main() of a module while
 import importlib
 import sys
 
-from hexapod_dynamics.damage import KINDS, CommandOption, JointEffect, JointKind, NamedValue
+from hexapod_dynamics.damage import KINDS, CommandOption, JointDamage, JointKind, NamedValue
 from hexapod_dynamics.damage.kind import FARTHEST_LOCK, check_position
 from hexapod_dynamics.errors import MorphologyError
 
@@ -40,9 +40,9 @@ class Bent(JointKind):
         except ValueError:
             raise MorphologyError(f"--bent {word}: an angle [rad] is needed, as RF.tibia=0.35") from None
 
-    def effect(self, value):
+    def damage(self, value):
         """Return that the joint stands at its angle."""
-        return JointEffect(lock=value, driven=False)
+        return JointDamage(self, value, lock=value)
 
     def describe(self, value):
         """Return "bent by 0.350"."""
