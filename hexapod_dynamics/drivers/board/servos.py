@@ -96,12 +96,6 @@ class BoardServos(SerialServos):
             self.board.send(b"".join(data))
             self._occupy(_MOVE * sum(map(len, groups.values())))
 
-    def write(self, index: int, angle: float, duration: float) -> None:
-        """Queue one move; DeviceError beyond the servo's travel."""
-        self.board.send(frames.set_positions(duration, [(self.ids[index], BUS_SERVO.setpoint(angle))]))
-        self._sent[index] = angle
-        self._occupy(_MOVE)
-
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
         command = ServoCommand.TORQUE_ON if on else ServoCommand.TORQUE_OFF

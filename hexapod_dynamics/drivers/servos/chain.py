@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
-from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
-from hexapod_dynamics.drivers.servos.motions import Motions
+from hexapod_dynamics.drivers.servos.interface import BusError, Motions, ServoInterface
 from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.robot.servo_map import ServoMap

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.motions import Motions
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
 from hexapod_dynamics.drivers.servos.packets import Packets, Status
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink, SerialServos
 from hexapod_dynamics.errors import DeviceError
@@ -319,14 +318,6 @@ class RegisterServos(SerialServos):
                 if wanted
             ]
         self.bus.send(self._sync(self.model.goal_block[0], parts))
-
-    def write(self, index: int, angle: float, duration: float) -> None:
-        """Queue one motion; DeviceError beyond the servo's travel."""
-        self.counts.setpoint(angle)
-        self._measure_unknown([index])
-        with self._motion:
-            data = self._begin_motion(index, angle, duration, time.monotonic())
-        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], data))
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
         """Measure servos whose set-point and angle are unknown, because a stop needs a position; inspect those that

@@ -317,3 +317,7 @@ class SerialServos(ServoInterface):
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Return the angles (n,) [rad] of the nearest counts; NaN stays NaN."""
         return self.counts.quantise(angles)
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one set-point; DeviceError beyond the servo's travel."""
+        super().write(index, self.counts.angle(self.counts.setpoint(angle)), duration)

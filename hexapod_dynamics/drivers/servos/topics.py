@@ -19,11 +19,11 @@ from hexapod_dynamics.drivers.servos.interface import (
     Fault,
     Idle,
     Line,
+    Motions,
     PortSettings,
     Quantity,
     ServoInterface,
 )
-from hexapod_dynamics.drivers.servos.motions import Motions
 
 _RECENT = 60  # number of commands with which a report is compared
 _EQUAL = 1e-6  # [rad] large enough for drivers with single precision
@@ -205,11 +205,6 @@ class TopicServos(ServoInterface):
             words.append(f"{self.port}: {self._rate:.0f} messages a second; {_LEAST_RATE:.0f} or more are needed")
         return words
 
-    @property
-    def echoes(self) -> np.ndarray:
-        """Joints (n,) bool that report their commands instead of measurements."""
-        return self._echo.echoes
-
     def figures(self) -> dict[str, object]:
         """Return rate, age and kind of the received messages."""
         now = time.monotonic()
@@ -257,11 +252,6 @@ class TopicServos(ServoInterface):
                     self._motions.begin(index, angles[index], durations[index], now, float(self._angle[index]))
                     self._targets[index], longest = angles[index], max(longest, durations[index])
             self._send(longest)
-
-    def write(self, index: int, angle: float, duration: float) -> None:
-        """Publish one set-point."""
-        chosen = [other == index for other in range(len(self.ids))]
-        self.write_pose([angle] * len(self.ids), [duration] * len(self.ids), chosen)
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Do nothing: torque belongs to the other driver; requests for it stay unconfirmed."""
