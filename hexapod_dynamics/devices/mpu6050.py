@@ -170,7 +170,6 @@ class I2cBusDevice:
 
     def __init__(self, sensor: VirtualMpu6050, path: str | os.PathLike) -> None:
         self.sensor, self.path, self.faults = sensor, Path(path), sensor.faults
-        self.exchanges = 0
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None
         self._stopping = False
@@ -225,7 +224,6 @@ class I2cBusDevice:
         connection.close()
 
     def _answer(self, operation: int, address: int, register: int, value: int) -> bytes:
-        self.exchanges += 1
         count = min(value, 32) if operation == READ_BLOCK else 1
         # Address, register, (address again,) data: nine clocks each.
         time.sleep((3 + count if operation != WRITE_BYTE else 3) * 9 / _CLOCK)

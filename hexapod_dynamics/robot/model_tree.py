@@ -109,11 +109,6 @@ class TreeJoint:
     notes: list[str] = field(default_factory=list)
     element: ET.Element = field(default_factory=lambda: ET.Element("none"))
 
-    @property
-    def moves(self) -> bool:
-        """Whether it is a joint of a leg, of a kind that a robot can have or not."""
-        return self.kind != "fixed"
-
     def pose(self, value: float) -> tuple[np.ndarray, np.ndarray]:
         """Return rotation (3, 3) and position (3,) [m] parent <- child at the joint position `value` [rad or m]."""
         if self.kind == "revolute":

@@ -176,14 +176,12 @@ class Morphology:
 
     def locked_angle(self, leg: str, link: str) -> float | None:
         """Position [rad or m] at which the joint that moves the link is locked; None if it is not locked."""
-        index, place = self._index_of(leg, link)
-        damage = self._joints[index][place]
+        damage = self.joint_damage(leg, link)
         return None if damage is None else damage.lock
 
     def is_limp(self, leg: str, link: str) -> bool:
         """Whether the joint that moves the link is limp: it moves, and its servo gives no torque."""
-        index, place = self._index_of(leg, link)
-        damage = self._joints[index][place]
+        damage = self.joint_damage(leg, link)
         return damage is not None and damage.limp
 
     def joint_damage(self, leg: str, link: str) -> JointDamage | None:
