@@ -148,9 +148,10 @@ def test_two_servos_with_one_id_are_no_measurement(rig):
 
 
 def test_a_port_belongs_to_one_process(rig):
-    other = make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, "board")
-    with pytest.raises(BusError, match="in use by another process"):
-        other.open()
+    for protocol in ("board", "lx"):
+        other = make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, protocol)
+        with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
+            other.open()
 
 
 def test_an_unknown_protocol_is_refused_with_those_there_are():

@@ -62,10 +62,15 @@ def state():
     return state
 
 
-def assess(state, change=lambda state: None, *, simulated=False):
+def assess(state, errors=None, *, simulated=False, **changes):
+    """Assess a state before and after 60 good answers, errors (fault, joints, of each) and changed attributes."""
     health = ServoHealth(NAMES, simulated=simulated)
     health.assess(state, 0.0)
-    change(state)
+    if errors is not None:
+        fault, joints, count = errors
+        state.errors[joints, FAULTS.index(fault)] += count
+    for name, value in changes.items():
+        setattr(state, name, value)
     state.reads += 60
     return health.assess(state, 1.0)
 
@@ -75,55 +80,37 @@ def test_all_well_is_ok(state):
 
 
 def test_lost_answers_of_simulated_servos_have_no_cable_for_a_cause(state):
-    def lose(state):
-        state.errors[:, 0] += 20
-
-    (real,), (simulated,) = assess(state, lose)[1], assess(state, lose, simulated=True)[1]
+    lost = "timeout", range(6), 20
+    (real,), (simulated,) = assess(state, lost)[1], assess(state, lost, simulated=True)[1]
     assert real.endswith("cable, ground or bus drive")
     assert simulated.endswith("this computer is too busy, or the simulator has faults")
 
 
 def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
-    def closed(error):
-        def change(state):
-            state.connected, state.last_port_error = False, error
-
-        return change
-
-    assert assess(state, closed("")) == ("warn", ["opening the port"])
-    assert assess(state, closed("/dev/x is in use")) == ("error", ["/dev/x is in use"])
+    assert assess(state, connected=False, last_port_error="") == ("warn", ["opening the port"])
+    assert assess(state, last_port_error="/dev/x is in use") == ("error", ["/dev/x is in use"])
 
 
 @pytest.mark.parametrize("late, said", [(13, True), (11, False)])
 def test_a_line_of_which_a_fifth_of_the_answers_is_late_is_named(state, late, said):
     """A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them."""
-
-    def slow(state):
-        state.late_answers = late
-
     words = [f"slow line ({late} of 60 answers late): latency timer of the USB adapter?"]
-    assert assess(state, slow) == (("warn", words) if said else ("ok", []))
+    assert assess(state, late_answers=late) == (("warn", words) if said else ("ok", []))
 
 
-def test_each_trouble_has_its_own_words(state):
-    def silent(state):
-        state.silent[2] = True
-
-    def limp(state):
-        state.torque_on[3] = 0.0
-        state.lagging[3] = True
-
-    def blocked(state):
-        state.lagging[4] = True
-
-    for change, name, words in (
-        (silent, "joint_2", "does not answer"),
-        (limp, "joint_3", "has switched its torque off"),
-        (blocked, "joint_4", "blocked or overloaded"),
-    ):
-        state_ = state.copy()
-        level, wrong = assess(state_, change)
-        assert level == "error" and len(wrong) == 1 and name in wrong[0] and words in wrong[0]
+@pytest.mark.parametrize(
+    ("changes", "joint", "words"),
+    [
+        ({"silent": True}, 2, "does not answer"),
+        ({"torque_on": 0.0, "lagging": True}, 3, "has switched its torque off"),
+        ({"lagging": True}, 4, "blocked or overloaded"),
+    ],
+)
+def test_each_trouble_has_its_own_words(state, changes, joint, words):
+    for name, value in changes.items():
+        getattr(state, name)[joint] = value
+    level, wrong = assess(state)
+    assert level == "error" and len(wrong) == 1 and f"joint_{joint}" in wrong[0] and words in wrong[0]
 
 
 def test_what_a_servo_reports_is_the_cause_of_its_lost_torque(state):
@@ -137,60 +124,36 @@ def test_what_a_servo_reports_is_the_cause_of_its_lost_torque(state):
 
 
 def test_one_bad_joint_is_told_from_a_noisy_line(state):
-    def damaged(joints):
-        def change(state):
-            state.errors[joints, FAULTS.index("checksum")] += 8
-
-        return change
-
     other = state.copy()
-    assert "joint_1 answers badly" in assess(state, damaged([1]))[1][0]
-    assert "noisy line (48 checksum" in assess(other, damaged(range(6)))[1][0]
+    assert "joint_1 answers badly" in assess(state, ("checksum", [1], 8))[1][0]
+    assert "noisy line (48 checksum" in assess(other, ("checksum", range(6), 8))[1][0]
 
 
 def test_late_answers_are_told_and_single_ones_are_no_news(state):
-    def lost(count):
-        def change(state):
-            state.errors[:count, FAULTS.index("timeout")] += 1
-
-        return change
-
     other = state.copy()
-    assert assess(state, lost(2)) == ("ok", [])
-    assert "answers lost or late" in assess(other, lost(6))[1][0]
+    assert assess(state, ("timeout", range(2), 1)) == ("ok", [])
+    assert "answers lost or late" in assess(other, ("timeout", range(6), 1))[1][0]
 
 
 @pytest.mark.parametrize("late, machine", [(0, False), (1, False), (6, True), (40, True)])
 def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(state, late, machine):
-    def change(state):
-        state.errors[:6, FAULTS.index("timeout")] += 1
-        state.late_wakes += late
-
-    level, (words,) = assess(state, change)
+    level, (words,) = assess(state, ("timeout", range(6), 1), late_wakes=late)
     assert level == "warn" and "6 answers lost or late beside 60 good ones" in words
     assert ("this machine is too slow or too busy" in words) == machine
     assert ("cable" in words) != machine
 
 
 def test_late_wakes_alone_are_told_only_where_measurements_are_old(state):
-    def change(state):
-        state.late_wakes += 40
-        state.stamp[:] = 0.9
-        state.stamp[2] = 0.5 if old else 0.8
-
-    old = False
-    assert assess(state, change) == ("ok", [])
-    old = True
-    level, (words,) = assess(state, change)
+    state.stamp[:] = 0.9
+    state.stamp[2] = 0.8
+    assert assess(state, late_wakes=40) == ("ok", [])
+    state.stamp[2] = 0.5
+    level, (words,) = assess(state, late_wakes=80)
     assert level == "warn" and "too slow or too busy" in words and "0.50 s" in words
 
 
 def test_damaged_answers_are_the_lines_whoever_woke_late(state):
-    def change(state):
-        state.errors[:, FAULTS.index("checksum")] += 8
-        state.late_wakes += 40
-
-    assert "noisy line (48 checksum" in assess(state, change)[1][0]
+    assert "noisy line (48 checksum" in assess(state, ("checksum", range(6), 8), late_wakes=40)[1][0]
 
 
 def test_a_dead_bus_and_a_lost_port_are_one_error(state):

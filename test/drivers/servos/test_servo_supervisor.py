@@ -183,9 +183,7 @@ def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
     end = time.monotonic() + 20.0
     while control.chain.snapshot().torque:
         assert time.monotonic() < end
-        control.step(time.monotonic())
-        servos.set_angles(servos.setpoints(time.monotonic()))
-        time.sleep(0.02)
+        step(control, servos)
     assert said == ["sitting down: supply at 9.4 V"]
     assert "charge the battery" in control.stand() and control.doing()[0] == "error"
     wait_until(lambda: not servos.holding().any(), what="the servos let go")

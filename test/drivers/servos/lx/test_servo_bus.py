@@ -136,11 +136,6 @@ def test_an_echo_is_passed_over(bus, rig):
         bus.read(99, Command.POS_READ, retries=0)
 
 
-def test_a_port_belongs_to_one_process(bus, rig):
-    with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
-        ServoBus(PortSettings(str(rig.link))).open()
-
-
 def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
     """Each container has a device file of its own, so a lock of the file does not keep others out."""
     marked = 0x80045440  # TIOCGEXCL of asm-generic/ioctls.h
@@ -628,16 +623,6 @@ def test_nan_leaves_a_joint_alone(rig, chain):
     wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), expected, atol=COUNT))
 
 
-def walk_for(rig, chain, seconds):
-    """Send a new pose 50 times a second, as a robot that walks; the shafts follow."""
-    begin, k, epoch = time.monotonic(), 0, chain.snapshot().epoch
-    while (t := time.monotonic() - begin) < seconds:
-        chain.set_targets(0.1 + 0.2 * np.sin(3.0 * t) * np.ones(18), 0.02, epoch)
-        rig.servos.set_angles(rig.servos.setpoints(time.monotonic()))
-        k += 1
-        time.sleep(max(0.0, begin + 0.02 * k - time.monotonic()))
-
-
 @pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.010, 1.2), (0.016, 2.0)])
 def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain, delay, oldest):
     """Answers that come later than `reply_timeout` while poses are sent: each came while another was awaited, for ever.
@@ -646,7 +631,8 @@ def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain
     """
     settled(brisk_chain)
     rig.faults.late_delay, rig.faults.late_rate = delay, 1.0
-    walk_for(rig, brisk_chain, 2.5)  # a pose takes 17 ms of the line, an answer `delay` and 2 ms: 0.5 to 0.7 s for all
+    # A pose takes 17 ms of the line, an answer `delay` and 2 ms: 0.5 to 0.7 s for all.
+    drive(rig, brisk_chain, 2.5, lambda t: np.full(18, 0.1 + 0.2 * np.sin(3.0 * t)))
     state = brisk_chain.snapshot()
     assert state.known.all() and (time.monotonic() - state.stamp).max() < oldest
     assert state.unanswered <= 1
