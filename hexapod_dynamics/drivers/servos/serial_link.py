@@ -320,4 +320,5 @@ class SerialServos(ServoInterface):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one set-point; DeviceError beyond the servo's travel."""
-        super().write(index, self.counts.angle(self.counts.setpoint(angle)), duration)
+        self.counts.setpoint(angle)
+        super().write(index, angle, duration)
