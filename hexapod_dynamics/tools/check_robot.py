@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hexapod_dynamics.devices.faults import parse as parse_faults
@@ -20,7 +21,7 @@ from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
-from hexapod_dynamics.errors import HexapodError, RobotError
+from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
 from hexapod_dynamics.parameters import imu as imu_parameters
 from hexapod_dynamics.parameters import servos as servos_parameters
 from hexapod_dynamics.robot import Robot
@@ -131,8 +132,13 @@ def bench(
         i2c = "" if imu["source"] == "board" else str(imu["bus"])
         settings = Mpu6050Settings(address=imu["address"])
         owner = TerminalOwner(permit_all=given.yes)
-    bus = make_servos(port, ServoMap.from_robot(robot).ids, protocol)
-    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack), simulated
+    ids, obstacle = ServoMap.from_robot(robot).ids, ""
+    try:
+        bus = make_servos(port, ids, protocol)
+    except MissingPackageError as error:  # without the pins the port's file is checked, and the port never opened
+        obstacle = str(error)
+        bus = make_servos(replace(port, direction="adapter"), ids, protocol)
+    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack, obstacle), simulated
 
 
 def write_report(given: argparse.Namespace, robot: Robot, findings: Sequence[Finding], interrupted: bool) -> None:

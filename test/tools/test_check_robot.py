@@ -341,6 +341,24 @@ def test_on_a_robot_without_answers_nothing_moves(devices, tmp_path):
     assert done.returncode == 1 and "change its servo direction" in done.stdout
 
 
+def test_without_a_board_port_and_imu_are_named_and_the_ports_of_this_computer():
+    done = run("--hardware", "jethexa_orin", "--port", "/dev/none", answers="")
+    assert done.returncode == 1, done.stderr
+    assert "look at: port, servos, supply, imu, axes, directions, trim, stop" in done.stdout
+    assert "/dev/ttyACM*" in done.stdout and "ls -l /dev/ttyTHS1" not in done.stdout
+
+
+def test_without_the_pins_each_check_runs_or_says_why_not(rehearse):
+    """The JetHexa's file on a computer without Jetson.GPIO: first without its port, then with one."""
+    checks = ("--only", "port,servos,supply,directions")
+    done = run("--port", "/dev/none", *checks)
+    assert done.returncode == 1 and "FAILED  /dev/none: does not exist" in done.stdout, done.stderr
+    assert done.stdout.count("needs the servo port") == 3 and "Jetson.GPIO" not in done.stdout
+    done = run("--port", str(rehearse().robot.servo_bus.link), *checks)
+    assert done.returncode == 1 and 'direction of the line: direction "gpio" needs the package' in done.stdout
+    assert done.stdout.count("needs the servo port") == 3 and "1 of 5 passed" in done.stdout
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     one, options = devices

@@ -16,6 +16,9 @@ END_IT = (
     "sudo systemctl disable --now jethexa_bringup.service nvgetty (scripts/jetson_setup does it)"
 )
 
+# Device files by the group that has access: serial ports (rrc: the STM32 board), I2C buses.
+NAMES = {"dialout": ("ttyTHS*", "ttyUSB*", "ttyACM*", "rrc", "serial/by-id/*"), "i2c": ("i2c-*",)}
+
 
 def users_of(path: str | os.PathLike, proc: Path = Path("/proc")) -> list[str]:
     """Return "process PID (program)" of each other process that has the file open, or serves a login on it.
@@ -64,12 +67,18 @@ def _open_files(entry: Path) -> Iterator[str]:
             continue
 
 
+def existing(group: str) -> str:
+    """Return which of the usual device files of this group exist on this computer."""
+    found = " ".join(sorted(str(path) for name in NAMES[group] for path in Path("/dev").glob(name)))
+    return f"of {' '.join(f'/dev/{name}' for name in NAMES[group])} here is {found or 'none'}"
+
+
 def check_file(check: str, path: str, group: str) -> list[Finding]:
     """Check existence, kind and permission of a device file; group: the group that has access on a prepared board."""
     if not os.path.exists(path):
         remedy = (
-            "is the adapter plugged in, is the device given to the container (deploy/compose.yaml)? These exist: "
-            "ls -l /dev/ttyTHS1 /dev/serial/by-id/ /dev/i2c-*; without a robot: check_robot --simulated"
+            "is the device plugged in, is it given to the container (deploy/compose.yaml)? Look: "
+            f"{existing(group)}; without a robot: check_robot --simulated"
         )
         return [failed(check, path, "does not exist", remedy)]
     info = os.stat(path)
@@ -93,18 +102,23 @@ def _own_groups() -> str:
     return " ".join(sorted(_group(number) for number in {os.getegid(), *os.getgroups()}))
 
 
-def check_port(bus: ServoInterface) -> list[Finding]:
-    """Check the servo port's file and open it; the bus is open afterwards if all has passed."""
-    findings = check_file("port", bus.port, "dialout")
+def check_port(bus: ServoInterface, check: str = "port", obstacle: str = "") -> list[Finding]:
+    """Check the servo port's file and open it; the bus is open afterwards if all has passed.
+
+    check: the check that needs the port; obstacle: why it cannot be used even if its file is good.
+    """
+    findings = check_file(check, bus.port, "dialout")
     if findings[-1].remedy:
         return findings
+    if obstacle:
+        return [*findings, failed(check, "direction of the line", obstacle, "see the message")]
     others = users_of(bus.port)
     try:
         bus.open()
     except BusError as error:
         seen = f"{error}; used by {', '.join(others)}" if others else str(error)
-        return [*findings, failed("port", "open alone", seen, END_IT)]
+        return [*findings, failed(check, "open alone", seen, END_IT)]
     if others:
         bus.close()
-        return [*findings, failed("port", "open alone", f"also used by {', '.join(others)}", END_IT)]
-    return [*findings, passed("port", "open alone", f"{bus.port} is this program's alone")]
+        return [*findings, failed(check, "open alone", f"also used by {', '.join(others)}", END_IT)]
+    return [*findings, passed(check, "open alone", f"{bus.port} is this program's alone")]

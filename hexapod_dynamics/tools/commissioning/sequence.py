@@ -34,7 +34,7 @@ class Bench:
 
     bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
     the IMU is behind the STM32 board, whose port is `bus`. low, empty [V]: voltages at which the pack is low and
-    empty.
+    empty. obstacle: why this computer cannot use the bus, empty if it can.
     """
 
     robot: Robot
@@ -46,6 +46,7 @@ class Bench:
     speed: float = SPEED
     low: float = LOW
     empty: float = EMPTY
+    obstacle: str = ""
     handle: I2cBus | None = field(default=None, init=False)
     sensor: Mpu6050 | BoardSensor | None = field(default=None, init=False)
 
@@ -97,7 +98,7 @@ def _open_board_imu(bench: Bench, check: str) -> list[Finding]:
     if not isinstance(bench.bus, BoardServos):
         return [failed(check, "IMU", "source: board, and no board", "give servos the protocol `board` in the file")]
     if not bench.bus.line.is_open:
-        findings = check_port(bench.bus)
+        findings = check_port(bench.bus, check, bench.obstacle)
         if not bench.bus.line.is_open:
             return findings
     bench.sensor = BoardSensor(bench.bus.board)
@@ -127,7 +128,9 @@ class Check:
 REFERENCE = "coxa straight outward, femur level, tibia straight down, within 3 degrees"
 CHECKS = {
     "port": Check(
-        "opens the servo port alone", "it exists, you may open it, nobody else has it", lambda b: check_port(b.bus)
+        "opens the servo port alone",
+        "it exists, you may open it, nobody else has it",
+        lambda b: check_port(b.bus, obstacle=b.obstacle),
     ),
     "servos": Check("asks every servo", "each answers, at its id", _servos),
     "supply": Check("reads supply, limits, temperature and trim", "a charged battery, cool servos", _supply),
@@ -161,7 +164,7 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
             bench.owner.show(f"\n{key}: {check.title}. Right is: {check.right}.")
             if key != "port" and check.needs_bus:
                 if not lost and not bench.bus.line.is_open:  # the check `port` was not chosen
-                    opened = check_port(bench.bus)
+                    opened = check_port(bench.bus, obstacle=bench.obstacle)
                     lost = not bench.bus.line.is_open
                     yield from (opened if lost else [])
                 if lost:
