@@ -95,9 +95,8 @@ def open_bus(bus: str) -> I2cBus:
 
         return SMBus(int(number))
     except FileNotFoundError as error:
-        raise DeviceError(
-            f"I2C bus {bus} does not exist: is its number right (i2cdetect -l lists them), is the simulator running?"
-        ) from error
+        remedy = "is its number right (i2cdetect -l lists them)?" if number.isdigit() else "is the simulator running?"
+        raise DeviceError(f"I2C bus {bus} does not exist: {remedy}") from error
     except PermissionError as error:
         raise DeviceError(
             f'I2C bus {bus}: permission denied; add the user to the group "i2c" and log in again'

@@ -35,10 +35,13 @@ def explain_open_error(port: str, error: Exception) -> str:
     """Return a message that names the fault of the port and the remedy."""
     number = getattr(error, "errno", None)
     if not os.path.exists(port):
-        return (
-            f'servo port {port} does not exist: is the adapter plugged in and the parameter "port" right, or, for '
-            "the simulated robot, is the simulator up?"
+        real = port.startswith("/dev/")
+        remedy = (
+            'is the adapter plugged in and the parameter "port" right?'
+            if real
+            else ('is the simulator running, or another "port" meant?')
         )
+        return f"servo port {port} does not exist: {remedy}"
     if number == 13 or "Permission" in str(error):
         return (
             f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '

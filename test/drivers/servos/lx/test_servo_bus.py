@@ -165,8 +165,11 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
 
 
 def test_a_port_that_is_not_there_is_named_with_the_remedy(tmp_path):
-    with pytest.raises(BusError, match="does not exist"):
+    with pytest.raises(BusError, match="does not exist: is the simulator running"):
         ServoBus(PortSettings(str(tmp_path / "nothing"))).open()
+    with pytest.raises(BusError, match="does not exist: is the adapter plugged in") as raised:
+        ServoBus(PortSettings("/dev/ttyNothing")).open()
+    assert "simulator" not in str(raised.value)
 
 
 def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
