@@ -254,7 +254,7 @@ def check_parameters(given):
 
     try:
         robot = Robot.load(given["robot"]) if given["robot"] else Robot.jethexa()
-        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"))
+        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"), namespace=given["namespace"])
     except (HexapodError, OSError) as error:
         raise RuntimeError(str(error)) from None
 
@@ -418,12 +418,21 @@ def nodes(context):
             arguments=beside,
             # The status line is for people: no name of the process before it, and colours where the terminal has them.
             output_format="{line}",
-            parameters=[*files, robot, {"nodes": names, "session": session, "colour": has_colours()}],
+            parameters=[
+                *files,
+                robot,
+                {"nodes": names, "session": session, "colour": has_colours()},
+                parameter_file(
+                    {
+                        "damage_detector": {"detect": detect},
+                        "robot_description": {"ros2_control": given["ros2_control"]},
+                        **(moving if together else {}),
+                    }
+                ),
+            ],
             ros_arguments=[
                 *("--log-level", given["log_level"]),
-                *("-p", f"damage_detector:detect:={detect}"),
-                *("-p", f"robot_description:ros2_control:={given['ros2_control']}"),
-                *(node_arguments(moving, asked) if together else ()),
+                *(["-r", "gait:joint_commands:=gait/joint_commands"] if foreign and together else ()),
             ],
             **ending(),
             **RESPAWNED,
@@ -473,15 +482,16 @@ def nodes(context):
     return started
 
 
-def node_arguments(nodes, asked):
-    """Return ROS arguments for {node: {name: value}} of nodes in one process: parameters, the gait's remapping."""
-    words = []
-    for node, values in nodes.items():
-        for name, value in values.items():
-            words += ["-p", f"{node}:{name}:={json.dumps(value)}"]
-    for topic, other in asked.get("remappings", ()):
-        words += ["-r", f"gait:{topic}:={other}"]
-    return words
+def parameter_file(nodes):
+    """Return the path of a file with the parameters {node: {name: value}} of nodes in one process, in any namespace.
+
+    The argument `-p node:name:=value` would set them in the root namespace only.
+    """
+    sections = {f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items() if values}
+    with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".yaml", delete=False) as file:
+        json.dump(sections, file)  # JSON is YAML
+    atexit.register(os.unlink, file.name)
+    return file.name
 
 
 def rviz(config, namespace):

@@ -28,13 +28,14 @@ _OF_RCLPY = {
 }
 
 
-def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] = ()) -> None:
+def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] = (), namespace: str = "") -> None:
     """Raise ParameterError for the first thing in a parameter file that no node would accept, or that none has.
 
     Args:
         path: of the YAML file.
         robot: its legs and links are in the names of the parameters of `damage_manager`.
         foreign: names of nodes of other packages; their parameters are not checked.
+        namespace: of the nodes: there a section without one, as `gait:`, would be for none of them.
 
     """
     known = {node: {spec.name: spec for spec in specs} for node, specs in NODES.items()}
@@ -42,7 +43,10 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
         spec.name: spec for spec in (*NODES["damage_manager"], *parameters_of(Morphology.whole(robot)))
     }
     try:
-        for node, name, value in _entries(_content(path)):
+        for place, name, value in _entries(_content(path)):
+            node = place.rpartition("/")[2]
+            if namespace.strip("/") and place == node and "*" not in node:
+                raise ParameterError(f"{node}: no node of the namespace {namespace} has this name; write /**/{node}")
             if node not in foreign:
                 _check_entry(known, node, name, value)
     except ParameterError as error:
@@ -95,7 +99,7 @@ def _content(path: str | Path) -> Mapping[object, object]:
 
 
 def _entries(content: Mapping[object, object], prefix: str = "") -> Iterator[tuple[str, str, object]]:
-    """Yield (node, parameter, value) of all sections; node: its name without namespace, a wildcard as it is."""
+    """Yield (node, parameter, value) of all sections; node: as given, with namespace or wildcard."""
     for key, section in content.items():
         place = f"{prefix}/{str(key).strip('/')}".lstrip("/")
         if not isinstance(section, Mapping) or not section:
@@ -107,8 +111,7 @@ def _entries(content: Mapping[object, object], prefix: str = "") -> Iterator[tup
         beside = [name for name in section if name != KEY and not _is_section(section[name])]
         if beside:
             raise ParameterError(f"{place}.{beside[0]}: it stands beside {KEY}, and belongs into it")
-        node = place.rpartition("/")[2]
-        yield from ((node, name, value) for name, value in _flat(section[KEY], place))
+        yield from ((place, name, value) for name, value in _flat(section[KEY], place))
         yield from _entries({name: inner for name, inner in section.items() if name != KEY}, place)
 
 

@@ -1,4 +1,4 @@
-"""processes:=one: all nodes in one process walk, stop, and stay stopped over a crash of that process."""
+"""processes:=one in a namespace: all nodes in one process walk, stop, and stay stopped over a crash of that process."""
 
 import os
 import signal
@@ -17,14 +17,14 @@ NODES = {"imu", "servos", "dynamics", "gait", "damage_manager", "damage_detector
 @pytest.fixture
 def launch():
     separate()
-    launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "processes:=one")
+    launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "processes:=one", "namespace:=left")
     yield launch
     launch.end()
 
 
 def test_one_process_walks_and_a_stop_outlasts_its_crash(launch):
     probe = Probe()
-    truth = probe.hear(Odometry, "simulator/odom", NEWEST, keep=500)
+    truth = probe.hear(Odometry, "left/simulator/odom", NEWEST, keep=500)
 
     def moved(seconds):
         begin = time.monotonic()
@@ -49,7 +49,7 @@ def test_one_process_walks_and_a_stop_outlasts_its_crash(launch):
             len([each for each in psutil.Process(launch.pid).children() if "simulator" not in each.cmdline()[1]]) == 1
         )
         begin = time.monotonic()
-        assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        assert probe.call(SetBool, "left/emergency_stop", SetBool.Request(data=True)).success
         assert time.monotonic() - begin < 0.5
         assert moved(2.0) < 0.005
         os.kill(first.pid, signal.SIGKILL)

@@ -81,3 +81,12 @@ def test_what_no_node_would_accept_is_one_line_with_the_nearest_name(tmp_path, t
     with pytest.raises(ParameterError, match=f"params_file:=.*mine.yaml: .*({said})") as refused:
         check(tmp_path, text)
     assert "\n" not in str(refused.value)
+
+
+def test_in_a_namespace_a_section_without_one_is_refused_since_no_node_would_read_it(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("gait:\n  ros__parameters: {step_height: 0.03}")
+    with pytest.raises(ParameterError, match=r"gait: no node of the namespace left .* write /\*\*/gait"):
+        check_parameter_file(path, ROBOT, namespace="left")
+    path.write_text("/**/gait:\n  ros__parameters: {step_height: 0.03}\n/left/imu:\n  ros__parameters: {rate: 100.0}")
+    check_parameter_file(path, ROBOT, namespace="left")
