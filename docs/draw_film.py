@@ -59,12 +59,12 @@ class Camera:
 
     def _add_ground(self, spec):
         """Add the ground to a model: a plane, or the height field of a Ground."""
-        if self._ground is None:
+        xs, ys = (np.arange(low, high, POINT) for low, high in FIELD)
+        heights = np.zeros(1) if self._ground is None else self._ground.heights(xs, ys)
+        low, high = heights.min(), heights.max()
+        if high == low:
             spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], material="ground")
             return
-        xs, ys = (np.arange(low, high, POINT) for low, high in FIELD)
-        heights = self._ground.heights(xs, ys)
-        low, high = heights.min(), heights.max()
         size = [0.5 * (xs[-1] - xs[0]), 0.5 * (ys[-1] - ys[0]), high - low, 0.02]
         field = spec.add_hfield(name="relief", nrow=len(ys), ncol=len(xs), size=size)
         field.userdata = ((heights - low) / (high - low)).ravel()
