@@ -12,11 +12,12 @@ pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="the scripts are in 
 
 @pytest.fixture
 def run(tmp_path):
-    """Run the script where sudo and getent only write down what they were asked."""
+    """Run the script where sudo and getent only write down what they were asked, and tar the names of what it gets."""
     log = tmp_path / "log"
     for name in ("sudo", "getent"):
         stand_in = tmp_path / name
-        stand_in.write_text(f'#!/bin/sh\n[ "$1" != tee ] || cat >> {log}\necho {name} "$@" >> {log}\n')
+        taken = f'[ "$1" != tee ] || cat >> {log}\n[ "$1" != tar ] || tar -t > {log}.copied'
+        stand_in.write_text(f'#!/bin/sh\n{taken}\necho {name} "$@" >> {log}\n')
         stand_in.chmod(0o755)
 
     def run(*arguments, answers=""):
@@ -36,6 +37,9 @@ def run(tmp_path):
 def test_a_dry_run_shows_all_and_does_nothing(run):
     done, log = run("--dry-run")
     assert done.returncode == 0 and log == "" and "nothing was done" in done.stdout
+    model = Path("/proc/device-tree/model")
+    jetson = model.exists() and b"Jetson" in model.read_bytes()
+    assert ("no Jetson" in done.stdout) != jetson
     steps = "dialout,i2c,gpio udevadm nvgetty jethexa_bringup bus_clk_rate psmisc docker.io hexapod.service"
     for word in steps.split():
         assert word in done.stdout
@@ -52,13 +56,16 @@ def test_a_yes_does_that_step_only(run):
     assert done.returncode == 0 and log == "sudo systemctl disable --now nvgetty\n" and "1 step(s) done" in done.stdout
 
 
-def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run):
+def test_the_image_is_built_where_the_unit_starts_it_and_boot_is_a_step_of_its_own(run, tmp_path):
     done, log = run(answers="n\n" * 7 + "y\nn\n")
+    copied = (tmp_path / "log.copied").read_text().splitlines()
+    assert "./package.xml" in copied and "./deploy/compose.yaml" in copied
+    assert not {name.split("/")[1] for name in copied} & {".ros2_env", "build", "install", "log"}
     place = "/opt/hexapod_dynamics"
     assert done.returncode == 0 and "1 step(s) done" in done.stdout
     assert log.splitlines() == [
         f"sudo mkdir -p {place}",
-        f"sudo cp -r {SCRIPT.parents[1]}/. {place}",
+        f"sudo tar -C {place} --no-same-owner -x",
         # The numbers of the groups that may open the devices; the stand-in for getent prints none.
         "getent group i2c gpio",
         "I2C_GROUP=",
