@@ -180,19 +180,24 @@ def write_settings(walk: _core.Walk, settings: AdaptiveSettings, plan: GaitPlan 
             walk.settings.body = walk.plan.height = settings.body_height or plan.height
 
 
-def write_plan(walk: _core.Walk, robot: Robot, plan: GaitPlan | None, table: np.ndarray, held: list[str]) -> None:
-    """Write the present legs (`table`, see leg_table) and their plan; held: names of legs that are held up.
+def write_legs(walk: _core.Walk, robot: Robot, plan: GaitPlan | None, table: np.ndarray, held: list[str]) -> None:
+    """Write the present legs (`table`, see leg_table), as their plan uses them; held: names of legs that are held up.
 
-    A robot that walks keeps its period. Without a plan, all legs that can carry the body do so while the robot
-    sits down.
+    Without a plan, all legs that can carry the body do so while the robot sits down.
     """
     walk.legs[:] = table
-    if plan is None:
-        for row, leg in zip(walk.legs, robot.legs, strict=True):
-            row["used"] = leg.name not in held
-            row["foothold"] = neutral_foothold(row)
+    if plan is not None:
+        plan.fill(walk.legs, robot.leg_names)
         return
-    plan.fill(walk.legs, robot.leg_names)
+    for row, leg in zip(walk.legs, robot.legs, strict=True):
+        row["used"] = leg.name not in held
+        row["foothold"] = neutral_foothold(row)
+
+
+def write_plan(walk: _core.Walk, plan: GaitPlan | None) -> None:
+    """Write the numbers of a plan, if there is one; a robot that walks keeps its period."""
+    if plan is None:
+        return
     period = walk.plan.period or plan.period
     walk.plan.load(plan.numbers())
     walk.plan.period = period if walk.state.mode == Mode.WALK else plan.period

@@ -21,7 +21,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import RobotWarning
 from hexapod_dynamics.gait.arrival import Arrival
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import ON_FEET, AdaptiveSettings, Mode, Present, write_plan, write_settings
+from hexapod_dynamics.gait.modes import ON_FEET, Mode, Present, write_legs, write_plan, write_settings
 from hexapod_dynamics.gait.plan_choice import PlanChoice, present_legs
 from hexapod_dynamics.gait.planning.background import PlanWorker
 from hexapod_dynamics.gait.planning.plan import GaitPlan
@@ -52,32 +52,16 @@ class Transition(Enum):
 
 @dataclass(frozen=True)
 class PlanChange:
-    """A change of plan that was computed on a copy of the gait.
+    """A change of plan.
 
-    morphology, settings, mode: of the gait at the time of the request. plan: the new plan, None if there is none.
-    table (legs,): the leg table; held: names of legs that are held up; awaited: rows of those of them that
-    are restored and have not arrived. used: settings in use; given_up: names of settings that are replaced by
-    those of the plan. why: reason why there is no plan. wanted, followed, asked_period: the given command, the
-    command that is followed, and its period [s]. phase, easy: phase at which the plan starts, share of the command
-    in its first cycles; only for GO_ON and RESTART.
+    result: the changer of a copy of the gait, for which the change is made already. mode: of the gait at the time of
+    the request. awaited: rows of the legs that are restored and have not arrived.
     """
 
-    morphology: Morphology | None
-    settings: AdaptiveSettings
+    result: PlanChanger
     mode: float
-    plan: GaitPlan | None
-    table: np.ndarray
-    held: tuple[str, ...]
-    awaited: tuple[int, ...]
-    used: AdaptiveSettings
-    given_up: str
-    why: str
     transition: Transition
-    wanted: tuple[float, float, float] | None
-    followed: np.ndarray
-    asked_period: float
-    phase: float = 0.0
-    easy: float = 1.0
+    awaited: Sequence[int] = ()
 
 
 def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
@@ -254,10 +238,11 @@ class PlanChanger:
     def _adopt_plan_or_ask(self, change: PlanChange) -> None:
         """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
         self.changing = False
-        if change.mode == self._now.walk.state.mode and change.settings == self._now.settings:
+        made, _, _ = change.result.parts
+        if change.mode == self._now.walk.state.mode and made.settings == self._now.settings:
             self._adopt_plan(change)
         elif change.transition is not Transition.RESTART:
-            self.change(change.morphology)
+            self.change(made.morphology)
 
     def finish(self) -> None:
         """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
@@ -270,7 +255,7 @@ class PlanChanger:
         """Compute how to walk on after a contact probe; this gait is a copy."""
         mode = float(self._now.walk.state.mode)
         self._goes_on(set(self._now.plan.legs) if self._now.plan else set())
-        return self._worked_out(mode, Transition.RESTART)
+        return PlanChange(self, mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
         """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
@@ -279,7 +264,7 @@ class PlanChanger:
         before, used = self._now.plan, set() if self._now.plan is None else set(self._now.plan.legs)
         carried = self._carried()
         sway, up = self._now.walk.body_place
-        table, held, awaited = self.adopt_morphology(morphology, None if arrived else carried)
+        awaited = self.adopt_morphology(morphology, None if arrived else carried)
         data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
         state.reflexes, state.stay_down, state.scaled_cycles = 0.0, 0.0, 0.0
         transition = Transition.KEEP
@@ -290,38 +275,7 @@ class PlanChanger:
             self._new_plan_on_ground()
             self._limiter.follow_again()
             transition = Transition.SHIFT if shifted else self._transition(used, up)
-        return self._worked_out(mode, transition, table, held, awaited)
-
-    def _worked_out(
-        self,
-        mode: float,
-        transition: Transition,
-        table: np.ndarray | None = None,
-        held: Sequence[str] = (),
-        awaited: Sequence[int] = (),
-    ) -> PlanChange:
-        """Return the change to the present state of this gait, which is a copy; mode: the previous mode of the
-        gait.
-        """
-        state = self._now.walk.state
-        return PlanChange(
-            self._now.morphology,
-            self._now.settings,
-            mode,
-            self._now.plan,
-            self._now.walk.legs if table is None else table,
-            tuple(held),
-            tuple(awaited),
-            self._now.used,
-            self._limiter.given_up,
-            self.choice.why,
-            transition,
-            self._limiter.wanted,
-            self._limiter.followed,
-            float(self._now.walk.settings.asked_period),
-            float(state.phase),
-            float(state.command_scale),
-        )
+        return PlanChange(self, mode, transition, awaited)
 
     def _transition(self, used: set[str], up: float) -> Transition:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
@@ -336,18 +290,20 @@ class PlanChanger:
 
     def _adopt_plan(self, change: PlanChange) -> None:
         """Adopt a plan that was computed on a copy; only numbers are written."""
+        made, _, limiter = change.result.parts
+        begin = made.walk.state.phase, made.walk.state.command_scale
         if change.transition is Transition.RESTART:
-            self._start_plan(change.phase, change.easy)
+            self._start_plan(*begin)
             return
         data, state = self._now.walk, self._now.walk.state
         carried = self._carried()
         sway, up = self._now.walk.body_place
-        self._now.morphology, self._now.plan = change.morphology, change.plan
+        self._now.morphology, self._now.plan, self._now.used = made.morphology, made.plan, made.used
         self.arrival.expect(list(change.awaited))
-        self.choice.why = change.why
-        self._now.used, self._limiter.given_up = change.used, change.given_up
-        write_plan(data, self._now.robot, change.plan, change.table, list(change.held))
-        write_settings(data, change.used, change.plan)
+        self.choice.why, self._limiter.given_up = change.result.choice.why, limiter.given_up
+        data.legs[:] = made.walk.legs
+        write_plan(data, made.plan)
+        write_settings(data, made.used, made.plan)
         data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
         state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self.sits), 0.0
         if change.transition is Transition.KEEP:
@@ -356,10 +312,10 @@ class PlanChanger:
         if change.transition is not Transition.SHIFT:
             continue_from(data, sway, up)
             state.probed = 0.0
-        if change.wanted == (self._limiter.wanted or (0.0, 0.0, 0.0)):
-            self._limiter.wanted, self._limiter.followed = change.wanted, change.followed
-            data.settings.asked_period = change.asked_period
-            data.command.twist = change.followed
+        if limiter.wanted == (self._limiter.wanted or (0.0, 0.0, 0.0)):
+            self._limiter.wanted, self._limiter.followed = limiter.wanted, limiter.followed
+            data.settings.asked_period = made.walk.settings.asked_period
+            data.command.twist = limiter.followed
         else:
             self._limiter.follow_again()
         if change.transition is Transition.SIT:
@@ -370,7 +326,7 @@ class PlanChanger:
             state.phase = 0.0
             self._now.walk.enter(Mode.LOWER)
         elif change.transition is Transition.GO_ON:
-            self._start_plan(change.phase, change.easy)
+            self._start_plan(*begin)
 
     def _carried(self) -> np.ndarray:
         """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
@@ -418,11 +374,9 @@ class PlanChanger:
             return True
         return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self._now.robot, self._now.walk, stay)
 
-    def adopt_morphology(
-        self, morphology: Morphology | None, carried: np.ndarray | None = None
-    ) -> tuple[np.ndarray, list[str], list[int]]:
-        """Choose the plan for a Morphology and write it to the arrays; return the leg table, the names of the legs that
-        are held up, and the rows of the restored legs that are awaited.
+    def adopt_morphology(self, morphology: Morphology | None, carried: np.ndarray | None = None) -> list[int]:
+        """Choose the plan for a Morphology and write it to the arrays; return the rows of the restored legs that are
+        awaited.
 
         carried: legs (bools) that are used now; other legs join them only after their joints have arrived. None:
         legs join at once.
@@ -434,6 +388,7 @@ class PlanChanger:
         awaited = self.arrival.awaited(back)
         held += [names[i] for i in awaited]
         self._now.plan = self.choice.choose(self._now.settings.pattern, held, morphology, table)
-        write_plan(self._now.walk, self._now.robot, self._now.plan, table, held)
+        write_legs(self._now.walk, self._now.robot, self._now.plan, table, held)
+        write_plan(self._now.walk, self._now.plan)
         self._limiter.use_what_fits()
-        return table, held, awaited
+        return awaited
