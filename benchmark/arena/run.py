@@ -1,14 +1,13 @@
 """The arena: methods that keep a broken JetHexa walking, on robots that are not their model. See docs/learning.md.
 
-    ./with_ros2 python benchmark/arena/run.py [--methods tripod,wave,told,untold,cma,ite,ppo] [--losses 1,2,3]
+    ./with_ros2 python benchmark/arena/run.py [--methods tripod,wave,told,untold,cma,ite] [--losses 1,2,3]
         [--runs 4] [--seconds 25] [--json docs/results/arena.json]
     ./with_ros2 python benchmark/arena/run.py --methods my_file.py:MyClass,told     # a method of your own
     ./with_ros2 python benchmark/arena/run.py --archive 400     # makes the archive of IT&E
-    ./with_ros2 python benchmark/arena/run.py --policy 12000000 # trains PPO's policy with so many ticks of 20 ms
     ./with_ros2 python benchmark/arena/run.py --robots          # other robots: walked, refused, fell
 
-cma needs `pip install cma`, --archive `pip install ribs`, --policy `pip install stable-baselines3`. Walks of methods
-that try gaits on the broken robot last as long as their trials need (TRIALS at 3 s).
+cma needs `pip install cma`, --archive `pip install ribs`. Walks of methods that try gaits on the broken
+robot last as long as their trials need (TRIALS at 3 s).
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import results
 from episode import Outcome, run
-from learned import Learned, train
 from methods import Ours, Tripod, Wave
 from recovery import Recovery
 from searching import IntelligentTrialAndError, OnlineCma, make_archive
@@ -48,7 +46,6 @@ METHODS: dict[str, tuple[type[Recovery], bool]] = {
     "untold": (Ours, False),
     "cma": (OnlineCma, False),
     "ite": (IntelligentTrialAndError, False),
-    "ppo": (Learned, False),
 }
 NAMES = {"told": "this package, told", "untold": "this package, untold", "wave": "wave, told"}
 ROBOTS = Path(__file__).resolve().parents[2]
@@ -177,15 +174,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=25.0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--archive", type=int, default=0)
-    parser.add_argument("--policy", type=int, default=0)
     parser.add_argument("--robots", action="store_true")
     results.add_option(parser)
     given = parser.parse_args()
     if given.archive:
         print(f"{make_archive(Robot.jethexa(), given.archive)} elites of {given.archive} walks")
-        return 0
-    if given.policy:
-        print(f"mean reward {train(given.policy):.3f} of 1")
         return 0
     begin, outcomes = time.monotonic(), defaultdict(list)
     if given.robots:

@@ -17,7 +17,7 @@ def arena(monkeypatch):
     """The arena's modules, as its command imports them."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmark" / "arena"))
     yield
-    for name in ("recovery", "episode", "methods", "learned", "searching", "run"):
+    for name in ("recovery", "episode", "methods", "searching", "run"):
         sys.modules.pop(name, None)
 
 
@@ -37,70 +37,17 @@ def test_the_example_of_the_page_walks_and_stops_when_a_servo_falls_silent(arena
     assert score.share < 0.2
 
 
-def test_a_policy_walks_with_what_it_sees(arena, tmp_path, monkeypatch):
-    pytest.importorskip("gymnasium")
-    import learned
-    from episode import run
-    from methods import Tripod
-
-    from hexapod_dynamics.robot import Morphology, Robot
-
-    robot = Robot.jethexa()
-    rhythm = learned.Rhythm(robot)
-    sizes = [(8, rhythm.size), (8,), (8, 8), (8,), (18, 8), (18,)]
-    none = [np.zeros(size, np.float32) for size in sizes]
-    sits = [*none[:-1], np.where(np.arange(18) % 3 == 1, 1.0, 0.0).astype(np.float32)]
-    monkeypatch.setattr(learned, "WEIGHTS", tmp_path / "ppo.npz")
-
-    def speed(method):
-        loss = Morphology.whole(robot).without("RM")
-        return run(method, robot, loss, 1, told=False, seconds=5.2, before=5.2).before
-
-    np.savez(learned.WEIGHTS, *none)
-    assert speed(learned.Learned()) == pytest.approx(speed(Tripod()), rel=0.1)  # it walks on the spot for a moment
-    np.savez(learned.WEIGHTS, *sits)  # all femurs lifted by 0.6 rad
-    assert speed(learned.Learned()) < 0.7 * speed(Tripod())
-
-
-@pytest.mark.parametrize("row, remedy", [("ppo", "--policy"), ("ite", "--archive"), ("nobody.py:Hop", "FILE.py:CLASS")])
+@pytest.mark.parametrize("row, remedy", [("ite", "--archive"), ("nobody.py:Hop", "FILE.py:CLASS")])
 def test_a_method_that_lacks_what_is_made_beforehand_is_refused_before_any_walk(
     arena, tmp_path, monkeypatch, row, remedy
 ):
-    pytest.importorskip("gymnasium")
-    import learned
     import run
     import searching
 
-    for module, name in ((learned, "WEIGHTS"), (searching, "ARCHIVE")):
-        monkeypatch.setattr(module, name, tmp_path / "none.npz")
+    monkeypatch.setattr(searching, "ARCHIVE", tmp_path / "none.npz")
     with pytest.raises(SystemExit, match=f"{row} cannot begin.*{remedy}"):
         run.refuse_unready(["tripod", row])
     run.refuse_unready(["tripod", "told"])
-
-
-def test_what_the_policy_has_learned_on_is_what_the_arena_shows_it(arena, monkeypatch):
-    gymnasium = pytest.importorskip("gymnasium")
-    import learned
-
-    import hexapod_dynamics.learning
-
-    gymnasium.register_envs(hexapod_dynamics.learning)
-    losses = learned.LegLosses(interval=1.5, most=3)
-    assert {len(losses.times(np.random.default_rng(seed))) for seed in range(40)} == {0, 1, 2, 3}
-    monkeypatch.setattr(losses, "times", lambda _: [0.2, 0.4])
-    env = gymnasium.make("hexapod_dynamics/Damaged-v0", reach=learned.REACH, damage=losses)
-    robot = learned.Sensed(env)
-    seen, _ = robot.reset(seed=3)
-    count = robot.rhythm.count
-    for _ in range(120):
-        seen, *_, info = robot.step(np.zeros(count))
-        if "damage" in info:
-            told = info["damage"]
-    assert seen.shape == (robot.rhythm.size,) and np.isfinite(seen).all()
-    joints = seen[7 : 7 + count].reshape(6, 3)
-    torn = [leg for leg in range(6) if not joints[leg].any()]
-    assert len(torn) == 2 and told.count("missing") == 2
-    assert 0.0 < np.hypot(*seen[5:7]) / 10.0 < 0.2  # [m/s]
 
 
 def test_the_score_of_a_walk_is_that_of_its_places(arena):
