@@ -300,15 +300,20 @@ def _warn(path: Path, message: str) -> None:
 
 
 def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
-    """Return commands and their times, from the first time at which every joint has been named."""
+    """Return commands and their times, from the first time at which every joint has been named.
+
+    A message that is stored twice, with the same stamp, is one command.
+    """
     index = {name: k for k, name in enumerate(robot.joint_names)}
-    commands, last = [], np.full(robot.joint_count, np.nan)
+    commands: list[tuple[float, np.ndarray]] = []
+    last = np.full(robot.joint_count, np.nan)
     for time, message in rows[COMMANDS]:
         last = last.copy()
         for name, angle in zip(message.name, message.position, strict=False):
             if name in index and np.isfinite(angle):
                 last[index[name]] = angle
-        if np.isfinite(last).all():
+        twice = bool(commands) and commands[-1][0] == time and np.array_equal(commands[-1][1], last)
+        if np.isfinite(last).all() and not twice:
             commands.append((time, last))
     if not commands:
         raise IdentificationError(f"joint_commands name not all joints of {robot.name}; is this the robot of the bag?")

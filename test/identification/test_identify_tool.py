@@ -102,9 +102,11 @@ def test_a_recording_is_read_from_its_bag_as_it_was_written(tmp_path):
         write_recording(tmp_path / "bag", ROBOT, written)
 
 
-def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path):
+@pytest.mark.parametrize("stored", [1, 2])
+def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path, stored):
+    """Recorders in two places, or a bag that was joined, store each message twice: the period was 0 s then."""
     names = list(ROBOT.joint_names)
-    commands = [joints(0.02 * k, names, np.full(18, 0.1 * k)) for k in range(3)]
+    commands = [joints(0.02 * k, names, np.full(18, 0.1 * k)) for k in range(3) for _ in range(stored)]
     readings = [joints(0.021, ["femur_joint_LM"], np.array([0.5])), joints(0.025, ["unknown"], np.array([0.1]))]
     write_bag(
         tmp_path / "bag",
@@ -116,7 +118,7 @@ def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path):
         ],
     )
     recording = read_bag(tmp_path / "bag", ROBOT)
-    assert recording.command_time == pytest.approx([0.0, 0.02, 0.04])
+    assert recording.command_time == pytest.approx([0.0, 0.02, 0.04]) and recording.command_period == 0.02
     assert recording.commands[2] == pytest.approx(np.full(18, 0.2))
     assert recording.reading_time == pytest.approx([0.021]) and recording.readings == pytest.approx([0.5])
     assert names[recording.reading_joint[0]] == "femur_joint_LM"
