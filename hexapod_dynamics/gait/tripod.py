@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,7 @@ from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
+Copied = TypeVar("Copied", bound="TripodGait")
 # Share of the servos' speed limit that a commanded stroke may use; the rest is reserved for tracking.
 SPEED_MARGIN = 0.8
 # Upper limit [m] of the stroke, so that neighbouring feet of the JetHexa do not touch.
@@ -118,7 +116,7 @@ class TripodGait(CoreGait):
         self.reset()
         return self
 
-    def copy(self) -> Self:
+    def copy(self: Copied) -> Copied:
         """Return a gait of the same settings in the same state independent of this one."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)

@@ -203,7 +203,7 @@ class WalkStatus(GuardedNode):
         for name in self._expected:
             if name in there:
                 self._seen[name] = elapsed
-            elif elapsed - self._seen.get(name, NEVER_SEEN) > ABSENT:
+            elif elapsed - self._seen.get(name, NEVER_SEEN - ABSENT) > ABSENT:
                 absent.add(name)
         return absent
 
