@@ -76,7 +76,7 @@ def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     assert 0.3 < servos.setpoints(time.monotonic())[0] < 0.8
     assert driver.stop_now() and driver.line.interrupted
     driver.resume()
-    time.sleep(0.1)
+    time.sleep(0.3)  # a device that computes beside others takes its time to read the stop
     held = servos.setpoints(time.monotonic())
     time.sleep(0.2)
     assert servos.setpoints(time.monotonic()) == pytest.approx(held) and held[0] < 0.9
