@@ -229,10 +229,9 @@ class CoreGait(Gait):
         if self.robot is None:
             raise HexapodError("the gait belongs to no robot yet: call bind first")
         joints = np.asarray(joints, float)
-        position = self.data.position
-        if joints.shape != position.shape or not np.isfinite(joints).all():
-            raise HexapodError(f"joints: {position.size} finite angles [rad] needed, given {joints.tolist()}")
-        furthest = float(np.abs(position - joints).max())
+        if joints.shape != self.position.shape or not np.isfinite(joints).all():
+            raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
+        furthest = float(np.abs(self.position - joints).max())
         self.data.start[:] = joints
         return furthest / (LEADING_SPEED * self.robot.servo.speed_limit)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.gait import swing_planning
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.planning.background import BackgroundCall
 from hexapod_dynamics.gait.planning.jobs import decode_swings, encode_swings_request
 from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
@@ -25,7 +26,7 @@ NEAR = np.array([1e-4, 1e-4, 1e-3])
 LEAVING = 0.1  # time [s] in which a plan that no longer fits is faded out
 
 
-class OptimalGait(TripodGait):
+class OptimalGait(Gait):
     """Tripod gait whose swings are planned; used like TripodGait, whose arguments it takes.
 
     planner: `ImmediatePlanner()` (default) plans at once in this process, `BackgroundSwingPlanner()` in another process
@@ -35,29 +36,32 @@ class OptimalGait(TripodGait):
     def __init__(
         self, *arguments: Any, planner: ImmediatePlanner | BackgroundSwingPlanner | None = None, **options: Any
     ) -> None:
-        super().__init__(*arguments, **{**options, "swing": "minimum_jerk"})
+        self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
+        self._options = arguments, {**options, "swing": "minimum_jerk"}
         self.planner = planner or ImmediatePlanner()
         self.refused: list[str] = []
         self.plans: dict[int, swing_planning.PlannedSwing] = {}
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
-        self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
-        self.begin_planning(robot)
-        super().bind(robot, morphology)
-        return self
-
-    def begin_planning(self, robot: Robot) -> None:
-        """Begin with arrays of this gait's own and without plans."""
+        self.plain.bind(robot, morphology)
+        self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
+        self.robot = robot
         n = robot.joint_count
         self._position, self._velocity = np.zeros(n), np.zeros(n)
         self._q, self._qd = np.zeros(n), np.zeros(n)
-        self._weights, self._swinging = np.zeros(len(robot.legs)), np.zeros(len(robot.legs), bool)
-        self._forget()
+        self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
+        self._weights = np.zeros(len(robot.legs))
+        self._moving = list(self._legs)
+        self.set_morphology(morphology)
+        self.reset()
+        return self
 
-    def set_morphology(self, morphology: Morphology | None) -> None:
+    def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology: the present plans are dropped, new ones are made for it."""
-        super().set_morphology(morphology)
+        self.morphology = morphology
+        self.plain.set_morphology(morphology)
+        self._probe.set_morphology(morphology)
         self._forget()
         self._damage = Morphology.whole(self.robot) if morphology is None else morphology
         mask = self._damage.moving_mask
@@ -73,18 +77,20 @@ class OptimalGait(TripodGait):
 
     def reset(self, **options: Any) -> None:
         """Reset the gait as `TripodGait.reset` does."""
-        super().reset(**options)
-        self._weights[:] = self._swinging[:] = 0
+        self.plain.reset(**options)
+        self._weights[:] = 0.0
+        self._swinging = np.zeros(len(self._legs), bool)
         self.step(0.0)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
-        self._position[:], self._velocity[:] = super().step(dt)
+        q, qd = self.plain.step(dt)
         self._think()
+        self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
-            p = (self.data.state.phase + self.data.legs["phase"][i]) % 1.0
-            swinging = self.walking and p >= 0.5
+            p = (self.plain.data.state.phase + self.plain.data.legs["phase"][i]) % 1.0
+            swinging = self.plain.walking and p >= 0.5
             plan = self.plans.get(i)
             if plan is None or not swinging:
                 self._weights[i] = 0.0
@@ -100,7 +106,7 @@ class OptimalGait(TripodGait):
     def _follow(self, i: int, plan: swing_planning.PlannedSwing, s: float) -> None:
         moving, w = self._moving[i], self._weights[i]
         count = len(moving)
-        plan.read(s, self._q, self._qd, 0.5 * self.period)
+        plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
         # A weight that falls adds its own rate: (1 - w) and w are a smooth step of the time left.
         smooth = w * w * (3.0 - 2.0 * w)
         self._position[moving] += smooth * (self._q[:count] - self._position[moving])
@@ -109,12 +115,12 @@ class OptimalGait(TripodGait):
     # ---- planning ----------------------------------------------------------------------------------------------------
 
     def _steady(self, twist: np.ndarray) -> bool:
-        state = self.data.state
+        state = self.plain.data.state
         return bool((np.abs(state.twist[:3] - twist) < NEAR).all() and np.abs(state.rate[:3]).max() < 1e-2)
 
     def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
-        command = self.asked
+        command = self.plain.data.command[:3]
         done = self.planner.poll()
         if done is not None:
             plans, self.refused = done
@@ -122,27 +128,48 @@ class OptimalGait(TripodGait):
             self._planned_for = self._asked_for
         if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
             return
-        if self.walking and np.abs(command).max() > 0.0 and self._steady(command):
+        if self.plain.walking and np.abs(command).max() > 0.0 and self._steady(command):
             self._asked_for = command.copy()
-            self.planner.ask(self.robot, self._damage, self._recorder(self._asked_for))
+            probe, twist = self._probe.copy(), command.copy()
+            moving, plannable = list(self._moving), list(self._plannable)
+            self.planner.ask(self.robot, self._damage, lambda: self._swings(probe, twist, moving, plannable))
 
     def swings(self, command: np.ndarray) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
-        return self._recorder(command)()
+        return self._swings(self._probe, command, self._moving, self._plannable)
 
-    def _recorder(self, command: np.ndarray) -> Callable[[], list[Swing]]:
-        """Return a function that returns `swings` for the present damage, and which a thread may call."""
-        plain = object.__new__(TripodGait)
-        vars(plain).update(vars(self), data=self.data.copy())
-        moving, plannable = self._moving, self._plannable
-        return lambda: plain_swings(plain, command, moving, plannable)
+    def _swings(
+        self, probe: TripodGait, command: np.ndarray, all_moving: list[np.ndarray], all_plannable: list[bool]
+    ) -> list[Swing]:
+        """Return `swings`, recorded on a gait that nothing else uses at the same time."""
+        samples = 100
+        probe.reset()
+        probe.command(*command)
+        dt = probe.period / samples
+        for _ in range(int(np.ceil(30 * probe.response_time / probe.period)) * samples):
+            probe.step(dt)
+        paths: list[list[np.ndarray]] = [[] for _ in self._legs]
+        rates: list[list[np.ndarray]] = [[] for _ in self._legs]
+        for _ in range(2 * samples):
+            q, qd = probe.step(dt)
+            ticks = np.round((probe.data.state.phase + probe.data.legs["phase"]) % 1.0 * samples)
+            for moving, path, rate, tick in zip(all_moving, paths, rates, ticks, strict=True):
+                # Record one swing, from lift-off at half the cycle to touch-down at its end.
+                if tick == samples // 2 and not path or path and len(path) <= samples // 2:
+                    path.append(q[moving].copy())
+                    rate.append(qd[moving].copy())
+        return [
+            swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
+            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, all_plannable, strict=True)
+            if plannable
+        ]
 
     def copy(self) -> OptimalGait:
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
-        twin = super().copy()
-        twin.planner, twin.refused = ImmediatePlanner(), []
+        twin = OptimalGait(*self._options[0], **self._options[1])
         if self.robot is not None:
-            twin.begin_planning(self.robot)
+            twin.bind(self.robot, self.morphology)
+            twin.plain = self.plain.copy()
             twin.step(0.0)
         return twin
 
@@ -157,39 +184,28 @@ class OptimalGait(TripodGait):
         """Return the legs for which there is no plan."""
         return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
 
-    compiled = property(lambda self: None, doc="None: the Simulator has to call `step`.")
+    # ---- as the plain gait -------------------------------------------------------------------------------------------
+
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Command a planar body twist [m/s, m/s, rad/s]; return the twist that will be followed."""
+        return self.plain.command(vx, vy, wz)
+
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Return the command (3,) as it will be followed."""
+        return self.plain.limit_command(vx, vy, wz)
+
+    def walk(self) -> np.ndarray:
+        """Command the nominal walk."""
+        return self.plain.walk()
+
     position = property(lambda self: self._position, doc="Joint set-points (n,) [rad] of the last step.")
     velocity = property(lambda self: self._velocity, doc="Their rates (n,) [rad/s].")
-
-
-def plain_swings(
-    gait: TripodGait, command: np.ndarray, all_moving: list[np.ndarray], all_plannable: list[bool]
-) -> list[Swing]:
-    """Return the swings of a gait, which nothing else uses at the same time, in a steady walk at a twist (3,).
-
-    all_moving: joints of each leg that move; all_plannable: whether each leg can swing along a plan.
-    """
-    samples = 100
-    gait.reset()
-    gait.command(*command)
-    dt = gait.period / samples
-    for _ in range(int(np.ceil(30 * gait.response_time / gait.period)) * samples):
-        gait.step(dt)
-    paths: list[list[np.ndarray]] = [[] for _ in gait.robot.legs]
-    rates: list[list[np.ndarray]] = [[] for _ in gait.robot.legs]
-    for _ in range(2 * samples):
-        q, qd = gait.step(dt)
-        ticks = np.round((gait.data.state.phase + gait.data.legs["phase"]) % 1.0 * samples)
-        for moving, path, rate, tick in zip(all_moving, paths, rates, ticks, strict=True):
-            # Record one swing, from lift-off at half the cycle to touch-down at its end.
-            if tick == samples // 2 and not path or path and len(path) <= samples // 2:
-                path.append(q[moving].copy())
-                rate.append(qd[moving].copy())
-    return [
-        Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * gait.period)
-        for leg, path, rate, plannable in zip(gait.robot.legs, paths, rates, all_plannable, strict=True)
-        if plannable
-    ]
+    period = property(lambda self: self.plain.period, doc="Time of a whole cycle [s].")
+    limits = property(lambda self: self.plain.limits, doc="Limits of a command.")
+    data = property(lambda self: self.plain.data, doc="The plain gait's arrays.")
+    twist = property(lambda self: self.plain.twist, doc="The body twist that the feet follow now.")
+    walking = property(lambda self: self.plain.walking, doc="Whether the legs are stepping.")
+    commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks or has been commanded to.")
 
 
 class ImmediatePlanner:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
-Copied = TypeVar("Copied", bound="TripodGait")
 # Share of the servos' speed limit that a commanded stroke may use; the rest is reserved for tracking.
 SPEED_MARGIN = 0.8
 # Upper limit [m] of the stroke, so that neighbouring feet of the JetHexa do not touch.
@@ -116,7 +114,7 @@ class TripodGait(CoreGait):
         self.reset()
         return self
 
-    def copy(self: Copied) -> Copied:
+    def copy(self) -> TripodGait:
         """Return a gait of the same settings in the same state independent of this one."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -124,7 +122,7 @@ class TripodGait(CoreGait):
             twin.data = self.data.copy()
         return twin
 
-    def set_morphology(self, morphology: Morphology | None) -> None:
+    def set_morphology(self, morphology: Morphology) -> None:
         """Adopt a Morphology, at any time; the walk continues.
 
         A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
@@ -185,10 +183,10 @@ class TripodGait(CoreGait):
             state.walking = 1.0
             state.phase = phase % 1.0
         self.data.place_feet()
-        self.data.advance(0.0)
+        self.step(0.0)
         if joints is not None:
             state.blend_time = self.start_at(joints)
-            self.data.advance(0.0)
+            self.step(0.0)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
@@ -199,7 +197,7 @@ class TripodGait(CoreGait):
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self) -> _core.Tick | None:
+    def compiled(self) -> _core.Tick:
         """The gait for the compiled loop of the Simulator, which advances it in place."""
         return self.data
 
