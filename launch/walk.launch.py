@@ -427,7 +427,8 @@ def nodes(context):
                         "damage_detector": {"detect": detect},
                         "robot_description": {"ros2_control": given["ros2_control"]},
                         **(moving if together else {}),
-                    }
+                    },
+                    given["namespace"],
                 ),
             ],
             ros_arguments=[
@@ -482,12 +483,15 @@ def nodes(context):
     return started
 
 
-def parameter_file(nodes):
-    """Return the path of a file with the parameters {node: {name: value}} of nodes in one process, in any namespace.
+def parameter_file(nodes, namespace):
+    """Return the path of a file with the parameters {node: {name: value}} of nodes in one process.
 
-    The argument `-p node:name:=value` would set them in the root namespace only.
+    The argument `-p node:name:=value` would set them in the root namespace only. The section with a node's full name
+    counts more than those of other files; that with a wildcard is for a namespace that an including file adds.
     """
-    sections = {f"/**/{node}": {"ros__parameters": values} for node, values in nodes.items() if values}
+    named = {node: {"ros__parameters": values} for node, values in nodes.items() if values}
+    prefix = f"/{namespace.strip('/')}".rstrip("/")
+    sections = {f"{place}/{node}": section for place in ("/**", prefix) for node, section in named.items()}
     with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".yaml", delete=False) as file:
         json.dump(sections, file)  # JSON is YAML
     atexit.register(os.unlink, file.name)

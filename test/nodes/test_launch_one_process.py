@@ -15,9 +15,12 @@ NODES = {"imu", "servos", "dynamics", "gait", "damage_manager", "damage_detector
 
 
 @pytest.fixture
-def launch():
+def launch(tmp_path):
     separate()
-    launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "processes:=one", "namespace:=left")
+    own = tmp_path / "own.yaml"  # the launch's arguments count more
+    own.write_text("/left/gait:\n  ros__parameters: {velocity: 0.0, step_height: 0.025}")
+    arguments = "processes:=one", "namespace:=left", f"params_file:={own}"
+    launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", *arguments)
     yield launch
     launch.end()
 
