@@ -35,12 +35,9 @@ def explain_open_error(port: str, error: Exception) -> str:
     """Return a message that names the fault of the port and the remedy."""
     number = getattr(error, "errno", None)
     if not os.path.exists(port):
-        real = port.startswith("/dev/")
-        remedy = (
-            'is the adapter plugged in and the parameter "port" right?'
-            if real
-            else ('is the simulator running, or another "port" meant?')
-        )
+        remedy = 'is the simulator running, or another "port" meant?'
+        if port.startswith("/dev/"):
+            remedy = 'is the adapter plugged in and the parameter "port" right?'
         return f"servo port {port} does not exist: {remedy}"
     if number == 13 or "Permission" in str(error):
         return (

@@ -18,6 +18,7 @@ from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonito
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.errors import DeviceError
 
+FROZEN = "the pose is frozen until `stop --resume`, or emergency_stop with false"
 FOLLOW, HOLD, SIT, OFF = "follow", "hold", "sit", "off"
 MODES = {
     FOLLOW: "joint_commands move the robot",
@@ -280,7 +281,7 @@ class ServoSupervisor:
             if not sent:
                 why = self._unreachable() or "the bus is busy: the stop is sent before anything else"
                 return False, f"no further commands are sent, but the stop did not reach the servos yet: {why}"
-            return True, "the pose is frozen until `stop --resume`, or emergency_stop with false"
+            return True, FROZEN
         if not self.stop.frozen:
             return True, "no emergency stop was on"
         reason = "" if self.stop.mode == FOLLOW else "the emergency stop has ended"
@@ -332,10 +333,7 @@ class ServoSupervisor:
             level = "error"
             words.append(f"a restart of this node would lose this state: {self.not_kept}")
         if stop.frozen:
-            return "error", [
-                *words,
-                "emergency stop: the pose is frozen until `stop --resume`, or emergency_stop with false",
-            ]
+            return "error", [*words, f"emergency stop: {FROZEN}"]
         if stop.mode == SIT:
             return "warn" if level == "ok" else level, [*words, f"sitting down: {stop.reason}"]
         if stop.mode == OFF or (self.state.connected and not self.state.torque):
