@@ -27,7 +27,7 @@ class CommandedModel:
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
         joints = [joint for leg in robot.legs for joint in leg.joints]
         n = robot.joint_count
-        self._settings, self._resolution = settings, robot.servo.resolution
+        self._settings, self._servo = settings, robot.servo
         self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
         self.model = RunningModel(robot, settings.command_period, settings.timestep)
         self._torques = np.zeros(n)
@@ -93,6 +93,6 @@ class CommandedModel:
 
     def _tick(self, at: float, setpoints: np.ndarray) -> None:
         self._tick_time = at
-        self.model.step(self._executed(at), np.round(setpoints / self._resolution) * self._resolution)
+        self.model.step(self._executed(at), self._servo.quantised(setpoints))
         if not np.isfinite(self.model.model.position).all():
             raise HexapodError("the detector's model is not finite: it starts again")

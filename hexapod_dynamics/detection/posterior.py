@@ -127,7 +127,7 @@ class Posterior:
             since = min(float(self._over[leg]), time)
             if self._is_foot(leg):
                 found.append(Judgement(leg, LOST, self._surest(leg, 0), since))
-            else:
+            elif over[leg]:
                 sums = np.logaddexp(self._kinds[leg, LIMP:LOCKED], self._kinds[leg, LOCKED:])
                 place = int(sums.argmax())
                 still = stands(leg, place, since)

@@ -12,7 +12,7 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainStat
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_map import BUS_SERVO
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 # Positions that the wire of 115200 baud carries a second, beside the set-points.
 READS_A_SECOND = 150.0  # of a bus at 115,200 bit/s
@@ -48,6 +48,8 @@ class ReadingsBus:
         self.machine = ChainStateMachine(robot.joint_count, ChainSettings())
         self.state = self.machine.state
         self.targets = np.full(robot.joint_count, np.nan)
+        with_ids = all(joint.servo_id is not None for joint in robot.joints)
+        self._map = ServoMap.from_robot(robot) if with_ids else ServoMap.of_joints(robot.joint_names)
         self._pace, self._last, self._credit = reads_a_second, -math.inf, 0.0
         self.machine.open(-math.inf)
 
@@ -65,12 +67,12 @@ class ReadingsBus:
         """Move to joint angles (n,) [rad]; NaN: the joint gets no new target. A pose of an older epoch is dropped."""
         if epoch == self.state.epoch and self.state.torque and not self.state.frozen:
             given = np.isfinite(angles) & ~self.state.missing
-            self.targets[given] = BUS_SERVO.quantise(angles[given])
+            self.targets[given] = self._map.quantised(angles)[given]
             self.machine.trusts_targets = True
 
     def freeze(self) -> bool:
         """Stop all motion: each joint holds where it was measured last."""
-        measured = np.isfinite(self.state.angle)
+        measured = np.isfinite(self.state.angle) & ~self.state.missing
         self.targets[measured] = self.state.angle[measured]
         self.machine.set_frozen(True, self._last)
         return True

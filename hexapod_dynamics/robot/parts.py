@@ -288,6 +288,10 @@ class Servo(Part):
     speed_limit: Annotated[float, Number("rad/s", zero=False)]
     resolution: Annotated[float, Number("rad")]
 
+    def quantised(self, angles: np.ndarray) -> np.ndarray:
+        """Angles (n,) [rad] from the servos' centres at their nearest counts; NaN stays NaN."""
+        return np.floor(angles / self.resolution + 0.5) * self.resolution if self.resolution else angles
+
 
 @dataclass(frozen=True)
 class JointServo(Part):

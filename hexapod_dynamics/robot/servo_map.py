@@ -12,6 +12,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.parts import Servo
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,14 @@ class ServoMap:
     """Joint names (n) in robot order with servo ids and directions (+1 or -1: the servo's sense of rotation).
 
     zeros (n) [rad]: what each servo reads at its joint's zero, by default 0; the angle from the servo's centre is
-    direction * (joint angle + zero).
+    direction * (joint angle + zero). servo: the Servo whose counts `quantised` uses; None: it changes nothing.
     """
 
     joint_names: tuple[str, ...]
     ids: tuple[int, ...]
     directions: tuple[int, ...]
     zeros: tuple[float, ...] = ()
+    servo: Servo | None = None
 
     def __post_init__(self) -> None:
         if not len(self.joint_names) == len(self.ids) == len(self.directions):
@@ -113,6 +115,7 @@ class ServoMap:
             tuple(joint.servo_id for joint in robot.joints if joint.servo_id is not None),
             tuple(joint.servo_direction for joint in robot.joints if joint.servo_direction is not None),
             tuple(joint.servo_zero for joint in robot.joints),
+            robot.servo,
         )
 
     @classmethod
@@ -132,8 +135,8 @@ class ServoMap:
         return (angle + self.zeros[index]) * self.directions[index]
 
     def quantised(self, angles: np.ndarray) -> np.ndarray:
-        """Joint angles (n,) [rad] that the bus servos of a JetHexa take for `angles` (n,) [rad]; NaN stays NaN."""
-        return self._signs * BUS_SERVO.quantise(self.servo_angles(angles)) - self._zeros
+        """Joint angles (n,) [rad] that the robot's servos take for `angles` (n,) [rad]; NaN stays NaN."""
+        return self._signs * self.servo.quantised(self.servo_angles(angles)) - self._zeros if self.servo else angles
 
     def angle(self, index: int, servo_angle: float) -> float:
         """Convert the angle [rad] from one servo's centre to the joint angle [rad]."""

@@ -66,6 +66,11 @@ def test_both_of_a_pair_are_declared_at_once_if_the_second_follows_soon():
     assert found == {(1, LOST)} and at - 7 * STEP == pytest.approx(PAIR_WAIT, abs=2 * STEP)
 
 
+def test_a_leg_below_both_thresholds_keeps_no_lost_foot_waiting():
+    at, found = run([*QUIET, *[{(2, LOST): 8.0, (4, LOST): 2.1, (4, LIMP): 2.2}] * 9])
+    assert found == {(2, LOST)} and at - 4 * STEP < 0.5
+
+
 @pytest.mark.parametrize("kind, stands", [(LIMP + 2, False), (LOCKED + 1, True)])
 def test_whether_a_joint_is_limp_or_locked_is_said_by_its_readings(kind, stands):
     other = kind + 3 if kind < LOCKED else kind - 3

@@ -9,7 +9,7 @@ from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.onboard.inputs import ImuReading
-from hexapod_dynamics.onboard.servos import Servos
+from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -133,6 +133,32 @@ def test_nothing_moves_before_all_joints_have_been_measured():
         if k % 2 == 0:
             assert np.isnan(o.step(0.01 * k)).all()
     assert o.prediction is None
+
+
+@pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215"])
+def test_set_points_are_the_counts_of_this_robots_servos(name):
+    robot = Robot.load(f"config/{name}.yaml")
+    servos, angles = Servos(robot), np.linspace(-0.31, 0.31, robot.joint_count)
+    for tick in range(400):
+        t = TICK * tick
+        for joint in servos.bus.reads(t):
+            servos.bus.answered(t, joint, angles[joint])
+        servos.command(t, angles)
+        found = servos.step(t)
+    counts = found / robot.servo.resolution
+    assert np.abs(counts - np.round(counts)).max() < 1e-6
+    assert np.abs(found - angles).max() < 0.51 * robot.servo.resolution
+
+
+def test_a_leg_that_comes_back_after_a_stop_is_not_moved_before_it_is_measured():
+    bus, leg = ReadingsBus(ROBOT), np.arange(18) < 3
+    for joint in range(18):
+        bus.answered(0.0, joint, 0.1)
+    bus.set_missing(leg)
+    bus.freeze()
+    bus.unfreeze()
+    bus.set_missing(leg & False)
+    assert np.isnan(bus.targets[leg]).all() and np.isfinite(bus.targets[~leg]).all()
 
 
 def test_a_robot_that_was_moved_while_torque_was_off_holds_where_it_is_when_torque_comes_back():

@@ -124,10 +124,11 @@ class SerialLink(Line):
             opened.open()
         except (OSError, ValueError) as error:  # SerialException is an OSError
             raise BusError(explain_open_error(self.port, error)) from error
-        self._serial, self.is_open = opened, True
-        self._fd = opened.fileno()
-        self._alarm, self._ring = os.pipe()
-        os.set_blocking(self._ring, False)
+        fd, pipe = opened.fileno(), os.pipe()
+        os.set_blocking(pipe[1], False)
+        with self._wire:  # `interrupt` finds the port closed, or with all that belongs to it
+            self._serial, self._fd, self.is_open = opened, fd, True
+            self._alarm, self._ring = pipe
         try:
             claim(self._fd)
         except OSError as error:

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+import serial
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
@@ -152,6 +153,20 @@ def test_a_port_belongs_to_one_process(rig):
         other = make_servos(PortSettings(rig.port, 1_000_000), MAP.ids, protocol)
         with pytest.raises(BusError, match="in use by another process.*jethexa_bringup"):
             other.open()
+
+
+def test_a_stop_while_the_port_is_being_opened_is_sent_as_soon_as_it_is_open(rig, monkeypatch):
+    opens, stops = serial.Serial.fileno, []
+
+    def fileno(port):
+        stops.append(rig.driver.stop_now())
+        return opens(port)
+
+    rig.chain.stop(3.0)
+    monkeypatch.setattr(serial.Serial, "fileno", fileno)
+    rig.driver.open()
+    assert stops and not any(stops)
+    rig.driver.close()
 
 
 def test_an_unknown_protocol_is_refused_with_those_there_are():
