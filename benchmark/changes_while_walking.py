@@ -1,16 +1,15 @@
-"""What happens when legs are lost in the middle of the walk, and how fast the robot can walk.
+"""What happens when legs are lost in the middle of the walk.
 
     python benchmark/changes_while_walking.py [--physics both] [--seeds 2] [--counts 1,2,3] [--classes] [--jobs 2]
     python benchmark/changes_while_walking.py --times
 
 The robot walks at 7.7 cm/s and loses one, two or three legs at eight phases of the cycle; the gait is told 0.3 s later
 (the time in which a silent servo is found). Printed for each group: from the loss to the first whole cycle at 90 % of
-the commanded speed, largest tilt, flips, walks that did not come back within 20 s. Then the largest speed that the gait
-allows and what becomes of it. The simulated robot differs from the model by seed as in benchmark/recovery.py.
+the commanded speed, largest tilt, flips, walks that did not come back within 20 s. The simulated robot differs from the
+model by seed as in benchmark/recovery.py.
 
 --times: how much processor time a plan change takes, without any simulation: all losses of one and two legs, under the
-commands TIMED, at eight phases of the walk. Then, in real time, what is left of it in the thread that ticks when the
-gait changes its plans beside the walk, as in the node: longest tick, and ticks until the new plan is used.
+commands TIMED, at eight phases of the walk.
 """
 
 import argparse
@@ -21,7 +20,6 @@ from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import combinations
 from multiprocessing import get_context
-from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
@@ -29,8 +27,7 @@ import numpy as np
 import results
 from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
-from hexapod_dynamics.gait import AdaptiveGait, adaptive
-from hexapod_dynamics.gait.planning.background import PlanWorker
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
@@ -41,11 +38,11 @@ PHASES, TOLD_AFTER, WATCHED, STEP = 8, 0.3, 20.0, 0.1
 TIMED = ((SPEED, 0, 0), (0.04, 0, 0), (-SPEED, 0, 0), (0, 0.06, 0), (0, 0, 0.4), (0.06, 0, 0.2), (0.4, 0, 0))
 
 
-def simulator(physics, seed, morphology=WHOLE, command=(SPEED, 0.0, 0.0)):
+def simulator(physics, seed):
     """Return a robot that has walked for 4 s."""
-    gait = AdaptiveGait().bind(ROBOT, morphology)
-    gait.command(*command)
-    sim = PHYSICS[physics](ROBOT, morphology, gait=gait, timestep=2e-3, command_period=0.02, truth=truth(seed))
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.command(SPEED, 0.0, 0.0)
+    sim = PHYSICS[physics](ROBOT, gait=gait, timestep=2e-3, command_period=0.02, truth=truth(seed))
     sim.run(4.0, log_every=50)
     return sim
 
@@ -77,93 +74,31 @@ def lose(physics, lost, phase, seed):
     return (reached[0] * STEP if reached.size else np.nan), tilt
 
 
-def fastest(physics, lost, seed):
-    """Return the speed [m/s] that the gait allows, and that of the body over whole cycles."""
-    hurt = WHOLE.without(*lost)
-    allowed = AdaptiveGait().bind(ROBOT, hurt).limit_command(0.4, 0.0, 0.0)[0]
-    sim = simulator(physics, seed, hurt, (0.4, 0.0, 0.0))
-    seconds = 0.02 * round(5 * sim.gait.period / 0.02)
-    start, rotation = sim.position.copy(), sim.rotation.copy()
-    sim.run(seconds, log_every=50)
-    return allowed, (rotation.T @ (sim.position - start))[0] / seconds
-
-
 def change_times(lost):
-    """Return the processor times [s] of the rehearsals and of the whole changes when legs are lost."""
-    whole, rehearsals, changes = AdaptiveGait().bind(ROBOT), [], []
-
-    def timed(*arguments, best_start=adaptive.best_start):
-        begin = time.thread_time()
-        found = best_start(*arguments)
-        rehearsals.append(time.thread_time() - begin)
-        return found
-
-    with patch.object(adaptive, "best_start", timed):
-        for command in TIMED:
-            for k in range(PHASES):
-                walking = whole.copy()
-                walking.reset(walking=True, phase=k / PHASES)
-                walking.command(*command)
-                for _ in range(60):  # until the command is followed
-                    walking.step(0.02)
-                begin = time.thread_time()
-                walking.set_morphology(WHOLE.without(*lost))
-                changes.append(time.thread_time() - begin)
-    return rehearsals, changes
-
-
-def tick_times(lost, walking):
-    """Return the processor time [s] of the longest tick of each change, and the ticks until the plan is used.
-
-    walking: a gait with a PlanWorker.
-    """
-    longest, late = [], []
+    """Return the processor times [s] of the plan changes when legs are lost."""
+    whole, changes = AdaptiveGait().bind(ROBOT), []
     for command in TIMED:
         for k in range(PHASES):
-            walking.set_morphology(WHOLE)
-            walking.copy()  # waits for the change
+            walking = whole.copy()
             walking.reset(walking=True, phase=k / PHASES)
             walking.command(*command)
-            for _ in range(60):
+            for _ in range(60):  # until the command is followed
                 walking.step(0.02)
-            ticks, worst = 0, 0.0
-            while ticks == 0 or walking.morphology == WHOLE:
-                begin = time.thread_time()
-                if ticks == 0:
-                    walking.set_morphology(WHOLE.without(*lost))
-                walking.step(0.02)
-                worst = max(worst, time.thread_time() - begin)
-                ticks += 1
-                time.sleep(0.02)
-            longest.append(worst)
-            late.append(ticks - 1)
-    return longest, late
-
-
-def print_tick_times():
-    """Print the second table of --times."""
-    walking = AdaptiveGait(worker=PlanWorker()).bind(ROBOT)
-    print("\n| lost | changes | longest tick: median | 99 % | largest | ticks until the plan is used: median | most |")
-    print("|---|---|---|---|---|---|---|")
-    for count in (1, 2):
-        both = [tick_times(lost, walking) for lost in combinations(LEGS, count)]
-        longest, late = (np.concatenate(times) for times in zip(*both, strict=True))
-        figures = " | ".join(f"{1e3 * np.percentile(longest, q):.2f} ms" for q in (50, 99, 100))
-        print(f"| {GROUPS[count]} | {len(late)} | {figures} | {np.median(late):.0f} | {late.max()} |")
-    walking.close()
+            begin = time.thread_time()
+            walking.set_morphology(WHOLE.without(*lost))
+            changes.append(time.thread_time() - begin)
+    return changes
 
 
 def print_times(file):
     """Print the table of --times."""
     AdaptiveGait().bind(ROBOT)
-    print("| lost | changes | rehearsed | rehearsal: median | 99 % | largest | whole change: median | 99 % | largest |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| lost | changes | median | 99 % | largest |\n|---|---|---|---|---|")
     for count in (1, 2):
-        both = [change_times(lost) for lost in combinations(LEGS, count)]
-        rehearsals, changes = (1e3 * np.concatenate(times) for times in zip(*both, strict=True))
+        changes = 1e3 * np.concatenate([change_times(lost) for lost in combinations(LEGS, count)])
         results.record(file, f"times, {GROUPS[count]}", largest=changes.max(), changes=changes.size)
-        figures = [f"{np.percentile(times, q):.1f} ms" for times in (rehearsals, changes) for q in (50, 99, 100)]
-        print(f"| {GROUPS[count]} | {changes.size} | {rehearsals.size} | {' | '.join(figures)} |")
+        figures = " | ".join(f"{np.percentile(changes, q):.1f} ms" for q in (50, 99, 100))
+        print(f"| {GROUPS[count]} | {changes.size} | {figures} |")
 
 
 def main():
@@ -180,25 +115,22 @@ def main():
     given = parser.parse_args()
     if given.times:
         print_times(given.json)
-        print_tick_times()
         return
     worlds = list(PHYSICS) if given.physics == "both" else [given.physics]
     counts = [int(count) for count in given.counts.split(",")]
     sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
     lost = [each for each in sets if len(each) in counts]
-    losses, speeds = defaultdict(list), defaultdict(list)
+    losses = defaultdict(list)
     with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
         futures = {}
         for physics in worlds:
             for seed in range(given.first, given.first + given.seeds):
                 for each in lost:
                     for k in range(PHASES):
-                        futures[pool.submit(lose, physics, each, k / PHASES, seed)] = losses, physics, each, seed, k
-                for each in [(), *lost]:
-                    futures[pool.submit(fastest, physics, each, seed)] = speeds, physics, each, seed, 0
+                        futures[pool.submit(lose, physics, each, k / PHASES, seed)] = physics, each, seed, k
         for done, future in enumerate(as_completed(futures), start=1):
-            table, physics, each, seed, k = futures[future]
-            table[physics, GROUPS.get(len(each), "healthy")].append(("+".join(each), seed, k, *future.result()))
+            physics, each, seed, k = futures[future]
+            losses[physics, GROUPS[len(each)]].append(("+".join(each), seed, k, *future.result()))
             if sys.stderr.isatty() or done % 50 == 0 or done == len(futures):
                 print(f"\r{done} of {len(futures)} walks", end="", file=sys.stderr, flush=True)
     print("\n| physics | lost in the walk | walks | 90 % after (median) | worst | most tilt | flipped | not in 20 s |")
@@ -211,15 +143,6 @@ def main():
         )
         numbers = {"median": np.nanmedian(times), "worst": np.nanmax(times), "walks": len(rows)}
         results.record(given.json, group, **{physics: numbers})
-        for row in (
-            sorted(rows, key=lambda row: -row[4])[:2] + sorted(rows, key=lambda row: -np.nan_to_num(row[3], nan=99))[:2]
-        ):
-            print(f"    {row[0]} seed {row[1]} phase {row[2]}/8: {row[3]:.1f} s, {row[4]:.0f} deg", file=sys.stderr)
-    print("\n| physics | fastest | allowed, least of the sets | least measured share |")
-    print("|---|---|---|---|")
-    for (physics, group), rows in speeds.items():
-        allowed, measured = np.array([row[3] for row in rows]), np.array([row[4] for row in rows])
-        print(f"| {physics} | {group} | {100 * allowed.min():.1f} cm/s | {100 * (measured / allowed).min():.0f} % |")
 
 
 if __name__ == "__main__":

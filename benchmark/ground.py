@@ -1,7 +1,7 @@
 """Walks over slopes, blocks, steps and patches with the legs that are left: prints what arrives, and how fast.
 
     ./with_ros2 python benchmark/ground.py [--grounds slope:20,blocks:0.04] [--lost whole,LM,LF+RM,LF+LR+RM] [--runs 5]
-        [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--verbose] [--jobs 1]
+        [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--jobs 1]
         [--json FILE]
 
 Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
@@ -16,8 +16,6 @@ began, as a share of the way of a foot), falls over, reason of those that did no
 
 import argparse
 import os
-import sys
-import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -159,7 +157,6 @@ def main():
     parser.add_argument("--metres", type=float, default=3.0)
     parser.add_argument("--lift", type=float, default=0.02, help="step height [m] that is asked for")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--verbose", action="store_true", help="a line for each run, to stderr")
     results.add_option(parser)
     given = parser.parse_args()
     settings = {"step_height": given.lift}
@@ -174,16 +171,7 @@ def main():
                 (ground, lost, given.first + k, given.gait, given.metres, given.way, settings)
                 for k in range(given.runs)
             ]
-            began, rows = time.monotonic(), []
-            for row in pool.map(run, jobs) if given.jobs > 1 else map(run, jobs):
-                rows.append(row)
-                if given.verbose:
-                    print(
-                        f"{row[0]} {row[1]} seed {row[2]}: way {row[8]:.2f}, share {row[4]:.2f}, "
-                        f"error {row[9]:.2f}, tilt {row[6]:.0f}, {row[7]} ({time.monotonic() - began:.0f} s)",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+            rows = list(pool.map(run, jobs) if given.jobs > 1 else map(run, jobs))
             print(line(ground, lost, rows), flush=True)
             shares = [row[4] for row in rows if row[3]] or [0.0]
             cell = {"arrived": sum(row[3] for row in rows), "walks": len(rows)}

@@ -8,7 +8,6 @@ one core, what a caller in Python pays. Pinocchio's accelerations, rebuilt, are 
 """
 
 import argparse
-import importlib
 import inspect
 import os
 import time
@@ -151,12 +150,6 @@ def main():
         numbers = {"us": 1e6 * took[name], "times": took[name] / base, "lines": lines_of(function)}
         print("| {} | {us:.1f} us | {times:.0f} | {lines} | {} |".format(name, note, **numbers))
         results.record(given.json, name, **numbers)
-    for package in ("mujoco.mjx", "mujoco_warp"):
-        try:
-            importlib.import_module(package)
-            print(f"| {package} | not run | | | installed here; no row has been written for it |")
-        except ImportError:
-            print(f"| {package} | not run: not installed here | | | |")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ First, without ROS: the parts of a 100 Hz prediction, warm, median and 99th perc
 --slow multiplies them for a computer that many times slower (a Jetson Nano's core). Then walk.launch.py: the share of a
 core of each node, first while nobody else subscribes to anything fast, then while this program does; rates, delays from
 a message's stamp to its arrival, prediction against truth.
-
---share 0.167 instead: the launch without and with a limit on each process (slow_computer.py; as root).
 """
 
 import argparse
@@ -23,7 +21,6 @@ import results
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.estimation.servo_commands import CommandHistory
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -75,15 +72,6 @@ def ticks(count=2000):
         if k % 100 == 50:
             timed(samples, "a change of morphology", observer.set_morphology, morphologies[(k // 100) % 2])
             forward.set_morphology(observer.morphology)
-    history = CommandHistory(18)
-    for k in range(400):
-        timed(
-            samples,
-            "history: a command, its period",
-            history.append,
-            0.02 * k,
-            0.3 * np.sin(2 * np.pi * 0.02 * k / 1.3 + np.arange(18)),
-        )
     return {name: np.array(values[len(values) // 5 :]) for name, values in samples.items()}
 
 
@@ -111,28 +99,6 @@ def seconds_of(process, thread=None):
         for each in process.threads()
         if Path(f"/proc/{process.pid}/task/{each.id}/comm").read_text().strip() == thread[:15]
     )
-
-
-class Called:
-    """What python_pace calls."""
-
-    def __init__(self):
-        self.values = [1.0, 2.0, 3.0]
-
-    def get(self, key):
-        """Return values by name."""
-        return {key: self.values}
-
-
-def python_pace():
-    """Say how fast this Python is: one that was built without profile-guided optimisation takes half as long again."""
-    called, times = Called(), []
-    for _ in range(20):
-        begin = time.thread_time()
-        for _ in range(20000):
-            called.get("a")
-        times.append((time.thread_time() - begin) / 20000)
-    return f"Python {sys.version.split()[0]}, a call of a method {1e9 * min(times):.0f} ns"
 
 
 def node_processes(launch):
@@ -163,7 +129,7 @@ def shares(processes, wait, seconds):
 
 def print_shares(alone, watched, processes, file):
     """Print both tables of `shares`, with each process's memory."""
-    print(f"\n{'share of a core':16s} {'alone':>9s} {'watched':>9s} {'PSS':>9s}    {python_pace()}")
+    print(f"\n{'share of a core':16s} {'alone':>9s} {'watched':>9s} {'PSS':>9s}")
     memory = {name: process.memory_full_info().pss / 2**20 for name, process in processes.items()}
     for name in processes:
         print(f"{name:16s} {alone[name]:7.1f} % {watched[name]:7.1f} % {memory[name]:5.0f} MiB")
@@ -274,15 +240,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the launched robot is watched")
     parser.add_argument("--slow", type=float, default=6.0, help="how many times slower the other computer is")
     parser.add_argument("--no-launch", action="store_true", help="the parts of a prediction only")
-    parser.add_argument("--share", type=float, help="limit each process to this share of a core, and compare")
     results.add_option(parser)
     given = parser.parse_args()
     os.environ.setdefault("ROS_LOCALHOST_ONLY", "1")
-    if given.share is not None:
-        from slow_computer import compare  # needs a ROS 2, which the parts of a prediction do without
-
-        compare(given.share, given.seconds)
-        return
     print_ticks(given.slow, given.json)
     if not given.no_launch:
         launched(given.seconds, given.json)

@@ -1,17 +1,14 @@
 """Prints what is found of a load that is put on while a hidden robot walks, and what the gait makes of it.
 
-    ./with_ros2 python benchmark/payload.py weigh [--first 4000] [--runs 20] [--known catalogue|servos] [--pairs]
-                                              [--sway 0.002] [--empty 12]
-    ./with_ros2 python benchmark/payload.py falls [--first 4000] [--runs 20] [--twist 0.077,0,0] [--rough 0.0]
-    ./with_ros2 python benchmark/payload.py bags [--first 4000] [--runs 40] [--lost] [--sway 0.002]
+    ./with_ros2 python benchmark/payload.py weigh [--first 4000] [--runs 20] [--known catalogue|servos] [--sway 0.002]
+                                              [--empty 12]
+    ./with_ros2 python benchmark/payload.py bags [--first 4000] [--runs 40] [--sway 0.002]
 
 MuJoCo, servos=real of the seed, without a payload at the start. weigh: 12 s or --empty empty (tared by itself), then
 0 to 0.5 kg anywhere within 60 mm; the estimate 20 s later; --known servos: the software has the true stiffness, dead
-zone, lag and kind of the servos, as a perfect identification would give them, else the catalogue's. --sway: the gait's
-weighing_sway, of weigh and bags. falls: 0.4 kg at 60 mm in a
-random direction on a robot with a pair of legs lost, with what the gait is told and without. bags: 0.5 kg within 60 mm
-is put on a walk that the damage detector watches, and whether it declares damage; --lost: two seconds after the bag a
-tibia breaks. A line for each run goes to stderr, the table to stdout.
+zone, lag and kind of the servos, as a perfect identification would give them, else the catalogue's. bags: 0.5 kg within
+60 mm is put on a walk that the damage detector watches, and whether it declares damage. --sway: the gait's
+weighing_sway. A line for each run goes to stderr, the table to stdout.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import argparse
 import dataclasses
-import itertools
 import math
 import sys
 
@@ -31,15 +27,13 @@ import results
 from support.payload_walk import CHAIN, PayloadWalk
 from support.servo_walk import servo_walk
 
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD
 
 ROBOT = Robot.jethexa()
-PAIRS = list(itertools.combinations(ROBOT.leg_names, 2))
-EMPTY, LOADED, FALLS_FOR = 12.0, 20.0, 30.0  # [s]
-LIMIT = math.radians(15.0)  # tilt from which a robot with legs lost is taken for tipped
+EMPTY, LOADED = 12.0, 20.0  # [s]
 
 
 def known_servos(truth: Truth) -> Robot:
@@ -56,11 +50,10 @@ def known_servos(truth: Truth) -> Robot:
     return dataclasses.replace(ROBOT, joint_servos=(law,) * ROBOT.joint_count)
 
 
-def load_of(seed: int, mass: float | None = None) -> tuple[float, float, float]:
-    """Mass [kg], x, y [m] of the load of a seed; with a mass given it lies 60 mm off."""
+def load_of(seed: int) -> tuple[float, float, float]:
+    """Mass [kg], x, y [m] of the load of a seed."""
     random = np.random.default_rng((31, seed))
-    angle, far, drawn = random.uniform(0.0, 2.0 * math.pi), 0.06 * math.sqrt(random.random()), random.uniform(0.0, 0.5)
-    mass, far = (drawn, far) if mass is None else (mass, 0.06)
+    angle, far, mass = random.uniform(0.0, 2.0 * math.pi), 0.06 * math.sqrt(random.random()), random.uniform(0.0, 0.5)
     return mass, far * math.cos(angle), far * math.sin(angle)
 
 
@@ -69,16 +62,15 @@ def weigh(given: argparse.Namespace) -> None:
     rows = []
     for seed in range(given.first, given.first + given.runs):
         truth, load = Truth.parse(f"servos=real,seed={seed},payload=0"), load_of(seed)
-        lost = PAIRS[seed * 4 % 15] if given.pairs else ()
         known = known_servos(truth) if given.known == "servos" else None
-        walk = PayloadWalk(truth, lost=lost, known=known, seed=seed, told=True, sway=given.sway)
+        walk = PayloadWalk(truth, known=known, seed=seed, told=True, sway=given.sway)
         walk.run(given.empty)
         walk.load = load
         found = walk.run(LOADED)
         rows.append((*load, found))
         mass, x, y = (1e3 * value for value in load)
         print(
-            f"{seed} {' '.join(lost)}: {mass:.0f} g at {x:.0f} {y:.0f} mm; found {1e3 * found.mass:.0f} +- "
+            f"{seed}: {mass:.0f} g at {x:.0f} {y:.0f} mm; found {1e3 * found.mass:.0f} +- "
             f"{1e3 * found.mass_deviation:.0f} g at {1e3 * found.x:.0f} +- {1e3 * found.x_deviation:.0f}, "
             f"{1e3 * found.y:.0f} +- {1e3 * found.y_deviation:.0f} mm {found.reason}",
             file=sys.stderr,
@@ -93,11 +85,10 @@ def weigh(given: argparse.Namespace) -> None:
     wide = np.array([(one.x_deviation, one.y_deviation) for one in found])
     moments = np.array([(one.mass * one.x, one.mass * one.y) for one in found]) - np.stack([mass * x, mass * y], axis=1)
     used = np.array([one.expected[1:] for one in found]) - np.stack([mass * x, mass * y], axis=1)
-    pairs = ", pairs lost" if given.pairs else ""
-    print(f"| weighed, {given.known}{pairs}, sway {given.sway}, {given.empty} s empty | {len(rows)} runs |\n|---|---|")
+    print(f"| weighed, {given.known}, sway {given.sway}, {given.empty} s empty | {len(rows)} runs |\n|---|---|")
     results.record(
         given.json,
-        f"weigh {given.known} {given.sway}{pairs}",
+        f"weigh {given.known} {given.sway}",
         runs=len(rows),
         mass_right=np.sum(np.abs(errors) < 0.1 * mass + 0.02),
         rms_g=1e3 * np.sqrt(np.mean(errors**2)),
@@ -119,91 +110,38 @@ def weigh(given: argparse.Namespace) -> None:
     print(f"| cannot tell | {sum(bool(one.reason) for one in found)} |")
 
 
-def falls(given: argparse.Namespace) -> None:
-    """Print how robots with pairs of legs lost walk with a load, empty, loaded, and with what the gait is told."""
-    twist = tuple(float(value) for value in given.twist.split(","))
-    names, table = ("empty", "loaded", "loaded, told"), []
-    for seed in range(given.first, given.first + given.runs):
-        truth = Truth.parse(f"servos=real,seed={seed},payload=0,rough={given.rough}")
-        row = []
-        for name in names:
-            walk = PayloadWalk(truth, lost=PAIRS[seed * 4 % 15], seed=seed, told=name == names[2], twist=twist)
-            walk.run(EMPTY)
-            if name != names[0]:
-                walk.load = load_of(seed, 0.4)
-            walk.run(LOADED)
-            walk.forget()
-            walk.run(FALLS_FOR - LOADED)
-            margins = 1e3 * np.array(walk.margins)
-            stands = np.isfinite(margins)
-            row.append((walk.worst_tilt > LIMIT, walk.reflexes > 0, np.nanpercentile(margins, 10), np.mean(~stands)))
-        table.append(row)
-        said = "; ".join(
-            f"{name}: margin {one[2]:.0f} mm, sat down {one[1]}" for name, one in zip(names, row, strict=True)
-        )
-        print(f"{seed} {' '.join(PAIRS[seed * 4 % 15])}: {said}", file=sys.stderr, flush=True)
-    result = np.array(table, float)
-    print("| pairs, 0.4 kg at 60 mm | " + " | ".join(names) + " |\n|---|---|---|---|")
-    for k, what in enumerate((f"tipped (more than 15 degrees), of {given.runs}", "sat down because of its tilt")):
-        print(f"| {what} | " + " | ".join(f"{value:.0f}" for value in result[:, :, k].sum(axis=0)) + " |")
-    print(
-        "| margin of the pressure, 10 %, median of runs [mm] | "
-        + " | ".join(f"{v:.1f}" for v in np.median(result[:, :, 2], axis=0))
-        + " |"
-    )
-    print("| the same, worst run [mm] | " + " | ".join(f"{v:.1f}" for v in result[:, :, 2].min(axis=0)) + " |")
-
-
 def bags(given: argparse.Namespace) -> None:
     """Print what the damage detector declares when a bag is put on."""
-    alarms = found = wrong = 0
+    alarms = 0
     for seed in range(given.first, given.first + given.runs):
         blind, random = servo_walk(seed, "real", obey=True)
         blind.gait.adjust(weighing_sway=given.sway)
         blind.run(17.0)
         early = len(blind.decisions)
-        _, x, y = load_of(seed, 0.5)
-        x, y = x * math.sqrt(random.random()), y * math.sqrt(random.random())
+        _, x, y = load_of(seed)
+        far = 0.06 / math.hypot(x, y) * math.sqrt(random.random())
         weight = 0.5 * ROBOT.gravity
-        blind.push[2:5] = -weight, -weight * y, weight * x
-        leg = ROBOT.leg_names[seed % 6]
-        if given.lost:
-            blind.run(2.0)
-            before = len(blind.decisions)
-            blind.damage(Morphology.whole(ROBOT).broken(f"{leg}.tibia", 0.05))
-            blind.run(4.0, until=lambda blind, n=before: any(one.action != "suspect" for _, one in blind.decisions[n:]))
-        else:
-            blind.run(12.0)
+        blind.push[2:5] = -weight, -weight * y * far, weight * x * far
+        blind.run(12.0)
         declared = [one.text for _, one in blind.decisions[early:] if one.action != "suspect"]
-        right = given.lost and any(leg in text for text in declared)
-        found, wrong = found + right, wrong + (bool(declared) and given.lost and not right)
-        alarms += bool(declared) and not given.lost
-        print(f"{seed}: {declared or 'nothing'} ({leg if given.lost else 'bag alone'})", file=sys.stderr, flush=True)
-    if given.lost:
-        print(
-            f"| a tibia breaks 2 s after a bag of 0.5 kg: found within 4 s, wrong | {found}, {wrong} of {given.runs} |"
-        )
-    else:
-        results.record(given.json, "bags", alarms=alarms, runs=given.runs)
-        print(f"| a bag of 0.5 kg put on: declared as damage | {alarms} of {given.runs} |")
+        alarms += bool(declared)
+        print(f"{seed}: {declared or 'nothing'}", file=sys.stderr, flush=True)
+    results.record(given.json, "bags", alarms=alarms, runs=given.runs)
+    print(f"| a bag of 0.5 kg put on: declared as damage | {alarms} of {given.runs} |")
 
 
 def main() -> None:
     """Print the table that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("weigh", "falls", "bags"))
+    parser.add_argument("what", choices=("weigh", "bags"))
     parser.add_argument("--first", type=int, default=4000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--known", choices=("catalogue", "servos"), default="catalogue")
-    parser.add_argument("--pairs", action="store_true", help="walk with a pair of legs lost, which is declared")
     parser.add_argument("--sway", type=float, default=0.0, help="weigh, bags: sway of the body [m]")
     parser.add_argument("--empty", type=float, default=EMPTY, help="weigh: time without a load [s]")
-    parser.add_argument("--twist", default="0.077,0,0", help="commanded vx, vy [m/s], wz [rad/s]")
-    parser.add_argument("--rough", type=float, default=0.0, help="roughness of the ground [m]")
-    parser.add_argument("--lost", action="store_true", help="bags: a tibia breaks, too")
     results.add_option(parser)
     given = parser.parse_args()
-    {"weigh": weigh, "falls": falls, "bags": bags}[given.what](given)
+    {"weigh": weigh, "bags": bags}[given.what](given)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How well the robot walks on with what is left: python benchmark/recovery.py [--physics both] [--seeds 10] [--quick].
+"""How well the robot walks on with what is left: python benchmark/recovery.py [--physics both] [--seeds 10].
 
 Prints the table of docs/gait.md. The simulated robot differs from the model that plans are made for: mass,
 payload, stiffness of servos, friction and slope are drawn anew for each seed. Beside the adaptive gait stand the
@@ -61,21 +61,19 @@ def truth(seed):
     )
 
 
-def cases(quick):
+def cases():
     """Name, group and morphology of everything that is lost."""
     yield "whole", "healthy", WHOLE
-    legs = LEGS if not quick else ("LF", "RM")
-    for leg in legs:
+    for leg in LEGS:
         yield leg, "one leg", WHOLE.without(leg)
-        for link in LINKS[1:] if not quick else ():
+        for link in LINKS[1:]:
             yield f"{leg}.{link}", "one link", WHOLE.without(f"{leg}.{link}")
         for link in LINKS:
-            for angle in LOCKED_AT[link][:: 1 if not quick else 4]:
+            for angle in LOCKED_AT[link]:
                 yield f"{leg}.{link} at {angle}", "locked joint", WHOLE.locked(f"{leg}.{link}", angle)
             yield f"{leg}.{link} limp", "limp joint", WHOLE.limp(f"{leg}.{link}")
     for count, group in ((2, "two legs"), (3, "three legs"), (4, "four legs")):
-        sets = list(combinations(LEGS, count))
-        for lost in sets if not quick else sets[::5]:
+        for lost in combinations(LEGS, count):
             yield "+".join(lost), group, WHOLE.without(*lost)
 
 
@@ -150,7 +148,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--physics", default="both", choices=["built_in", "mujoco", "both"])
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="some of the cases only")
     parser.add_argument("--gaits", default="auto,tripod,wave")
     parser.add_argument("--twists", action="store_true", help="eight twists for one and two lost legs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -160,7 +157,7 @@ def main():
     jobs = []
     for physics in worlds:
         for kind in given.gaits.split(","):
-            for name, group, morphology in cases(given.quick):
+            for name, group, morphology in cases():
                 if given.twists:
                     if group in ("healthy", "one leg", "two legs"):
                         jobs += [
@@ -192,15 +189,6 @@ def main():
     for physics in worlds:
         for kind in given.gaits.split(","):
             write(given, physics, kind, {group: rows for (*of, group), rows in walks.items() if of == [physics, kind]})
-    worst = [
-        (row[2], physics, row[0], row[1], row[3], row[4])
-        for (physics, kind, _), rows in walks.items()
-        if kind == "auto"
-        for row in rows
-    ]
-    print("\nthe ten slowest walks of the adaptive gait (share, physics, case, seed, heading error, tilt):")
-    for row in sorted(worst)[:10]:
-        print(f"  {row[0]:.2f} {row[1]} {row[2]} seed {row[3]} {row[4]:.1f} deg {row[5]:.1f} deg")
 
 
 if __name__ == "__main__":

@@ -5,36 +5,77 @@ python benchmark/simulation.py [--quick]
 
 import argparse
 import os
+import statistics
 import time
 
 import mujoco
 import numpy as np
 from mujoco import rollout
-from peers import mujoco_xml
-from side_by_side import compare, table
 
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Predictor, Simulator, TripodGait, simulate_many
 
 SECONDS = 1.3  # of walking in one call
-FOOT = '<geom name="foot_{leg}" type="sphere" size="0.004" pos="{position}" mass="0" condim="3" friction="1"/>'
+ROUNDS, SLICE = 150, 0.002  # turns of each, seconds a turn: short ones, some of which nothing interrupts
+
+
+class Timing:
+    """Seconds a call: the best of the turns (a busy machine only adds), the middle half's spread."""
+
+    def __init__(self, name: str, calls: int):
+        self.name, self.calls, self.samples = name, calls, []
+
+    @property
+    def best(self) -> float:
+        return min(self.samples)
+
+    @property
+    def spread(self) -> float:
+        low, _, high = statistics.quantiles(self.samples, n=4)
+        return (high - low) / statistics.median(self.samples)
+
+
+def compare(functions: dict, *, per_call=1, rounds=ROUNDS, time_slice=SLICE) -> dict[str, Timing]:
+    """Timings of functions without arguments by name; per_call: how many evaluations one call makes."""
+    timings = {}
+    for name, function in functions.items():
+        function()
+        start = time.perf_counter()
+        function()
+        once = time.perf_counter() - start
+        timings[name] = Timing(name, max(1, int(time_slice / max(once, 1e-9))))
+    for _ in range(rounds):
+        for name, function in functions.items():
+            repeat = range(timings[name].calls)
+            start = time.perf_counter()
+            for _ in repeat:
+                function()
+            timings[name].samples.append((time.perf_counter() - start) / (len(repeat) * per_call))
+    return timings
+
+
+def table(title: str, timings: dict[str, Timing], base: str | None = None) -> None:
+    """Print timings; with a base, how many times the base's time each one takes."""
+    print(f"\n{title}")
+    for name, timing in timings.items():
+        line = f"  {name:<58} {timing.best * 1e6:10.3f} us +-{50 * timing.spread:3.0f} %"
+        if base and name != base:
+            line += f"   {timing.best / timings[base].best:7.2f} x ours"
+        print(line)
 
 
 class MujocoWalk:
     """The same robot, servos, gait and step in MuJoCo: its contact model as stiff as ours, its friction Coulomb's."""
 
     def __init__(self, robot, timestep):
-        morphology, servo = Morphology.whole(robot), robot.servo
-        plane = '<geom name="ground" type="plane" size="5 5 1" pos="0 0 -0.004" condim="3" solref="-10000 -150"/>'
-        limit = servo.torque_limit
-        actuators = "".join(
-            f'<position joint="{name}" kp="{servo.stiffness}" kv="{servo.damping}" forcerange="{-limit} {limit}"/>'
-            for name in robot.joint_names
-        )
-        text = mujoco_xml(morphology, timestep=timestep, extra=plane, foot=FOOT)
-        text = text.replace("</worldbody>", f"</worldbody><actuator>{actuators}</actuator>")
-        text = text.replace("<option ", '<option integrator="implicitfast" ')
-        self.model = mujoco.MjModel.from_xml_string(text)
+        spec = mujoco.MjSpec.from_string(robot.to_mjcf(timestep=timestep, friction=1.0))
+        for geom in spec.geoms:
+            if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
+                geom.solref[:2] = -10000.0, -150.0
+            elif geom.type != mujoco.mjtGeom.mjGEOM_SPHERE:  # only feet touch the ground, as here
+                spec.delete(geom)
+        spec.option.cone, spec.option.impratio = mujoco.mjtCone.mjCONE_PYRAMIDAL, 1.0  # the fastest that MuJoCo has
+        self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         gait = TripodGait().bind(robot)
         gait.reset(walking=True)

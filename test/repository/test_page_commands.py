@@ -1,7 +1,7 @@
 """Every command on the pages is one that there is, and the Python on them runs.
 
 The program, launch file or message that gets the words of a command parses them. Nothing is started: a tool's own
-parser reads its words, and the test ends it there. benchmark/first_minutes.py runs a page whole.
+parser reads its words, and the test ends it there.
 SYNTAX_ONLY lists the programs whose words no test can check on this machine, with the
 reason; of these only the shell's syntax is checked.
 """
