@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.hypotheses import limp, locked, missing, part_of
 from hexapod_dynamics.robot import Morphology, Robot
@@ -27,18 +27,18 @@ class Decision:
 
     action: str
     name: str
-    values: dict = field(hash=False)
+    values: dict[str, Value] = field(hash=False)
     probability: float
     text: str
     since: float
 
     @property
-    def key(self) -> tuple[tuple[str, Any], ...]:
+    def key(self) -> tuple[tuple[str, Value], ...]:
         """What is decided, part and kind: without measured numbers, which change from reading to reading."""
         return decision_key(self.values)
 
 
-def decision_key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+def decision_key(values: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """Return the part and kind of damage in {name: value} of `set_morphology`, without the angle of a lock."""
     return tuple(sorted(item for item in values.items() if not item[0].startswith(ANGLE)))
 
@@ -65,7 +65,7 @@ class DecisionMaker:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self.own: dict[str, Any] = {}  # named values that this detector has declared and that still hold
+        self.own: dict[str, Value] = {}  # named values that this detector has declared and that still hold
         # Decisions that are not executed yet, with the times at which they were made last.
         self._asked: dict[tuple, tuple[float, Decision]] = {}
         self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends

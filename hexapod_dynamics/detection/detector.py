@@ -17,13 +17,13 @@ import numpy as np
 
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.decisions import Decision, DecisionMaker, Finding
-from hexapod_dynamics.detection.features import STEP, FeatureExtractor, evidence, moves
+from hexapod_dynamics.detection.features import STEP, FeatureExtractor, evidence, setpoints_move
 from hexapod_dynamics.detection.hypotheses import Hypothesis, limp, locked, part_of, short
-from hexapod_dynamics.detection.leg_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST, Network, Weights
 from hexapod_dynamics.detection.posterior import Judgement, Posterior
 from hexapod_dynamics.detection.recovered_joints import RecoveredJoints
 from hexapod_dynamics.detection.settings import DetectorSettings
+from hexapod_dynamics.detection.simultaneous_loss import SimultaneousLegLoss
 from hexapod_dynamics.detection.timing import Timing
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
@@ -214,7 +214,7 @@ class DamageDetector:
             return []
         self._leg_loss.update(time)
         p, intact = self._network.step(features), (self.features.left == 1.0) & (time >= self._returns)
-        self.posterior.update(time, p, moves(features), intact, self._answering(time))
+        self.posterior.update(time, p, setpoints_move(features), intact, self._answering(time))
         if braced:
             self.posterior.hold()
         if self.disturbed or time < self._judged_from:

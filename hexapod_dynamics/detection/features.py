@@ -361,7 +361,7 @@ def what_is_left(morphology: Morphology) -> np.ndarray:
     return np.array(left, float)
 
 
-def moves(features: np.ndarray) -> bool:
+def setpoints_move(features: np.ndarray) -> bool:
     """Whether the set-points move: a robot that stands shows nothing new."""
     return bool(features[0, _MOTION] > 0.1)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from hexapod_dynamics.damage.kind import Value
 from hexapod_dynamics.robot import Robot
 
 
@@ -11,7 +12,7 @@ class Hypothesis(NamedTuple):
     """One explanation: name ("RM missing"), values of `set_morphology` by their names."""
 
     name: str
-    values: dict[str, Any]
+    values: dict[str, Value]
 
 
 def missing(robot: Robot, leg: str, link: int) -> Hypothesis:

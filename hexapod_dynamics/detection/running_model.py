@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from hexapod_dynamics.se3 import euler_zyx
 from hexapod_dynamics.simulation import Predictor
 
 _TICKS = 512
+Tick = TypeVar("Tick", int, np.ndarray)
 
 
 class RunningModel:
@@ -31,7 +32,7 @@ class RunningModel:
         self.started = False
 
     @staticmethod
-    def row(tick: Any) -> Any:
+    def row(tick: Tick) -> Tick:
         """Row of a tick (or ticks) in the ring buffers."""
         return tick % _TICKS
 

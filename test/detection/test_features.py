@@ -14,7 +14,7 @@ from hexapod_dynamics.detection.features import (
     STEP,
     FeatureExtractor,
     joint_slots,
-    moves,
+    setpoints_move,
 )
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -92,7 +92,7 @@ def test_a_declared_loss_shows_in_what_is_left_and_how_long_ago():
 
 
 def test_a_robot_that_stands_does_not_move():
-    assert not moves(walked(3.0, twist=(0.0, 0.0, 0.0))[-1]) and moves(walked(3.0)[-1])
+    assert not setpoints_move(walked(3.0, twist=(0.0, 0.0, 0.0))[-1]) and setpoints_move(walked(3.0)[-1])
 
 
 def test_after_a_restart_the_model_starts_again_and_what_was_learnt_stays():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.detection.detector import SETTLES, DamageDetector
-from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, moves
+from hexapod_dynamics.detection.features import COUNT, OF_JOINT, OF_LEG, STEP, setpoints_move
 from hexapod_dynamics.detection.network import CLASSES, INTACT, Network, Weights
 from hexapod_dynamics.detection.posterior import Posterior
 from hexapod_dynamics.errors import HexapodError
@@ -222,7 +222,7 @@ def log_odds(weights: Weights, example: Example) -> np.ndarray:
             network.reset()
             posterior.forget()
         p, intact = network.step(features), features[:, LEFT] == 1.0
-        posterior.update(example.times[k], p, moves(features), intact, np.ones(legs, bool))
+        posterior.update(example.times[k], p, setpoints_move(features), intact, np.ones(legs, bool))
         if example.times[k] - began >= SETTLES and posterior.walks:
             odds[k] = posterior.odds
     return odds

@@ -32,7 +32,9 @@ from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.detection.detector import STUMP
 from hexapod_dynamics.detection.features import joint_slots
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.onboard import Onboard
+from hexapod_dynamics.onboard.servos import READS_A_SECOND
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 from hexapod_dynamics.simulation.ground import BLOCK, EDGE, Ground
@@ -73,7 +75,7 @@ class OnboardSimulation:
         gait: of Onboard.
         detector: of Onboard; None: a DamageDetector of its own.
         detect: of Onboard.
-        options: more of Onboard.
+        feedforward, reads_a_second: of Onboard.
         ground: instead of that of the truth.
 
     """
@@ -86,17 +88,26 @@ class OnboardSimulation:
         seed: int,
         *,
         morphology: Morphology | None = None,
-        gait: Any = "auto",
+        gait: str | Gait = "auto",
         detector: DamageDetector | None = None,
         detect: str = "declare",
         ground: Ground | None = None,
-        **options: Any,
+        feedforward: bool = True,
+        reads_a_second: float = READS_A_SECOND,
     ) -> None:
         engine, timestep = PHYSICS[physics]
         truth = replace(truth, delay=truth.delay + CHAIN)
         self.robot, self.time = robot, 0.0
         self.physics = engine(robot, timestep=timestep, truth=truth, morphology=morphology, ground=ground)
-        self.onboard = Onboard(robot, detect, gait=gait, morphology=morphology, detector=detector, **options)
+        self.onboard = Onboard(
+            robot,
+            detect,
+            gait=gait,
+            morphology=morphology,
+            detector=detector,
+            feedforward=feedforward,
+            reads_a_second=reads_a_second,
+        )
         self.physics.reset(joints=self.onboard.standing_pose)
         self.twist = np.zeros(3)
         self._chip = robot.imu.rotation.T
@@ -155,7 +166,7 @@ class DamageWalk:
 
     """
 
-    def __init__(self, robot: Robot, seed: int, physics: str, detector: Any) -> None:
+    def __init__(self, robot: Robot, seed: int, physics: str, detector: DamageDetector) -> None:
         self.robot, self.seed = robot, seed
         self.random = random = np.random.default_rng((4242, seed))
         self.kind = str(random.choice(list(KINDS), p=list(KINDS.values())))
