@@ -2,116 +2,40 @@
 
 import numpy as np
 import pytest
+from support.sensed_walk import DELAY, SensedWalk
 
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
-from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.observer import Observer
-from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector, rotation_z
-from hexapod_dynamics.simulation import Simulator
+from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 
 ROBOT = Robot.jethexa()
-DELAY = 0.017
 
 
-class World:
-    """Truth, its sensors, and an observer that hears them; `run` lets time pass in milliseconds."""
+class World(SensedWalk):
+    """A SensedWalk whose rows, 100 a second, are: time, true position and Euler angles, the same predicted."""
+
+    logged = 0.01
 
     def __init__(self, *, walks_at=0.5, imu=True, **observer):
-        self.rng = np.random.default_rng(0)
-        self.gait = TripodGait().bind(ROBOT)
-        self.truth = Simulator(ROBOT)
-        self.truth.reset(joints=self.gait.position)
+        super().__init__("built_in")
         self.observer = Observer(ROBOT, command_delay=DELAY, **observer)
-        self.forward = Feedforward(ROBOT)
-        self.guard = PoseGuard.of_robot(ROBOT)
-        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoMap.from_robot(ROBOT)
-        self.sent, self.read, self.torques = [], self.gait.position.copy(), np.zeros(18)
-        self.unheard = []  # (time, joint) of measurements under way
-        self.filter = OrientationFilter(100.0)
-        self.walks_at, self.imu = walks_at, imu
-        self.time, self.log = 0, []
-        self.morphology = Morphology.whole(ROBOT)
+        self.walks_at, self._has_imu, self.morphology = walks_at, imu, Morphology.whole(ROBOT)
 
-    def damage(self, *names):
+    def break_off(self, *names):
         """Break the truth and tell the software."""
         self.morphology = self.morphology.without(*names)
-        self.truth.set_morphology(self.morphology)
-        self.observer.set_morphology(self.morphology.parameters())
-        self.gait.set_morphology(self.morphology)
-        self.forward.set_morphology(self.morphology)
+        self.damage(self.morphology, told=True)
 
-    def run(self, seconds):
-        """Return the rows logged meanwhile: time, true position and Euler angles, the same predicted."""
-        first = len(self.log)
-        for ms in range(self.time, self.time + round(1000 * seconds)):
-            t = 1e-3 * ms
-            if ms % 20 == 0:
-                self._command(t)
-            while self.sent and self.sent[0][0] <= t:
-                self.truth.command(self.sent.pop(0)[1], 0.02)
-            self.truth.step()
-            self._sense(ms, t)
-            if ms % 10 == 9:
-                self._observe(t + 1e-3)
-        self.time += round(1000 * seconds)
-        return np.array(self.log[first:])
+    def _sense_attitude(self, t):
+        if self._has_imu:
+            super()._sense_attitude(t)
 
-    def _command(self, t):
-        if t >= self.walks_at:
-            self.gait.command(0.077, 0.0, 0.0)
-        position, rates = self.gait.step(0.02)
-        setpoints = self.guard.update(position, self.torques, 0.02)
-        self.sent.append((t + DELAY, self.servos.quantised(setpoints)))
-        self.observer.command(t, position, rates)
-
-    def _sense(self, ms, t):
-        joint = (ms // 5) % 18  # one servo is read each 5 ms
-        self.read[joint] = self.servos.quantised(self.truth.q)[joint]
-        if ms % 5 == 0 and self.morphology.existing_mask[joint]:
-            self.unheard.append((t, joint))
-        if ms % 20 == 7:
-            while self.unheard:
-                read_at, joint = self.unheard.pop(0)
-                angles = np.full(18, np.nan)
-                angles[joint] = self.read[joint]
-                self.observer.measure_joints(read_at, angles)
-        if ms % 10 == 3 and self.imu:
-            chip, noise = ROBOT.imu.rotation, self.rng.normal(size=6)
-            force = self.truth.specific_force @ chip + 0.033 * noise[:3]
-            rate = self.truth.angular_velocity @ chip + 7e-4 * noise[3:]
-            attitude = rotation_from_quaternion(self.filter.update(force, rate, t)) @ chip.T
-            self.observer.measure_attitude(t, rotation_z(0.7) @ attitude)
-
-    def _observe(self, t):
-        observer = self.observer
-        if not observer.advance(t):
-            return
-        zero = np.zeros(18)
-        self.torques = self.forward.solve(
-            observer.rotation,
-            observer.position[2],
-            observer.nu[:6],
-            observer.commands.commanded,
-            observer.commands.commanded_rate,
-            zero,
-            observer.q,
-        ).copy()
-        observer.feed_forward(self.torques)
-        self.log.append(
-            (
-                t,
-                *self.truth.position,
-                *euler_zyx(self.truth.rotation),
-                *observer.position,
-                *euler_zyx(observer.rotation),
-            )
-        )
+    def _log(self, t):
+        truth, observer = self.truth, self.observer
+        places = (*truth.position, *euler_zyx(truth.rotation), *observer.position, *euler_zyx(observer.rotation))
+        self.rows.append((t, *places))
 
 
 def gaps(rows):
@@ -129,7 +53,7 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
     assert (rows[-1, 1] - rows[0, 1]) / 10.0 == pytest.approx(0.068, rel=0.15)
     position, angles = gaps(rows)
     assert position.max() < 0.01 and angles.max() < 0.5  # promised: 2 cm and 1 degree
-    world.damage("RM", "LM")
+    world.break_off("RM", "LM")
     world.run(1.3)
     rows = world.run(5.2)
     assert np.linalg.norm(rows[-1, 1:3] - rows[0, 1:3]) < 0.04  # feet that grip row it back 5 mm a second
@@ -141,7 +65,7 @@ def test_it_walks_along_and_then_loses_legs_with_the_robot():
 def test_two_legs_down_to_the_coxa():
     world = World()
     world.run(3.0)
-    world.damage("LM.femur", "RR.femur")
+    world.break_off("LM.femur", "RR.femur")
     rows = world.run(5.2)
     assert 15 < np.degrees(rows[-1, 4] - rows[0, 4]) < 35
     position, angles = gaps(rows)
@@ -160,7 +84,7 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
     world.truth.set_morphology(hurt)
     rows = np.vstack([rows, world.run(0.8)])
     assert np.degrees(np.hypot(*world.observer.model.slope)) > 0.2  # for a moment it takes the tilt for a slope
-    world.damage("LM.femur", "RR.femur")
+    world.break_off("LM.femur", "RR.femur")
     rows = np.vstack([rows, world.run(6.0)])
     assert np.ptp(rows[:, 3] - rows[:, 9]) < 0.015
     assert np.degrees(np.hypot(*world.observer.model.slope)) < 0.2
@@ -192,7 +116,7 @@ def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
 
 def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
     world = World(patience=0.3)
-    world.read[3:6] = np.nan
+    world._read[3:6] = np.nan
     hear = world.observer.measure_joints
 
     def without_it(t, angles):
@@ -247,7 +171,7 @@ def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
     world.forward.set_morphology(locked)
     world.run(0.3)
     index = ROBOT.joint_names.index("tibia_joint_RF")
-    assert abs(world.read[index] + 0.3) > 0.1
+    assert abs(world._read[index] + 0.3) > 0.1
     assert observer.q[index] == -0.3
     assert observer.morphology == observer.model.morphology == locked
 

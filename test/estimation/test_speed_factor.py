@@ -69,6 +69,6 @@ def test_play_that_was_identified_lengthens_the_way():
     truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
     servo = JointServo(ROBOT.servo.stiffness, dead_zone=np.radians(0.5), play=play)
     for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
-        rows = SensedWalk("mujoco", truth, seed=3, gait=AdaptiveGait(), known=known).run(20.0)
+        rows = SensedWalk("mujoco", truth, seed=3, gait=AdaptiveGait(), known=known).run(14.0)
         drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
     assert drifts[1] < 0.6 * drifts[0]

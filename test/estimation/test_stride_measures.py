@@ -97,7 +97,7 @@ def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_lo
         walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait=AdaptiveGait())
         if not used:
             walk.observer.way.speed_factor.update = lambda *_: 0.0
-        rows = walk.run(25.0)[80:]  # 8 s are for learning
+        rows = walk.run(18.0)[80:]  # 8 s are for learning
         true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
         errors[used] = predicted / true - 1.0
         assert walk.observer.way.strides.surge < 0.7

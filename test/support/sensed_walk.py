@@ -86,6 +86,8 @@ class SensedWalk:
     z and yaw are relative to the point of the ground below the robot at the observer's start.
     """
 
+    logged, walks_at = 0.1, 1.0  # [s] between two rows, until the robot is told to walk
+
     def __init__(
         self,
         physics: str = "mujoco",
@@ -151,7 +153,7 @@ class SensedWalk:
         for _ in range(round(200 * seconds)):  # pieces of 5 ms
             t = 1e-3 * self.ms
             if self.ms % 20 == 0:
-                if self.ms >= 1000:
+                if t >= self.walks_at:
                     self.gait.command(self.velocity, 0.0, 0.0)
                 position, rates = self.gait.step(0.02)
                 if not self.frozen:
@@ -167,7 +169,7 @@ class SensedWalk:
             self.truth.step(5)
             self.ms += 5
             self._sense(1e-3 * self.ms)
-            if self.ms % 100 == 0 and self.observer.started:
+            if self.ms % round(1000 * self.logged) == 0 and self.observer.started:
                 self._log(1e-3 * self.ms)
         return np.array(self.rows[first:])
 
@@ -182,13 +184,7 @@ class SensedWalk:
         self.observer.measure_joints(t, angles)
         if self.ms % 10:
             return
-        attitude = self.imu.attitude(t)
-        if self.ms > 300:
-            self.observer.measure_attitude(t - self.imu.delay, attitude)
-            self.observer.measure_motion(t - self.imu.delay, self.imu.acceleration, self.imu.rate)
-            if isinstance(self.gait, AdaptiveGait):
-                yaw, pitch, roll = euler_zyx(attitude)
-                self.gait.sense(roll, pitch, yaw)
+        self._sense_attitude(t)
         if not self.observer.advance(t):
             return
         if self._frame is None:
@@ -208,6 +204,15 @@ class SensedWalk:
         observer.feed_forward(self.torques)
         if self.ms % 20 == 0 and np.isfinite(self._read).all():
             self.odometry.update(self._read, observer.rotation)
+
+    def _sense_attitude(self, t: float) -> None:
+        attitude = self.imu.attitude(t)
+        if self.ms > 300:
+            self.observer.measure_attitude(t - self.imu.delay, attitude)
+            self.observer.measure_motion(t - self.imu.delay, self.imu.acceleration, self.imu.rate)
+            if isinstance(self.gait, AdaptiveGait):
+                yaw, pitch, roll = euler_zyx(attitude)
+                self.gait.sense(roll, pitch, yaw)
 
     def _log(self, t: float) -> None:
         place, heading = self._frame
