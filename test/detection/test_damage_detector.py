@@ -108,27 +108,25 @@ def test_two_legs_torn_off_at_once_are_known_by_their_silence_and_come_back_when
     assert blind.declared == WHOLE.without("LM")
 
 
-@pytest.mark.parametrize("lost, after", [(("RR", "RF"), 3.0), (("RR", "RF"), 3.4)])
-def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on(lost, after):
+def test_two_legs_lost_in_the_walk_are_all_that_is_declared_and_it_walks_on():
     """A leg that the new plan drags out of reach follows its command late: it was declared limp."""
-    blind = adaptive(seconds=after)
-    blind.damage(WHOLE.without(*lost))
+    blind = adaptive(seconds=3.4)
+    blind.damage(WHOLE.without("RR", "RF"))
     begin = blind.physics.position[0]
     blind.run(8.0)
-    assert blind.declared == WHOLE.without(*lost)
+    assert blind.declared == WHOLE.without("RR", "RF")
     assert blind.physics.position[0] - begin > 0.7 * 8.0 * 0.077
 
 
-@pytest.mark.parametrize("leg", ["LR", *(pytest.param(leg, marks=pytest.mark.slow) for leg in ("RR", "RM"))])
-def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs(leg):
+def test_a_coxa_that_went_limp_says_nothing_of_the_other_legs():
     """It stays where it is, whatever the model makes of it: 2 to 5 s later a healthy foot was declared broken off."""
     blind = adaptive()
-    blind.damage(WHOLE.limp(f"{leg}.coxa"))
+    blind.damage(WHOLE.limp("LR.coxa"))
     blind.run(2.0)
-    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    assert blind.declared == WHOLE.limp("LR.coxa")
     begin = blind.physics.position[0]
     blind.run(6.0)
-    assert blind.declared == WHOLE.limp(f"{leg}.coxa")
+    assert blind.declared == WHOLE.limp("LR.coxa")
     assert blind.physics.position[0] - begin > 0.8 * 6.0 * 0.077
 
 
@@ -175,19 +173,6 @@ def test_a_part_that_a_person_took_out_is_never_brought_back():
     blind.declare(WHOLE.without("RM"))
     blind.run(3.0)  # its servos answer all the time
     assert blind.declared == WHOLE.without("RM") and blind.decisions == []
-
-
-@pytest.mark.slow
-def test_a_healthy_robot_on_rough_ground_that_is_pushed_and_commanded_about_is_left_alone():
-    blind = walk(5, rough=0.008)
-    random = np.random.default_rng(0)
-    for _ in range(6):
-        blind.gait.command(*random.uniform([-0.06, -0.04, -0.2], [0.07, 0.04, 0.2]))
-        blind.push[:2] = 6.0 * np.array([np.cos(blind.time), np.sin(blind.time)])
-        blind.run(0.3)
-        blind.push[:] = 0.0
-        blind.run(2.0)
-    assert blind.decisions == []
 
 
 def test_after_a_stall_of_its_machine_it_begins_again_and_finds_nothing_wrong():

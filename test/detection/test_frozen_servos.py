@@ -56,20 +56,16 @@ def frozen_detector():
     return walk
 
 
-def test_the_detector_finds_nothing_in_a_frozen_robot():
-    walk = frozen_detector()
-    assert walk.decisions == [] and walk.detector.findings() == []
-    assert any("do not execute" in words for words in walk.detector.missing_inputs(walk.time))
-
-
 def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence():
     walk = frozen_detector()
     walk.damage(Morphology.whole(walk.robot).without("RM"))
     assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
 
 
-def test_damage_is_found_after_the_stop():
+def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop():
     walk = frozen_detector()
+    assert walk.decisions == [] and walk.detector.findings() == []
+    assert any("do not execute" in words for words in walk.detector.missing_inputs(walk.time))
     walk.gait.command(0.0, 0.0, 0.0)
     walk.run(2.0)  # the gait stands; its joints are where they are commanded when the servos go on
     walk.frozen = False

@@ -15,7 +15,7 @@ from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
-WARM_UP = 14.0  # [s] of an intact walk
+WARM_UP = 6.0  # [s] of an intact walk
 
 
 def broken_walk(seed, damage, seconds, physics=MujocoSimulator):
@@ -42,7 +42,6 @@ def find(seed, damage, seconds, more=0.0, physics=MujocoSimulator):
 @pytest.mark.parametrize(
     "seed, leg, left, physics",
     [
-        pytest.param(21, "LF", 0.02, MujocoSimulator, marks=pytest.mark.slow),
         (22, "RM", 0.5, Simulator),
         (26, "RF", 0.5, MujocoSimulator),
     ],
@@ -52,26 +51,11 @@ def test_a_lost_foot_whose_servos_answer_is_found(seed, leg, left, physics):
     assert list(values) == [f"remaining.{leg}.tibia"] and 0.0 < took <= 2.0
 
 
-@pytest.mark.slow
-def test_a_locked_joint_is_not_called_limp():
-    values, took, _ = find(23, lambda q: WHOLE.locked("LM.femur", float(q[4])), 1.95)
-    assert values["locked.LM.femur"] is True and took > 0.0
-
-
-@pytest.mark.parametrize(
-    "left", [pytest.param(("LF", "LM", "LR"), marks=pytest.mark.slow), ("LF", "LR", "RM")], ids="-".join
-)
-def test_three_legs_torn_off_at_once_are_damage_though_those_left_may_hold_the_body_level(left):
-    lost = sorted(set(ROBOT.leg_names) - set(left))
-    values, took, _ = find(5002, lambda _: WHOLE.without(*lost), 1.5, more=0.8)
-    assert sorted(values) == [f"legs.{leg}" for leg in lost] and 0.0 < took <= 1.5
-
-
 def test_three_legs_torn_off_in_the_air_of_a_robot_that_stays_level_are_damage_as_it_walks():
     lost = ("LM", "RR", "RF")  # those that are left bear the body, and it lies level on the ground when they step
     recorder = Recorder()
     blind, random = servo_walk(5402, "real", recorder)
-    blind.run(17.0 + random.uniform(0.0, 1.3))
+    blind.run(WARM_UP + random.uniform(0.0, 1.3))
     begin = blind.time
     blind.damage(WHOLE.without(*lost))
     blind.run(1.5)
@@ -86,7 +70,7 @@ def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_p
     recorder = Recorder()
     blind, random = servo_walk(8001, "real", recorder)
     blind.run(WARM_UP)
-    disturb_walk(blind, random, 45.0)
+    disturb_walk(blind, random, 30.0)
     decisions, detector = replay(ROBOT, recorder.calls)
     assert decisions == [] and detector.asked == []
 
@@ -94,7 +78,7 @@ def test_a_healthy_walk_with_pushes_and_changing_commands_declares_nothing_and_p
 def test_a_push_that_is_braced_against_is_no_lost_foot():
     recorder = Recorder()
     blind, random = servo_walk(68, "real", recorder)
-    blind.run(WARM_UP)
+    blind.run(14.0)  # until a phase of the gait in which it is braced against
     angle, force = random.uniform(-np.pi, np.pi), random.uniform(28.0, 36.0)
     blind.push[:3] = force * np.cos(angle), force * np.sin(angle), 0.0
     blind.push[3:] = np.cross([0.0, 0.0, 0.03], blind.push[:3])

@@ -1,46 +1,11 @@
-"""Late commands and readings are no evidence: a loaded computer does not make a healthy robot look damaged."""
+"""The signs of late commands and readings, which are no evidence; walks with them: test_loaded_computer.py."""
 
 import math
 
 import numpy as np
 import pytest
-from late_walk import KINDS, LateWalk
 
 from hexapod_dynamics.detection.timing import LAG, Timing, common_lag
-from hexapod_dynamics.robot import Morphology, Robot
-
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-
-
-def walk_late(kind, seconds):
-    walk, late = LateWalk(kind, 4), 0
-    for _ in range(round(seconds * walk.ticks)):
-        walk.tick()
-        late += any("readings come late: not judged" in text for text in walk.detector.missing_inputs(walk.time))
-    assert walk.decisions == [], walk.decisions
-    return walk, late / (seconds * walk.ticks)
-
-
-# The other kinds: more of what late servos and late stamps hold; ten minutes of each are below.
-@pytest.mark.parametrize(
-    "kind", [kind if kind in ("servos", "stamps") else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
-)
-def test_a_healthy_robot_with_a_loaded_computer_is_left_alone_and_damage_is_found_afterwards(kind):
-    walk, late = walk_late(kind, 8.0)
-    assert late > (0.25 if kind == "servos" else 0.5)  # servos that are late by up to 60 ms are judged
-    walk.rest()
-    walk.run(6.0)
-    assert walk.decisions == [] and walk.detector.missing_inputs(walk.time) == []
-    walk.damage(WHOLE.broken("RM.tibia", 0.05))
-    walk.run(6.0, until=lambda walk: walk.decisions)
-    assert [decision.name.partition(" ")[0] for _, decision in walk.decisions] == ["RM.tibia"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_ten_minutes_on_a_loaded_computer(kind):
-    walk_late(kind, 600.0)
 
 
 def test_the_lag_of_all_joints_is_found_and_that_of_one_is_not():

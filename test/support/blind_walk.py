@@ -89,7 +89,6 @@ class BlindWalk:
         self._turn = self._tick = 0
         self._failures, self._silent = np.zeros(n, int), np.zeros(n, bool)
         self._asked, self._answered, self._probed = np.full(n, -np.inf), np.zeros(n), 0.0  # times [s]
-        self._answering = np.zeros(n, bool)
         self._steps = round(TICK / physics.timestep)
         physics.reset(joints=self.gait.position + self._zeros)
         self._forward = Feedforward(robot) if as_nodes else None
