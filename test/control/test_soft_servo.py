@@ -43,7 +43,7 @@ def test_rates_equal_differences_while_feet_carry():
     assert feedforward.load.sum() > 2.9 and np.abs(ours).max() > 0.05
 
 
-@pytest.mark.parametrize("stiffness", [30.0, 15.0, 8.0])
+@pytest.mark.parametrize("stiffness", [30.0, 8.0])
 def test_feed_forward_more_than_halves_the_tracking_error_of_soft_servos(stiffness):
     plain, rates = (tracking_error(stiffness, mode) for mode in ("plain", "rates"))
     assert rates < 0.4 * plain  # measured: 67 % less at 30 N m/rad, 72 % at 15, 78 % at 8

@@ -57,7 +57,7 @@ def differences(function, R, q, nu, given, moving):
     return (np.array(part).T for part in (conf, by_nu, by_given))
 
 
-@pytest.mark.parametrize("seed", [0, 1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_derivatives_are_differences_in_extended_precision(seed):
     """The JetHexa, damaged; robots of two families with 4 legs, whole and damaged."""
     rng = np.random.default_rng(seed)

@@ -13,7 +13,6 @@ from hexapod_dynamics.gait import TripodGait, swing_planning
 from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
 from hexapod_dynamics.gait.swing_planning import PlannedSwing, plan_swing
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.simulation import Simulator
 
 
 def test_planned_swings_take_less_torque_at_the_same_speed():
@@ -23,13 +22,6 @@ def test_planned_swings_take_less_torque_at_the_same_speed():
     assert planned[2] > plain[2]  # the plain gait slips at its jerks: 0.075 against 0.068 m/s, and
     assert abs(planned[2] / (2 * 0.05 / 1.3) - 1) < 0.05  # 0.077 commanded
     assert planned[3] < 0.4 * plain[3]  # no leap where plan and plain gait meet
-
-
-def test_a_simulator_walks_with_planned_swings():
-    gait = OptimalGait(**STEP)
-    simulator = Simulator(ROBOT, gait=gait, command_period=COMMAND_PERIOD)
-    log = simulator.run(2.6)
-    assert len(simulator.gait.plans) == 6 and log.position[-1, 0] > 0.16
 
 
 def test_a_plan_keeps_ends_limits_and_corridor():

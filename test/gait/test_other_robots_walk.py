@@ -13,7 +13,6 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
-from hexapod_dynamics.gait.planning.search import make_plan
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -23,32 +22,6 @@ from hexapod_dynamics.tools import plan as tool
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 QUADRUPED = Robot.load(ROBOTS / "quadruped.yaml")
-
-
-def walked(robot, plan, lost, speed):
-    """Share of a forward speed [m/s], turn [deg] and largest tilt [deg] of a walk on a truth that is not the model."""
-    morphology = Morphology.whole(robot).without(*lost)
-    gait = AdaptiveGait(plans=PlanLibrary(robot, [plan])).bind(robot, morphology)
-    assert gait.command(speed, 0.0, 0.0)[0] == speed
-    truth = Truth(mass=1.08, stiffness=0.85, friction=0.7)
-    options = {"timestep": 2e-3, "command_period": 0.02, "ground": Ground(friction=0.6), "truth": truth}
-    sim = Simulator(robot, morphology, gait=gait, **options)
-    sim.run(4.0)
-    seconds = 0.02 * round(4 * sim.gait.period / 0.02)
-    start, rotation = sim.position.copy(), sim.rotation.copy()
-    angles = np.degrees(sim.run(seconds, log_every=5).euler_zyx)
-    way = rotation.T @ (sim.position - start)
-    return way[0] / seconds / speed, angles[-1, 0] - angles[0, 0], np.abs(angles[:, 1:]).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file, lost", [("quadruped", ()), ("eight_legs", ("L2", "R3", "R4"))])
-def test_a_robot_with_four_or_eight_legs_walks_by_a_plan_of_its_own(file, lost):
-    robot = Robot.load(ROBOTS / f"{file}.yaml")
-    plan = make_plan(robot, lost)
-    assert plan.kind == "walk" and plan.margin > 0.003
-    share, turn, tilt = walked(robot, plan, lost, 0.04)
-    assert 0.94 < share < 1.06 and abs(turn) < 3.0 and tilt < 3.0
 
 
 def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
