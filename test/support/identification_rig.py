@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.exercise import Exercise
 from hexapod_dynamics.identification.recording import Recording
@@ -86,10 +81,3 @@ def identified_robot(truth: Truth, seed: int) -> Robot:
     standing = record(robot, truth, standing_exercise(robot), suspended=False, seed=seed)
     weight = WholeBodyModel(truth.robot(robot)).total_mass()
     return identify(robot, hanging, standing, weighed=weight).robot
-
-
-def identified_with_plans(truth: Truth) -> tuple[Robot, PlanLibrary]:
-    """Return the Robot that is identified of a truth on level ground without a payload, and its plans."""
-    bare = dataclasses.replace(truth, payload=0.0, rough=0.0, terrain="flat")
-    robot = dataclasses.replace(identified_robot(bare, truth.seed), name="identified")
-    return robot, transferred_plans(find_library(Robot.jethexa(), None), robot)[0]
