@@ -16,7 +16,7 @@ from hexapod_dynamics.drivers.device_paths import device_directory
 UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
 MOUNT = 'mount -t tmpfs -o size=64k,nr_inodes=NUMBER,mode=0700 tmpfs "$0" && '
 FILL = 'cat /dev/zero >"$0/ballast" 2>/dev/null; '
-SMALL = {"no room": "1000", "no room and no name": "2"}  # the second: nor can a directory be made
+SMALL = "2"  # inodes: there is neither room nor a name; nor can a directory be made
 
 
 def script(inodes):
@@ -63,10 +63,8 @@ def start(name, place, inodes, *arguments):
     )
 
 
-@pytest.mark.parametrize("inodes", SMALL.values(), ids=SMALL)
-def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, tmp_path, inodes):
-    process = start("damage_manager", tmp_path, inodes)
-    try:
+def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, tmp_path):
+    with start("damage_manager", tmp_path, SMALL) as process:
         morphology = probe.morphology()
         wait_until(morphology, 60, lambda: process.output)
         assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
@@ -75,8 +73,6 @@ def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, 
         assert probe.set("set_morphology", {"legs.RM": True}) == (True, "")
         assert process.running() and process.output.count("no state can be stored") == 1, process.output
         assert "Traceback" not in process.output
-    finally:
-        process.end()
 
 
 def test_gait_servos_and_dynamics_go_on(probe, tmp_path):

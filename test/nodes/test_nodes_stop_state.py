@@ -69,11 +69,10 @@ def lose(servos, what):
     servos.start()
 
 
-@pytest.mark.parametrize("what", ["the files", "everything"])
-def test_a_robot_in_emergency_stop_whose_file_was_deleted_before_a_crash_stays_in_it(begin, robot, what):
+def test_a_robot_in_emergency_stop_whose_file_was_deleted_before_a_crash_stays_in_it(begin, robot):
     servos = begin()
     assert servos.ask("emergency_stop", True).success
-    lose(servos, what)
+    lose(servos, "the files")
     assert robot.stays()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert "was deleted" in servos.process.output
@@ -142,16 +141,20 @@ def test_whatever_is_in_the_file_the_node_starts_in_emergency_stop(begin, robot,
         file.write_text(content)
     servos.kill()
     servos.start()
-    assert robot.stays()
+    assert robot.stays() and robot.servos.holding().all()
     servos.says(DiagnosticStatus.ERROR, "emergency stop")
     assert "cannot be read" in servos.process.output
+    assert not servos.ask("servos/follow").success, "the stop may have been on: it is"
     if content == "directory":
         servos.says(DiagnosticStatus.ERROR, "a restart of this node would lose this state")
         file.rmdir()
         wait_until(file.exists, 5, "it is written as soon as it can be")
     assert servos.ask("emergency_stop", False).success
     assert robot.stays()
+    servos.says(DiagnosticStatus.WARN, "holding where it stands")
+    since = time.monotonic()
     assert servos.ask("servos/follow").success
+    wait_until(lambda: robot.fastest(since) > 0.3, 10, "a person has said so")
 
 
 def test_in_a_state_directory_the_stop_lasts_over_sessions_and_clean_ends(begin, robot, commands, tmp_path):
@@ -166,14 +169,11 @@ def test_in_a_state_directory_the_stop_lasts_over_sessions_and_clean_ends(begin,
     assert [file.name for file in place.iterdir()] == ["servos.json"]
 
 
-@pytest.mark.parametrize("place", ["relative", "/tmp/../etc/hexapod", "/proc/hexapod"])
+@pytest.mark.parametrize("place", ["relative", "/proc/hexapod"])
 def test_a_state_directory_that_cannot_be_is_refused_in_one_line(probe, place):
-    process = Process.node("servos", "-p", f"state_directory:={place}")
-    try:
+    with Process.node("servos", "-p", f"state_directory:={place}") as process:
         wait_until(lambda: not process.running(), 30, lambda: process.output)
         assert "state_directory" in process.output and "Traceback" not in process.output
-    finally:
-        process.end()
 
 
 # The disk ------------------------------------------------------------------------------------------------------------

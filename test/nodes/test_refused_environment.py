@@ -44,52 +44,37 @@ def test_a_launch_refuses_a_domain_that_is_no_number_and_touches_nothing(tmp_pat
 
 
 def test_a_node_refuses_a_session_that_is_no_name():
-    process = Process.node("damage_manager", "-p", "session:=../../x")
-    try:
+    with Process.node("damage_manager", "-p", "session:=../../x") as process:
         wait_until(lambda: not process.running(), 30, lambda: process.output)
         assert "letters, digits" in only_line(process.output, "parameter session")
-    finally:
-        process.end()
 
 
 @pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
 def test_a_node_refuses_what_is_no_launch(name, value):
     environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}
     code = "from hexapod_dynamics.ros import start; start.damage_manager()"
-    process = Process(sys.executable, "-c", code, "--ros-args", "-p", "session:=s", **environment)
-    try:
+    with Process(sys.executable, "-c", code, "--ros-args", "-p", "session:=s", **environment) as process:
         wait_until(lambda: name in process.output, 30, lambda: process.output)
         only_line(process.output, name)
-    finally:
-        process.end()
 
 
-@pytest.mark.parametrize("name", ["simulator", "damage_manager"])
-def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_request_is_done(name):
-    process, probe = Process.node(name), Probe()
-    try:
-        values = {"use_sim_time": True} | ({"legs.RM": False} if name == "damage_manager" else {})
-        accepted, reason = probe.set(f"{name}/set_parameters_atomically", values, 60)
+def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_request_is_done():
+    with Process.node("damage_manager") as process, Probe() as probe:
+        values = {"use_sim_time": True, "legs.RM": False}
+        accepted, reason = probe.set("damage_manager/set_parameters_atomically", values, 60)
         assert not accepted and "use_sim_time" in reason and "\n" not in reason
-        probe.set(f"{name}/set_parameters_atomically", {"use_sim_time": False})
+        probe.set("damage_manager/set_parameters_atomically", {"use_sim_time": False})
         assert process.running() and "Traceback" not in process.output, process.output
-        if name == "damage_manager":
-            assert probe.set("set_morphology", {"legs.LM": False})[0]
-            heard = probe.morphology()
-            wait_until(lambda: heard() and heard()["legs.LM"] is False, 10, lambda: process.output)
-            assert heard()["legs.RM"] is True
-    finally:
-        process.end()
-        probe.close()
+        assert probe.set("set_morphology", {"legs.LM": False})[0]
+        heard = probe.morphology()
+        wait_until(lambda: heard() and heard()["legs.LM"] is False, 10, lambda: process.output)
+        assert heard()["legs.RM"] is True
 
 
 @pytest.mark.skipif(
     "cyclonedds" not in get_rmw_implementation_identifier(), reason="CYCLONEDDS_URI is a setting of Cyclone DDS"
 )
 def test_a_node_that_cannot_be_made_because_of_a_users_own_network_names_it():
-    process = Process.node("damage_manager", environment={"CYCLONEDDS_URI": NOWHERE})
-    try:
+    with Process.node("damage_manager", environment={"CYCLONEDDS_URI": NOWHERE}) as process:
         wait_until(lambda: not process.running(), 60, lambda: process.output)
         assert process.popen.returncode != 0 and "CYCLONEDDS_URI is '<CycloneDDS>" in process.output, process.output
-    finally:
-        process.end()

@@ -27,15 +27,12 @@ def probe():
 def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
     """Row 23 of issue 51: the cause first, not ten lines of "no pose received yet"; a simulated port may come."""
     said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    status = Process.node("walk_status", "-p", f"nodes:={nodes}")
-    cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
-    report = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)
-    probe.node.create_timer(0.2, lambda: said.publish(DiagnosticArray(status=[report])))
-    try:
+    with Process.node("walk_status", "-p", f"nodes:={nodes}") as status:
+        cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
+        report = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)
+        probe.node.create_timer(0.2, lambda: said.publish(DiagnosticArray(status=[report])))
         wait_until(lambda: status.output.count(" | missing: ") >= 4, 60, lambda: status.output)
         assert (cause in status.output) == shown, status.output
-    finally:
-        status.end()
 
 
 def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(probe, monkeypatch):
@@ -54,35 +51,32 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
     """Nobody subscribes to the hundred predictions a second for this line."""
     said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
     truth = probe.node.create_publisher(Odometry, "simulator/odom", 10)
-    status = Process.node("walk_status")
-    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    begin = time.time()
+    with Process.node("walk_status") as status:
+        turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        begin = time.time()
 
-    def tell_truth():
-        message = Odometry()
-        message.header.stamp = probe.node.get_clock().now().to_msg()
-        pose, twist = message.pose.pose, message.twist.twist
-        pose.position.y, pose.position.z = 0.1 * (stamp_seconds(message.header.stamp) - begin), 0.1
-        pose.orientation = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(turned), strict=True)))
-        twist.linear.x = 0.1
-        truth.publish(message)
+        def tell_truth():
+            message = Odometry()
+            message.header.stamp = probe.node.get_clock().now().to_msg()
+            pose, twist = message.pose.pose, message.twist.twist
+            pose.position.y, pose.position.z = 0.1 * (stamp_seconds(message.header.stamp) - begin), 0.1
+            pose.orientation = Quaternion(**dict(zip("xyzw", quaternion_from_rotation(turned), strict=True)))
+            twist.linear.x = 0.1
+            truth.publish(message)
 
-    def tell_prediction():
-        now = time.time()
-        values = predicted_pose.values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
-        pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
-        said.publish(DiagnosticArray(status=[DiagnosticStatus(name="dynamics", values=pairs)]))
+        def tell_prediction():
+            now = time.time()
+            values = predicted_pose.values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
+            pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+            said.publish(DiagnosticArray(status=[DiagnosticStatus(name="dynamics", values=pairs)]))
 
-    probe.node.create_timer(0.01, tell_truth)
-    try:
+        probe.node.create_timer(0.01, tell_truth)
         wait_until(lambda: "cm/s" in status.output, 60, lambda: status.output)
         assert "10.0 cm/s" in status.output and "no prediction" in status.output
         assert "yaw   90 deg" in status.output and "prediction off" not in status.output
         probe.node.create_timer(1.0, tell_prediction)
         wait_until(lambda: "prediction 3.0 cm off" in status.output, 30, lambda: status.output)
         assert not probe.node.count_subscribers("predicted_state")
-    finally:
-        status.end()
 
 
 def test_a_pose_in_diagnostics_is_read_as_it_was_written():
@@ -142,21 +136,18 @@ def test_a_problem_has_the_colour_of_its_level(level, begin):
 
 def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(probe):
     said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    status = Process.node("walk_status", "-p", "nodes:=[imu]")
-    stopped = [KeyValue(key="emergency stop", value="True")]
+    with Process.node("walk_status", "-p", "nodes:=[imu]") as status:
+        stopped = [KeyValue(key="emergency stop", value="True")]
 
-    def tell():
-        servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
-        servos.values = stopped
-        imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
-        said.publish(DiagnosticArray(status=[servos, imu]))
+        def tell():
+            servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
+            servos.values = stopped
+            imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
+            said.publish(DiagnosticArray(status=[servos, imu]))
 
-    probe.node.create_timer(0.2, tell)
-    try:
+        probe.node.create_timer(0.2, tell)
         wait_until(lambda: "| emergency stop: " in status.output, 60, lambda: status.output)
         wait_until(lambda: "servos: emergency stop: frozen" in status.output, 30, lambda: status.output)
         assert "not well" not in status.output
         stopped[0] = KeyValue(key="emergency stop", value="False")
         wait_until(lambda: "not well: servos" in status.output, 30, lambda: status.output)
-    finally:
-        status.end()

@@ -80,6 +80,12 @@ class Robots:
         time.sleep(seconds)
         return self.last_motion(begin) == begin
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         self._stop.set()
         self._thread.join()

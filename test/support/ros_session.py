@@ -154,6 +154,12 @@ class Process:
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
 
 def parameters_of(values):
     """Parameters as messages of {name: value}."""
@@ -267,6 +273,12 @@ class Probe:
             return {p.name: Parameter.from_parameter_msg(p).value for p in heard[-1][1].new_parameters}
 
         return last
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
     def close(self):
         self._executor.shutdown()

@@ -17,4 +17,4 @@ def wait_until(condition, timeout=10.0, what="it happens", patience=PATIENCE):
         if value:
             return value
         assert time.monotonic() < end, f"not within {patience * timeout} s: {what() if callable(what) else what}"
-        time.sleep(0.01)
+        time.sleep(0.02)

@@ -14,10 +14,10 @@ import time
 import numpy as np
 import pytest
 from support.lx_rig import MAP, PATIENT, make_chain, make_device, settled
-from support.machine_load import busy
+from support.machine_load import busy, on_a_free_machine
 from support.waiting import wait_until
 
-from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, Fault, NoReply, PortSettings
+from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import GpioDirection, ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
@@ -117,23 +117,6 @@ def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monke
     assert bus.exchange(99, Command.POS_READ) is None and time.monotonic() - begin < 1.0
     monkeypatch.undo()
     bus.release()
-
-
-def test_two_servos_with_one_id_are_seen_as_damaged_answers(bus, rig):
-    rig.servos.ids[0] = 3  # coxa and femur of LF
-    rig.servos.set_angles(np.linspace(-0.5, 0.5, 18))
-    with pytest.raises(NoReply, match="two servos with this id"):
-        bus.read(3, Command.POS_READ)
-    assert bus.fault is Fault.CHECKSUM
-    assert bus.read(11, Command.POS_READ) == pytest.approx(-rig.servos.setpoints(0)[3], abs=1.0)
-
-
-def test_an_echo_is_passed_over(bus, rig):
-    rig.faults.echo = True
-    bus.send(lx.move_time_wait(5, 0.2, 0.1))
-    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    with pytest.raises(NoReply, match="no answer"):
-        bus.read(99, Command.POS_READ, retries=0)
 
 
 def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
@@ -355,51 +338,37 @@ def test_voltage_temperature_and_velocity_come_in(rig, chain):
     assert np.median(rates[len(rates) // 3 :]) == pytest.approx(0.3, abs=0.15)
 
 
-def test_a_silent_servo_is_named_and_comes_back_from_its_measured_pose(rig, chain):
-    generation = settled(chain).generation.copy()
-    rig.faults.silent.add(MAP.ids[4])
-    others = np.arange(18) != 4
-    wait_until(lambda: chain.snapshot().silent[4], 5.0, "the servo is missed")
-    wait_until(lambda: not chain.snapshot().silent[others].any() and chain.snapshot().settled, 5.0, "no other is")
-    drive(rig, chain, 0.4)
-    assert (time.monotonic() - chain.snapshot().stamp[others]).max() < 2.0, "the other seventeen go on"
-    rig.faults.silent.clear()
-    wait_until(lambda: not chain.snapshot().silent[4], 5.0, "the servo is welcomed back")
-    wait_until(lambda: chain.snapshot().generation[4] > generation[4], 5.0, "it starts anew")
-
-
 def test_a_silent_side_is_named_within_a_second_and_the_other_is_read_five_times_a_second(tmp_path):
     device = make_device(tmp_path / "bus", turnaround=0.001)  # the slowest
     device.start()
     chain = make_chain(device)  # with the driver's own reply_timeout
     chain.start()
-    try:
-        silent = np.arange(18) < 9
-        begin, named, reads, last = math.nan, math.inf, np.zeros(18), np.full(18, math.nan)
+    silent = np.arange(18) < 9
+
+    def attempt():
+        device.faults.silent = set()
+        wait_until(lambda: not chain.snapshot().silent.any(), 10.0, "all are heard")
+        settled(chain)
+        named, reads, last = [], np.zeros(18), np.full(18, math.nan)
 
         def pose(t):
-            nonlocal named
             state = chain.snapshot()
             if state.silent[silent].all():
-                named = min(named, time.monotonic() - begin)
+                named.append(t)
             reads[state.stamp != last] += 1
             last[:] = state.stamp
             return 0.1 + 0.2 * np.sin(6.0 * t + np.arange(18))
 
-        trials = []  # a moment in which the computer does something else makes one of them late, not their median
-        for _ in range(3):
-            device.faults.silent = set()
-            wait_until(lambda: not chain.snapshot().silent.any(), 10.0, "all are heard")
-            settled(chain)
-            device.faults.silent = {MAP.ids[i] for i in range(9)}
-            begin, named = time.monotonic(), math.inf
-            drive(device, chain, 1.5, pose)
-            assert not chain.snapshot().silent[~silent].any()
-            trials.append(named)
-        assert sorted(trials)[1] < 1.0, trials
+        device.faults.silent = {MAP.ids[i] for i in range(9)}
+        drive(device, chain, 1.5, pose)
+        assert named and named[0] < 1.0, named
+        assert not chain.snapshot().silent[~silent].any()
         reads[:] = 0
         drive(device, chain, 2.0, pose)
         assert reads[~silent].min() >= 5 * 2.0, "16 to 18 a second on an idle machine"
+
+    try:
+        on_a_free_machine(attempt)
     finally:
         chain.stop()
         device.stop()
@@ -438,7 +407,7 @@ STOP_WIRE = (UART_FIFO + len(lx.move_stop(254))) * BITS_PER_BYTE / lx.DEFAULT_BA
 
 @pytest.mark.parametrize("processes, drop_rate", [(0, 0.0), (2, 0.0), (0, 0.05)], ids=["idle", "load", "bad line"])
 def test_a_freeze_is_heard_within_20_ms_under_load_and_on_a_bad_line(rig, brisk_chain, processes, drop_rate):
-    """Twenty stops at random moments of a moving pose, most of which hold a wire that is full for 16 ms.
+    """Twelve stops at random moments of a moving pose, most of which hold a wire that is full for 16 ms.
 
     The kernel has the stops when `freeze` returns, and STOP_WIRE later the first is out: in nine of ten both together
     are within the 20 ms. In the tenth, a machine with more busy processes than cores may have taken the processor away
@@ -446,25 +415,31 @@ def test_a_freeze_is_heard_within_20_ms_under_load_and_on_a_bad_line(rig, brisk_
     and them is another thread, of the simulator, that the same machine has to wake.
     """
     chain, rig.faults.drop_rate = brisk_chain, drop_rate
-    chance, called, heard = np.random.default_rng(0), [], []
     settled(chain)
+
+    def attempt():
+        called, heard = zip(*(freeze_time(rig, chain, 0.1 + 0.04 * share) for share in np.arange(12) / 12), strict=True)
+        print(f"freeze took {1e3 * np.quantile(called, 0.9):.1f} ms (9 of 10), heard after {np.median(heard):.4f} s")
+        assert np.quantile(called, 0.9) + STOP_WIRE < STOP_WITHIN
+        assert np.median(heard) < STOP_WITHIN
+
     with busy(processes):
-        for _ in range(20):
-            wait_until(lambda: not chain.snapshot().frozen, what="poses are sent again")
-            drive(rig, chain, 0.1 + 0.04 * chance.random())
-            rig.last_received.clear()
-            begin = time.monotonic()
-            assert chain.freeze(1.0)
-            called.append(time.monotonic() - begin)
-            stops = wait_for_stop(rig, begin)
-            heard.append(stops - begin)
-            time.sleep(0.05)
-            after = [frame for t, frame in rig.last_received if t > stops and frame.command == Command.MOVE_START]
-            assert not after, "nothing starts after the stop"
-            chain.unfreeze()
-    print(f"freeze took {1e3 * np.quantile(called, 0.9):.1f} ms (9 of 10), heard after {1e3 * np.median(heard):.1f} ms")
-    assert np.quantile(called, 0.9) + STOP_WIRE < STOP_WITHIN
-    assert np.median(heard) < STOP_WITHIN
+        attempt() if processes else on_a_free_machine(attempt)
+
+
+def freeze_time(rig, chain, moving):
+    """Freeze a pose that has moved for some seconds; return how long [s] the call took, and a servo's wait for it."""
+    wait_until(lambda: not chain.snapshot().frozen, what="poses are sent again")
+    drive(rig, chain, moving)
+    rig.last_received.clear()
+    begin = time.monotonic()
+    assert chain.freeze(1.0)
+    called, stop = time.monotonic() - begin, wait_for_stop(rig, begin)
+    time.sleep(0.05)
+    after = [frame for t, frame in rig.last_received if t > stop and frame.command == Command.MOVE_START]
+    assert not after, "nothing starts after the stop"
+    chain.unfreeze()
+    return called, stop - begin
 
 
 def wait_for_stop(rig, begin):
@@ -503,21 +478,6 @@ def test_an_interrupt_of_a_closed_port_says_so(tmp_path):
     assert not ServoBus(PortSettings(str(tmp_path / "nothing"))).interrupt(lx.move_stop(254))
 
 
-def test_unplugging_is_survived_and_a_pose_planned_before_is_not_sent(rig, chain):
-    state = settled(chain)
-    rig.unplug()
-    wait_until(lambda: not chain.snapshot().connected, 5.0, "the loss is noticed")
-    assert "servo port" in chain.snapshot().last_port_error
-    chain.set_targets(np.full(18, -0.4), 0.02, state.epoch)
-    rig.servos.power_cycle(time.monotonic())
-    rig.plug_in()
-    wait_until(lambda: chain.snapshot().settled, 5.0, "the port is open again")
-    after = chain.snapshot()
-    assert after.epoch == state.epoch + 1 and (after.generation > state.generation).all()
-    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.1, atol=COUNT)
-    assert not rig.servos.holding().any()
-
-
 def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, chain):
     epoch = settled(chain).epoch
     drive(rig, chain, 0.2, lambda t: np.full(18, 0.1))
@@ -536,37 +496,11 @@ def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, cha
     assert chain.snapshot().generation[7] <= generation + 12
 
 
-def test_torque_off_lets_go_and_torque_on_holds_where_it_stands(rig, chain):
+def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig, chain):
+    """All kinds of noise at once; each alone: test/devices/test_every_fault.py."""
     settled(chain)
-    chain.set_torque(False)
-    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
-    rig.servos.set_angles(np.full(18, 0.4))
-    chain.set_targets(np.zeros(18), 0.02, chain.snapshot().epoch)
-    time.sleep(0.1)
-    assert not rig.servos.holding().any(), "a pose while limp must not stiffen the legs"
-    chain.set_torque(True)
-    wait_until(lambda: rig.servos.holding().all(), what="all hold")
-    wait_until(
-        lambda: chain.snapshot().settled and np.allclose(chain.snapshot().start_angle, 0.4, atol=COUNT),
-        what="start from the measured pose",
-    )
-    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.4, atol=COUNT)
-
-
-NOISE = {
-    "drop": {"drop_rate": 0.01},
-    "flip": {"flip_rate": 0.01},
-    "insert": {"insert_rate": 0.01},
-    "late": {"late_rate": 0.3, "late_delay": 0.03},
-    "echo": {"echo": True},
-    "everything": {"drop_rate": 0.003, "flip_rate": 0.003, "insert_rate": 0.003, "late_rate": 0.05, "echo": True},
-}
-
-
-@pytest.mark.parametrize("faults", NOISE.values(), ids=NOISE)
-def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig, chain, faults):
-    settled(chain)
-    for name, value in faults.items():
+    noise = {"drop_rate": 0.003, "flip_rate": 0.003, "insert_rate": 0.003, "late_rate": 0.05, "echo": True}
+    for name, value in noise.items():
         setattr(rig.faults, name, value)
     flash = rig.servos.flash_writes.copy()
     ids = rig.servos.ids.copy()
@@ -617,16 +551,7 @@ def test_letting_go_and_stopping_at_once_lets_go(rig):
     wait_until(lambda: not rig.servos.holding().any(), what="all let go")
 
 
-def test_nan_leaves_a_joint_alone(rig, chain):
-    epoch = settled(chain).epoch
-    pose = np.full(18, 0.2)
-    pose[3] = math.nan
-    chain.set_targets(pose, 0.02, epoch)
-    expected = np.where(np.isnan(pose), 0.1, pose)
-    wait_until(lambda: np.allclose(rig.servos.setpoints(time.monotonic()), expected, atol=COUNT))
-
-
-@pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.010, 1.2), (0.016, 2.0)])
+@pytest.mark.parametrize("delay, oldest", [(0.006, 1.0), (0.016, 2.0)])
 def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain, delay, oldest):
     """Answers that come later than `reply_timeout` while poses are sent: each came while another was awaited, for ever.
 

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
@@ -71,15 +72,19 @@ def test_an_echo_of_the_adapter_is_passed_over(rig):
 def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     servos, _, driver = rig
     driver.read(0, "position")
-    driver.write_pose([1.1] * 4, [1.0] * 4, [True] * 4)
-    time.sleep(0.4)
-    assert 0.3 < servos.setpoints(time.monotonic())[0] < 0.8
+    begin = time.monotonic()
+    driver.write_pose([1.1] * 4, [3.0] * 4, [True] * 4)
+    wait_until(lambda: servos.setpoints(time.monotonic())[0] > 0.4, what="it is on its way")
+    assert time.monotonic() - begin > 0.7, "a third of the way takes a third of the time"
     assert driver.stop_now() and driver.line.interrupted
     driver.resume()
-    time.sleep(0.3)  # a device that computes beside others takes its time to read the stop
-    held = servos.setpoints(time.monotonic())
-    time.sleep(0.2)
-    assert servos.setpoints(time.monotonic()) == pytest.approx(held) and held[0] < 0.9
+
+    def stands():
+        now = time.monotonic()
+        return np.array_equal(servos.setpoints(now), servos.setpoints(now + 0.1))
+
+    wait_until(stands, what="it stands")  # a device that computes beside others takes its time to read the stop
+    assert servos.setpoints(time.monotonic())[0] < 1.0, "on its way"
 
 
 def test_torque_comes_where_the_servo_stands_not_where_it_was_sent(rig):
