@@ -8,18 +8,16 @@ import time
 
 import psutil
 import pytest
-from support.ros_session import NEWEST, Probe, Process, wait_until
+from support.launched_robot import Launched
+from support.ros_session import Probe, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
-from nav_msgs.msg import Odometry
 from std_srvs.srv import SetBool, Trigger
 
 pytestmark = pytest.mark.usefixtures("domain")
-
-COMMAND = ("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=off", "status:=false")
 
 
 @pytest.fixture
@@ -39,20 +37,13 @@ def crash_without_file(launch, name, sessions):
     node.kill()
 
 
-def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_start_by_itself(probe, tmp_path):
+def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_start_by_itself(tmp_path):
     sessions = tmp_path / "run" / "sessions"
-    truth, said = probe.hear(Odometry, "simulator/odom", NEWEST), probe.statuses
+    robot = Launched("detect:=off", "status:=false", HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
+    probe, said, launch = robot.probe, robot.statuses, robot.launch
     velocity = probe.node.create_publisher(Twist, "cmd_vel", 10)
-
-    def moved(seconds):
-        begin = time.monotonic()
-        time.sleep(seconds)
-        x = [message.pose.pose.position.x for at, message in list(truth) if at > begin]
-        return abs(x[-1] - x[0])
-
-    launch = Process(*COMMAND, HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
     try:
-        wait_until(lambda: truth and moved(1.0) > 0.04, 180, lambda: launch.output[-3000:])  # it walks by itself
+        robot.wait(lambda: robot.truth and robot.moved(1.0) > 0.04, 180, "it walks by itself")
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
         crash_without_file(launch, "servos", sessions)
         Process.killed_at = time.monotonic()
@@ -69,30 +60,25 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
 
         driver = threading.Thread(target=drive, daemon=True)
         driver.start()
-        assert moved(3.0) < 0.005, "whatever is commanded"
+        assert robot.moved(2.0) < 0.005, "whatever is commanded"
         ending.set()
         driver.join()
         # The gait loses its permit: it stands until a new command.
         crash_without_file(launch, "gait", sessions)
         wait_until(lambda: list(sessions.glob("*servos.json")), 10, "the others write their files again")
         said.heard.clear()
-        wait_until(lambda: said("gait").level != DiagnosticStatus.STALE, 60, lambda: launch.output[-3000:])
+        robot.wait(lambda: said("gait").level != DiagnosticStatus.STALE, 60, "gait is back")
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
         assert probe.call(Trigger, "servos/follow", Trigger.Request()).success
         # The new gait commands its stance: the body shifts by 12 to 18 mm within half a second, then rests.
-        assert moved(1.0) < 0.03, "less than the 0.05 m of walking"
-        assert moved(3.0) < 0.01
+        assert robot.moved(1.0) < 0.03, "less than the 0.05 m of walking"
+        assert robot.moved(1.5) < 0.01
         velocity.publish(Twist())
         time.sleep(1.5)
-
-        def walks():
-            velocity.publish(go)
-            return moved(0.3) > 0.008
-
-        wait_until(walks, 30, "a new command starts it")
+        wait_until(lambda: velocity.publish(go) or robot.moved(0.3) > 0.008, 30, "a new command starts it")
         assert "Traceback" not in launch.output, launch.output
     finally:
-        launch.end()
+        robot.close()
 
 
 @pytest.mark.parametrize("launched", [True, False], ids=["in a launch", "alone"])
@@ -143,13 +129,10 @@ def test_a_gait_that_cannot_read_its_permit_stands_and_says_so(probe, tmp_path, 
         path.chmod(0o700)
     (sessions / "permit.gait.json").write_text(text)
     said = probe.statuses
-    process = Process.node(
+    with Process.node(
         "gait", "-p", "session:=permit", environment={"HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
-    )
-    try:
+    ) as process:
         wait_until(lambda: "is not known" in said("gait").message, 120, lambda: process.output)
         status = said("gait")
         assert {pair.key: pair.value for pair in status.values}["walking"] == "False"
         assert "Traceback" not in process.output, process.output
-    finally:
-        process.end()
