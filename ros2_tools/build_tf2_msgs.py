@@ -7,13 +7,14 @@ need not be in a library of its own.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 NAME = "tf2_msgs"
-DEFINITIONS = {"TFMessage": "geometry_msgs/TransformStamped[] transforms\n"}
+MESSAGE, DEFINITION = "TFMessage", "geometry_msgs/TransformStamped[] transforms\n"
 DEPENDENCIES = ("geometry_msgs", "std_msgs", "builtin_interfaces")
 SUPPORTS = ("rosidl_typesupport_fastrtps_c", "rosidl_typesupport_introspection_c")
 TYPES = "rosidl_generator_type_description"
@@ -36,10 +37,8 @@ def generate(work: Path) -> None:
     definitions, idl = SHARE / NAME / "msg", work / NAME
     for folder in (definitions, idl / "msg"):
         folder.mkdir(parents=True, exist_ok=True)
-    for name, text in DEFINITIONS.items():
-        (definitions / f"{name}.msg").write_text(text)
-        convert_msg_to_idl(SHARE / NAME, NAME, Path("msg", f"{name}.msg"), idl / "msg")
-    files = [f"msg/{name}.idl" for name in DEFINITIONS]
+    (definitions / f"{MESSAGE}.msg").write_text(DEFINITION)
+    convert_msg_to_idl(SHARE / NAME, NAME, Path("msg", f"{MESSAGE}.msg"), idl / "msg")
     others = sorted(each for each in SHARE.iterdir() if each.name != NAME and (each / "msg").is_dir())
 
     def arguments(generator: str) -> str:
@@ -49,11 +48,11 @@ def generate(work: Path) -> None:
             "package_name": NAME,
             "output_dir": str(work / generator / NAME),
             "template_dir": str(SHARE / generator / "resource"),
-            "idl_tuples": [f"{idl}:{file}" for file in files],
+            "idl_tuples": [f"{idl}:msg/{MESSAGE}.idl"],
             "target_dependencies": [],
             "ros_interface_dependencies": [f"{each.name}:{file}" for each in others for file in each.glob("msg/*.idl")],
             "include_paths": [f"{each.name}:{each}" for each in others],
-            "type_description_tuples": [f"{file}:{work / TYPES / NAME / file[:-4]}.json" for file in files],
+            "type_description_tuples": [f"msg/{MESSAGE}.idl:{work / TYPES / NAME / 'msg' / MESSAGE}.json"],
         }
         path.write_text(json.dumps(values))
         return str(path)
@@ -83,14 +82,8 @@ def compile_module(work: Path) -> Path:
         subprocess.run([*compiler, *flags, "-c", source, "-o", objects[-1]], check=True)
     kinds = ("rosidl_generator_c", *SUPPORTS, "rosidl_typesupport_c", "rosidl_generator_py")
     needed = [f"{each}__{kind}" for each in DEPENDENCIES for kind in kinds]
-    needed += [
-        "rosidl_runtime_c",
-        *SUPPORTS,
-        "rosidl_typesupport_c",
-        "rosidl_typesupport_fastrtps_cpp",
-        "rmw",
-        "rcutils",
-    ]
+    needed += [*SUPPORTS, "rosidl_typesupport_c", "rosidl_typesupport_fastrtps_cpp"]
+    needed += ["rosidl_runtime_c", "rmw", "rcutils"]
     libraries = [f"-l:lib{each}.so" for each in needed] + ["-l:libfastcdr.so.2"]
     PACKAGE.mkdir(parents=True, exist_ok=True)
     module = PACKAGE / f"{NAME}_s__rosidl_typesupport_c{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -102,10 +95,7 @@ def compile_module(work: Path) -> Path:
 def install(work: Path, module: Path) -> None:
     """Put the Python modules, the type supports and the entries of ament's index where rclpy looks for them."""
     python = work / "rosidl_generator_py" / NAME
-    for file in python.rglob("*.py"):
-        to = PACKAGE / file.relative_to(python)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(file.read_text())
+    shutil.copytree(python, PACKAGE, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
     (PACKAGE / "__init__.py").touch()
     for support in SUPPORTS:  # rosidl_typesupport_c loads each by a library's name
         library = LIBRARIES / f"lib{NAME}__{support}.so"
@@ -113,7 +103,7 @@ def install(work: Path, module: Path) -> None:
         library.symlink_to(module)
     index = SHARE / "ament_index" / "resource_index"
     (index / "packages" / NAME).touch()
-    (index / "rosidl_interfaces" / NAME).write_text("\n".join(f"msg/{name}.msg" for name in DEFINITIONS))
+    (index / "rosidl_interfaces" / NAME).write_text(f"msg/{MESSAGE}.msg")
 
 
 if __name__ == "__main__":

@@ -7,34 +7,17 @@ events into further entities. The service runs that loop until nothing is left t
 
 from ros2_tools.errors import not_covered
 
-from . import actions, conditions, event_handlers, events, logging, substitutions, utilities
-from .conditions import Condition
-from .entities import Action, LaunchDescription, LaunchDescriptionEntity
-from .event_handlers import EventHandler
-from .events import Event
-from .launch_context import LaunchContext
-from .launch_description_sources import LaunchDescriptionSource
-from .launch_service import LaunchService
-from .substitution import SomeSubstitutionsType, Substitution
+from . import actions as actions
+from .conditions import Condition as Condition
+from .entities import Action as Action
+from .entities import LaunchDescription as LaunchDescription
+from .entities import LaunchDescriptionEntity as LaunchDescriptionEntity
+from .entities import SomeSubstitutionsType as SomeSubstitutionsType
+from .event_handlers import EventHandler as EventHandler
+from .events import Event as Event
+from .launch_context import LaunchContext as LaunchContext
+from .launch_description_sources import LaunchDescriptionSource as LaunchDescriptionSource
+from .launch_service import LaunchService as LaunchService
+from .substitutions import Substitution as Substitution
 
-__all__ = [
-    "Action",
-    "Condition",
-    "Event",
-    "EventHandler",
-    "LaunchContext",
-    "LaunchDescription",
-    "LaunchDescriptionEntity",
-    "LaunchDescriptionSource",
-    "LaunchService",
-    "SomeSubstitutionsType",
-    "Substitution",
-    "actions",
-    "conditions",
-    "event_handlers",
-    "events",
-    "logging",
-    "substitutions",
-    "utilities",
-]
-__getattr__ = not_covered(__name__, __all__[:11])
+__getattr__ = not_covered(__name__)

@@ -2,74 +2,61 @@
 
 from ros2_tools.errors import not_covered
 
-from .utilities import normalize_to_list_of_substitutions, perform_substitutions
-
-
-class InvalidConditionExpressionError(Exception):
-    """A condition's text is neither true nor false."""
+from .substitutions import described, perform_substitutions
 
 
 class Condition:
-    """A predicate of the launch context; an action with a condition is executed only where it holds."""
+    """A predicate of the launch context, or its negation; an action is executed only where its condition holds."""
+
+    negated = False
 
     def __init__(self, *, predicate):
         self._predicate = predicate
 
     def evaluate(self, context):
         """Return whether the condition holds in this context."""
-        return self._predicate(context)
+        return bool(self._predicate(context)) is not self.negated
 
 
 def evaluate_condition_expression(context, expression):
-    """Return the truth of substitutions that must yield true, false, 1 or 0 in any case."""
+    """Return the truth of a text that must be true, false, 1 or 0 in any case."""
     expanded = perform_substitutions(context, expression).strip().lower()
-    if expanded in ("true", "1"):
-        return True
-    if expanded in ("false", "0"):
-        return False
-    described = ", ".join(sub.describe() for sub in expression)
-    raise InvalidConditionExpressionError(
-        f"invalid condition expression given '{expanded}' (from expression [{described}]), expected one of "
-        "[true, 1, false, 0]"
-    )
+    if expanded not in ("true", "1", "false", "0"):
+        raise ValueError(
+            f"invalid condition expression given '{expanded}' (from expression [{described(expression)}]), expected "
+            "one of [true, 1, false, 0]"
+        )
+    return expanded in ("true", "1")
 
 
 class IfCondition(Condition):
     """Holds where the text is true or 1; false and 0 do not, anything else is an error."""
 
-    def __init__(self, predicate_expression):
-        expression = normalize_to_list_of_substitutions(predicate_expression)
+    def __init__(self, expression):
         super().__init__(predicate=lambda context: evaluate_condition_expression(context, expression))
 
 
 class UnlessCondition(IfCondition):
     """Holds where the text is false or 0."""
 
-    def evaluate(self, context):
-        """Return whether the text is false."""
-        return not super().evaluate(context)
+    negated = True
 
 
 class LaunchConfigurationEquals(Condition):
     """Holds where a launch configuration has the value; with None as value, where it is not set."""
 
-    def __init__(self, launch_configuration_name, expected_value):
-        self._name = launch_configuration_name
-        self._expected = None if expected_value is None else normalize_to_list_of_substitutions(expected_value)
-        super().__init__(predicate=self._equals)
+    def __init__(self, name, expected):
+        def equals(context):
+            value = None if expected is None else perform_substitutions(context, expected)
+            return context.launch_configurations.get(name) == value
 
-    def _equals(self, context):
-        expected = None if self._expected is None else perform_substitutions(context, self._expected)
-        return context.launch_configurations.get(self._name) == expected
+        super().__init__(predicate=equals)
 
 
 class LaunchConfigurationNotEquals(LaunchConfigurationEquals):
     """Holds where `LaunchConfigurationEquals` does not."""
 
-    def _equals(self, context):
-        return not super()._equals(context)
+    negated = True
 
 
-__getattr__ = not_covered(
-    __name__, ["IfCondition", "UnlessCondition", "LaunchConfigurationEquals", "LaunchConfigurationNotEquals"]
-)
+__getattr__ = not_covered(__name__)

@@ -1,42 +1,38 @@
 """What a launch description is made of: entities, of which actions are the ones that do something."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from typing import Any, Union
+
+from .substitutions import Substitution, described
+
+SomeSubstitutionsType = Union[str, Substitution, Iterable[Union[str, Substitution]]]  # noqa: UP007  at run time
+Text = SomeSubstitutionsType  # of a field
+action = dataclass(eq=False, repr=False)  # an action is itself, whatever else is equal
+
 
 class LaunchDescriptionEntity:
-    """A node of the tree that a launch description is.
+    """A node of the tree that a launch description is; `visit(context)` returns entities to visit next, or None."""
 
-    argument_role: what the entity means for the arguments of a launch description: "declares" one, "includes" another
-    description, "resets" the configurations, or "" for nothing.
-    """
-
-    argument_role = ""
-    condition = None
-
-    def visit(self, context):
-        """Do what the entity is for; return entities to visit next, or None."""
-        raise NotImplementedError(f"{type(self).__name__} has no visit()")
+    condition: Any = None
+    declares_argument = includes_description = False
+    is_conditional_below = False  # whether what is below is visited only if something happens
 
     def describe(self):
         """Return a description for people."""
         return type(self).__name__
 
     def get_sub_entities(self):
-        """Return the entities that are visited after this one, as far as that is known before the launch runs."""
+        """Return the entities that are visited after this one, as far as they are known before the launch runs."""
         return []
 
-    def get_conditional_sub_entities(self):
-        """Return the entities that are visited if something happens, as far as they are known."""
-        return []
 
-    def get_asyncio_future(self):
-        """Return a future that is done when the entity is, or None for one that is done once visited."""
-        return None
-
-
+@action
 class Action(LaunchDescriptionEntity):
     """An entity that is executed when it is visited, if its condition holds."""
 
-    def __init__(self, *, condition=None):
-        self.condition = condition
+    condition: Any = field(default=None, kw_only=True)
 
     def visit(self, context):
         """Execute the action if its condition holds."""
@@ -46,6 +42,13 @@ class Action(LaunchDescriptionEntity):
 
     def execute(self, context):
         """Execute the action; return entities to visit next, or None."""
+
+    def describe(self):
+        """Return the type and the first thing that the action was given, if that is a text."""
+        for given in fields(self)[1:2]:
+            with suppress(TypeError):
+                return f"{type(self).__name__}({described(getattr(self, given.name))})"
+        return type(self).__name__
 
 
 class LaunchDescription(LaunchDescriptionEntity):
@@ -85,15 +88,12 @@ class LaunchDescription(LaunchDescriptionEntity):
 
         def walk(entities, conditional, includes):
             for entity in entities:
-                if entity.argument_role == "resets":
-                    return  # what is declared after it cannot be set from above
-                conditional_here = conditional or entity.condition is not None
-                if entity.argument_role == "declares" and entity.name not in found:
-                    entity.is_conditional = conditional_here
+                here = conditional or entity.condition is not None
+                if entity.declares_argument and entity.name not in found:
+                    entity.is_conditional = here
                     found[entity.name] = (entity, includes)
-                below = [*includes, entity] if entity.argument_role == "includes" else includes
-                walk(entity.get_sub_entities(), conditional_here, below)
-                walk(entity.get_conditional_sub_entities(), True, below)
+                below = [*includes, entity] if entity.includes_description else includes
+                walk(entity.get_sub_entities(), here or entity.is_conditional_below, below)
 
         walk(self.entities, False, [])
         return list(found.values())

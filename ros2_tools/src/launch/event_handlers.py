@@ -3,7 +3,7 @@
 from ros2_tools.errors import not_covered
 
 from .entities import Action, LaunchDescriptionEntity
-from .events import IncludeLaunchDescription, Shutdown
+from .events import Shutdown
 from .events.process import ProcessExited, ProcessIO, ProcessStarted
 from .utilities import as_entities
 
@@ -12,7 +12,7 @@ class EventHandler:
     """Yields entities for the events that a matcher accepts; with `handle_once`, for the first of them only."""
 
     def __init__(self, *, matcher, entities=None, handle_once=False):
-        self._matcher = matcher
+        self.matches = matcher
         self._yields = entities
         self._handle_once = handle_once
         for entity in self.get_entities():
@@ -23,10 +23,6 @@ class EventHandler:
         """Return the entities, as far as they are known before an event comes."""
         return [] if callable(self._yields) else as_entities(self._yields)
 
-    def matches(self, event):
-        """Return whether this handler handles the event."""
-        return self._matcher(event)
-
     def handle(self, event, context):
         """Handle the event; return entities to visit, or None."""
         context.extend_locals({"event": event})
@@ -36,46 +32,42 @@ class EventHandler:
 
 
 class _OnProcess(EventHandler):
-    """Handles one kind of event of one process, of those that a function of the action accepts, or of all (None)."""
+    """Handles one kind of event of one process, of those that a function of the action accepts, or of all (None).
 
-    event = None
+    event: the kind of event. argument: the name of the keyword argument that has the entities.
+    """
 
-    def __init__(self, target_action, entities, **kwargs):
+    event: type
+    argument = ""
+
+    def __init__(self, *, target_action=None, **kwargs):
         if not (target_action is None or isinstance(target_action, Action) or callable(target_action)):
             raise TypeError(f"target_action must be an action instance or a callable, got '{target_action}'")
-        self._target = target_action
-        super().__init__(matcher=self._accepts, entities=entities, **kwargs)
 
-    def _accepts(self, event):
-        if not isinstance(event, self.event):
-            return False
-        if callable(self._target):
-            return self._target(event.action)
-        return self._target is None or event.action is self._target
+        def accepts(event):
+            if not isinstance(event, self.event):
+                return False
+            return target_action(event.action) if callable(target_action) else target_action in (None, event.action)
+
+        super().__init__(matcher=accepts, entities=kwargs.pop(self.argument, None), **kwargs)
 
 
 class OnProcessExit(_OnProcess):
-    """Runs its entities when a process has ended."""
+    """Runs its entities (`on_exit`) when a process has ended."""
 
-    event = ProcessExited
-
-    def __init__(self, *, target_action=None, on_exit=None, **kwargs):
-        super().__init__(target_action, on_exit, **kwargs)
+    event, argument = ProcessExited, "on_exit"
 
 
 class OnProcessStart(_OnProcess):
-    """Runs its entities when a process has started."""
+    """Runs its entities (`on_start`) when a process has started."""
 
-    event = ProcessStarted
-
-    def __init__(self, *, target_action=None, on_start, **kwargs):
-        super().__init__(target_action, on_start, **kwargs)
+    event, argument = ProcessStarted, "on_start"
 
 
 class OnProcessIO(_OnProcess):
     """Calls a function when a process writes; its argument is the event, whose bytes are `event.text`."""
 
-    event = ProcessIO
+    event, argument = ProcessIO, "entities"
 
     def __init__(self, *, target_action=None, on_stdout=None, on_stderr=None, **kwargs):
         functions = {1: on_stdout, 2: on_stderr}
@@ -83,7 +75,7 @@ class OnProcessIO(_OnProcess):
         def handle(event, context):
             return None if functions[event.fd] is None else functions[event.fd](event)
 
-        super().__init__(target_action, handle, **kwargs)
+        super().__init__(target_action=target_action, entities=handle, **kwargs)
 
 
 class OnShutdown(EventHandler):
@@ -93,14 +85,4 @@ class OnShutdown(EventHandler):
         super().__init__(matcher=lambda event: isinstance(event, Shutdown), entities=on_shutdown, **kwargs)
 
 
-class OnIncludeLaunchDescription(EventHandler):
-    """Includes the launch description of an event; the launch service has one such handler."""
-
-    def __init__(self):
-        super().__init__(
-            matcher=lambda event: isinstance(event, IncludeLaunchDescription),
-            entities=lambda event, context: [event.launch_description],
-        )
-
-
-__getattr__ = not_covered(__name__, ["OnProcessExit", "OnProcessStart", "OnProcessIO", "OnShutdown"])
+__getattr__ = not_covered(__name__)

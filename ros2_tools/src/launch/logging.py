@@ -1,44 +1,30 @@
-"""Where the launch and its processes write: the screen and files below ~/.ros/log (ROS_LOG_DIR, ROS_HOME).
-
-No folder is made before the first line is written.
-"""
+"""Where the launch and its processes write: the screen and files below ~/.ros/log (ROS_LOG_DIR, ROS_HOME)."""
 
 import datetime
 import logging
 import os
 import socket
 import sys
+from functools import cached_property
 
-# Where the lines of a process go: those of either source ("both"), of stdout and of stderr.
+# Where stdout and stderr of a process go: screen, launch.log, a file of its own, and one of both.
 OUTPUTS = {
-    "screen": {"both": {"screen"}},
-    "log": {"both": {"log"}, "stderr": {"screen"}},
-    "both": {"both": {"log", "screen"}},
-    "own_log": {"both": {"own_log"}, "stdout": {"own_log"}, "stderr": {"own_log"}},
-    "full": {"both": {"screen", "log", "own_log"}, "stdout": {"own_log"}, "stderr": {"own_log"}},
+    "screen": ("screen", "screen"),
+    "log": ("log", "log screen"),
+    "both": ("screen log", "screen log"),
+    "own_log": ("own common", "own common"),
+    "full": ("screen log own common", "screen log own common"),
 }
-FORMATS = {
-    "default": "[{levelname}] [{name}]: {msg}",
-    "default_with_timestamp": "{created:.7f} [{levelname}] [{name}]: {msg}",
-}
-
-
-def _format(variable, default):
-    """Return the format that an environment variable asks for, by its name or as a format."""
-    chosen = os.environ.get(variable) or default
-    return FORMATS.get(chosen, chosen)
 
 
 class ScreenHandler(logging.StreamHandler):
     """Writes to what sys.stdout is at the time, until its reader has gone."""
 
-    def __init__(self):
-        super().__init__(sys.stdout)
-        self._reader_has_gone = False
+    reader_has_gone = False
 
     def emit(self, record):
         """Write a record."""
-        if self._reader_has_gone:
+        if self.reader_has_gone:
             return
         self.stream = sys.stdout
         try:
@@ -46,7 +32,7 @@ class ScreenHandler(logging.StreamHandler):
             self.stream.flush()
         except BrokenPipeError:
             # As with `ros2 launch ... | head`: the processes go on, their log files too.
-            self._reader_has_gone = True
+            self.reader_has_gone = True
             sys.stdout = open(os.devnull, "w")
         except UnicodeEncodeError:
             encoding = self.stream.encoding or "ascii"
@@ -54,106 +40,72 @@ class ScreenHandler(logging.StreamHandler):
 
 
 class LaunchConfig:
-    """What all loggers share: level, folder, handlers."""
+    """What all loggers share: level, folder, handlers; the loggers are a tree of their own."""
 
     def __init__(self):
-        self.reset()
+        self._handlers = {}
+        self.root = logging.RootLogger(logging.INFO)  # its level is that below which nothing is written
+        self._loggers = logging.Manager(self.root)
 
     def reset(self):
         """Forget all loggers and files."""
-        for handler in getattr(self, "_handlers", {}).values():
+        for handler in self._handlers.values():
             handler.close()
-        self._handlers = {}
-        self._loggers = {}
-        self._log_dir = None
-        self._level = logging.INFO
+        self.__dict__.clear()
+        self.__init__()
 
-    @property
-    def level(self):
-        """The level below which nothing is written."""
-        return self._level
-
-    @level.setter
-    def level(self, level):
-        self._level = level
-        for logger in self._loggers.values():
-            logger.setLevel(level)
-
-    @property
+    @cached_property
     def log_dir(self):
         """The folder of this launch's log files; made when first asked for."""
-        if self._log_dir is None:
-            stamp = datetime.datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
-            self._log_dir = os.path.join(base_directory(), f"{stamp}-{socket.gethostname()}-{os.getpid()}")
-            os.makedirs(self._log_dir, exist_ok=True)
-        return self._log_dir
+        home = os.environ.get("ROS_HOME") or os.path.join("~", ".ros")
+        base = os.path.expanduser(os.environ.get("ROS_LOG_DIR") or os.path.join(home, "log"))
+        stamp = datetime.datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+        folder = os.path.join(os.path.normpath(base), f"{stamp}-{socket.gethostname()}-{os.getpid()}")
+        os.makedirs(folder, exist_ok=True)
+        return folder
 
-    def handler(self, line_format, file_name=None):
-        """Return the handler that writes lines of a format to a file of this launch, or to the screen."""
-        if (line_format, file_name) not in self._handlers:
-            if file_name is None:
-                handler = ScreenHandler()
-            else:
-                path = os.path.join(self.log_dir, file_name)
-                handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
-            handler.setFormatter(logging.Formatter(line_format, style="{"))
-            self._handlers[line_format, file_name] = handler
-        return self._handlers[line_format, file_name]
-
-    def logger(self, name, handlers):
-        """Return the logger of this name, with these handlers if it is new; handlers is a function."""
-        if name not in self._loggers:
-            logger = logging.Logger(name, self._level)
+    def logger(self, name, outputs):
+        """Return the logger of this name; a new one writes to the outputs, {file, None for the screen: format}."""
+        logger = self._loggers.getLogger(name)
+        if not logger.handlers:
             logger.propagate = False
-            for handler in handlers():
-                logger.addHandler(handler)
-            self._loggers[name] = logger
-        return self._loggers[name]
+            for output in outputs.items():
+                if output not in self._handlers:
+                    self._handlers[output] = self._handler(*output)
+                logger.addHandler(self._handlers[output])
+        return logger
 
-
-def base_directory():
-    """Return the folder below which each launch makes its own."""
-    directory = os.environ.get("ROS_LOG_DIR")
-    if not directory:
-        directory = os.path.join(os.environ.get("ROS_HOME") or os.path.join("~", ".ros"), "log")
-    return os.path.normpath(os.path.expanduser(directory))
+    def _handler(self, file_name, line_format):
+        handler = ScreenHandler()
+        if file_name is not None:
+            path = os.path.join(self.log_dir, file_name)
+            handler = logging.FileHandler(path, encoding="utf-8", errors="replace")
+        handler.setFormatter(logging.Formatter(line_format, style="{"))
+        return handler
 
 
 launch_config = LaunchConfig()
+reset = launch_config.reset
 
 
 def get_logger(name=None):
     """Return a logger that writes to the screen and to launch.log."""
-    return launch_config.logger(
-        name or "root",
-        lambda: [
-            launch_config.handler(_format("OVERRIDE_LAUNCH_SCREEN_FORMAT", "default")),
-            launch_config.handler(_format("OVERRIDE_LAUNCH_LOG_FORMAT", "default_with_timestamp"), "launch.log"),
-        ],
-    )
+    line = "[{levelname}] [{name}]: {msg}"
+    return launch_config.logger(name or "root", {None: line, "launch.log": "{created:.7f} " + line})
 
 
 def get_output_loggers(process_name, output):
     """Return the loggers for a process's stdout and stderr; `output` is screen, log, both, own_log or full."""
     if output not in OUTPUTS:
         raise ValueError(f"{output} is not a valid standard output config, it is one of {', '.join(OUTPUTS)}")
-    both = OUTPUTS[output]["both"]
 
-    def handlers(source):
-        own = OUTPUTS[output].get(source, set())
-        if "screen" in both | own:
-            yield launch_config.handler("{msg}")
-        if "log" in both | own:
-            yield launch_config.handler("{created:.7f} {msg}", "launch.log")
-        if "own_log" in own:
-            yield launch_config.handler("{msg}", f"{process_name}-{source}.log")
-        if "own_log" in both:
-            yield launch_config.handler("{msg}", f"{process_name}.log")
+    def logger(source, places):
+        files = {
+            "screen": (None, "{msg}"),
+            "log": ("launch.log", "{created:.7f} {msg}"),
+            "own": (f"{process_name}-{source}.log", "{msg}"),
+            "common": (f"{process_name}.log", "{msg}"),
+        }
+        return launch_config.logger(f"{process_name}-{source}", dict(files[place] for place in places.split()))
 
-    return tuple(
-        launch_config.logger(f"{process_name}-{source}", lambda source=source: handlers(source))
-        for source in ("stdout", "stderr")
-    )
-
-
-reset = launch_config.reset
+    return [logger(source, places) for source, places in zip(("stdout", "stderr"), OUTPUTS[output], strict=True)]

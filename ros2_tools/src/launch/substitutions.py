@@ -1,106 +1,151 @@
-"""Substitutions: texts that are known only when the launch runs."""
+"""Substitutions: texts that are known only when the launch runs.
+
+Wherever a text may stand in a launch description, a substitution or a list of texts and substitutions may.
+"""
 
 import math
 import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable
 
 from ros2_tools.errors import not_covered
 
-from .substitution import Substitution, TextSubstitution
-from .utilities import described, normalize_to_list_of_substitutions, perform_substitutions
+from .logging import get_logger
+
+
+class Substitution:
+    """Stands in a launch description for a text that is known only when it runs: `perform(context)` returns it."""
+
+    def describe(self):
+        """Return a description for people."""
+        return f"{type(self).__name__}()"
+
+
+class TextSubstitution(Substitution):
+    """A text as it is."""
+
+    def __init__(self, *, text):
+        if not isinstance(text, str):
+            raise TypeError(f"TextSubstitution expected a str, got '{type(text)}' instead.")
+        self.text = text
+
+    def describe(self):
+        """Return the text in quotes."""
+        return f"'{self.text}'"
+
+    def perform(self, context):
+        """Return the text."""
+        return self.text
+
+
+def normalize_to_list_of_substitutions(subs):
+    """Return a list of substitutions from a text, a substitution, or a list or tuple of both."""
+    if isinstance(subs, str):
+        return [TextSubstitution(text=subs)]
+    if isinstance(subs, Substitution):
+        return [subs]
+    if isinstance(subs, (list, tuple)):
+        return [each for sub in subs for each in normalize_to_list_of_substitutions(sub)]
+    raise TypeError(f"expected a text, a launch.Substitution or a list of them, got {subs!r}")
+
+
+def perform_substitutions(context, subs):
+    """Return the joined texts of what `normalize_to_list_of_substitutions` takes."""
+    return "".join(sub.perform(context) for sub in normalize_to_list_of_substitutions(subs))
+
+
+def described(subs):
+    """Return the joined descriptions of what `normalize_to_list_of_substitutions` takes."""
+    return " + ".join(sub.describe() for sub in normalize_to_list_of_substitutions(subs))
 
 
 class SubstitutionFailure(RuntimeError):
     """A substitution has no text in this context."""
 
 
-class _Named(Substitution):
-    """A substitution that is made from one text, which may have substitutions in it."""
+class Named(Substitution):
+    """A substitution that is made from one text, which may have substitutions in it, and may have a default.
 
-    title = ""
+    title: its description, with a place for that of the text.
+    missing: what is said where there is neither a value nor a default.
+    """
 
-    def __init__(self, text):
-        self._text = normalize_to_list_of_substitutions(text)
+    title = missing = ""
+
+    def __init__(self, text, default=None):
+        self._text, self._default = text, default
 
     def describe(self):
         """Return a description for people."""
-        return f"{self.title}({described(self._text)})"
+        return self.title.format(described(self._text))
 
     def perform(self, context):
-        """Return what `_find` finds for the text."""
-        return self._find(context, perform_substitutions(context, self._text))
+        """Return what `find` finds for the text, else the default; SubstitutionFailure where there is none."""
+        text = perform_substitutions(context, self._text)
+        found = self.find(context, text)
+        if found is None and self._default is None:
+            raise SubstitutionFailure(self.missing.format(text))
+        return perform_substitutions(context, self._default) if found is None else found
 
 
-class LaunchConfiguration(_Named):
+class LaunchConfiguration(Named):
     """The value of a launch configuration (an argument), or the default where it is not set."""
 
-    title = "LaunchConfig"
+    title = "LaunchConfig({})"
+    missing = "launch configuration '{}' does not exist"
 
     def __init__(self, variable_name, *, default=None):
-        super().__init__(variable_name)
-        if default is not None:
-            items = default if isinstance(default, Iterable) and not isinstance(default, str) else [default]
-            default = normalize_to_list_of_substitutions(
-                [item if isinstance(item, (str, Substitution)) else str(item) for item in items]
-            )
-        self._default = default
+        plain = default is None or isinstance(default, (str, Substitution, list, tuple))
+        super().__init__(variable_name, default if plain else str(default))
 
-    def _find(self, context, name):
-        if name in context.launch_configurations:
-            return context.launch_configurations[name]
-        if self._default is None:
-            raise SubstitutionFailure(f"launch configuration '{name}' does not exist")
-        return perform_substitutions(context, self._default)
+    def find(self, context, name):
+        """Return the value."""
+        return context.launch_configurations.get(name)
 
 
-class EnvironmentVariable(_Named):
+class EnvironmentVariable(Named):
     """The value of an environment variable, or the default where it is not set."""
 
-    title = "EnvVar"
+    title = "EnvVar({})"
+    missing = "environment variable '{}' does not exist"
 
     def __init__(self, name, *, default_value=None):
-        super().__init__(name)
-        self._default = None if default_value is None else normalize_to_list_of_substitutions(default_value)
+        super().__init__(name, default_value)
 
-    def _find(self, context, name):
-        if name in context.environment:
-            return context.environment[name]
-        if self._default is None:
-            raise SubstitutionFailure(f"environment variable '{name}' does not exist")
-        return perform_substitutions(context, self._default)
+    def find(self, context, name):
+        """Return the value."""
+        return context.environment.get(name)
 
 
-class FindExecutable(_Named):
+class FindExecutable(Named):
     """The path of a program on PATH."""
 
-    title = "FindExec"
+    title = "FindExec({})"
+    missing = "executable '{}' not found on the PATH"
 
     def __init__(self, *, name):
         super().__init__(name)
 
-    def _find(self, context, name):
-        path = shutil.which(name)
-        if path is None:
-            raise SubstitutionFailure(f"executable '{name}' not found on the PATH")
-        return path
+    def find(self, context, name):
+        """Return the path."""
+        return shutil.which(name)
 
 
-class PythonExpression(_Named):
+class PythonExpression(Named):
     """The value of a Python expression that may use the names of the module math."""
 
-    title = "PythonExpr"
+    title = "PythonExpr({})"
 
-    def _find(self, context, expression):
+    def find(self, context, expression):
+        """Return the value."""
         return str(eval(expression, {}, vars(math)))
 
 
-class Command(_Named):
+class Command(Named):
     """What a command writes to its stdout; `on_stderr` is fail, ignore, warn or capture."""
 
-    title = "Command"
+    title = "Command({})"
 
     def __init__(self, command, *, on_stderr="fail"):
         super().__init__(command)
@@ -108,45 +153,38 @@ class Command(_Named):
             raise ValueError(f"expected 'on_stderr' to be fail, ignore, warn or capture, got '{on_stderr}'")
         self._on_stderr = on_stderr
 
-    def _find(self, context, line):
+    def find(self, context, line):
+        """Return what the command writes."""
         stderr = subprocess.STDOUT if self._on_stderr == "capture" else subprocess.PIPE
         try:
             result = subprocess.run(shlex.split(line), stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
         except FileNotFoundError as error:
             raise SubstitutionFailure(f"file not found: {error}") from error
+        captured = f"\nCaptured stderr output: {result.stderr}" if result.stderr else ""
         if result.returncode != 0:
-            captured = f"\nCaptured stderr output: {result.stderr}" if result.stderr else ""
             raise SubstitutionFailure(f"executed command failed. Command: {line}{captured}")
-        if result.stderr and self._on_stderr in ("fail", "warn"):
-            from .logging import get_logger
-
-            message = (
-                f"executed command showed stderr output. Command: {line}\nCaptured stderr output:\n{result.stderr}"
-            )
-            if self._on_stderr == "fail":
-                raise SubstitutionFailure(message)
+        message = f"executed command showed stderr output. Command: {line}{captured}"
+        if captured and self._on_stderr == "fail":
+            raise SubstitutionFailure(message)
+        if captured and self._on_stderr == "warn":
             get_logger().warning(message)
         return result.stdout
 
 
-class PathJoinSubstitution(_Named):
-    """A path from its parts; each item of the iterable is one part."""
+class PathJoinSubstitution(Named):
+    """A path from its parts; each item of the list is one part."""
 
-    title = "PathJoin"
+    title = "PathJoin({})"
 
     def perform(self, context):
         """Return the joined path."""
-        return os.path.join(*(sub.perform(context) for sub in self._text))
+        return os.path.join(*(perform_substitutions(context, part) for part in self._text))
 
 
 class ThisLaunchFile(Substitution):
     """The absolute path of the launch file being visited."""
 
     _local = "current_launch_file_path"
-
-    def describe(self):
-        """Return a description for people."""
-        return f"{type(self).__name__}()"
 
     def perform(self, context):
         """Return the path; SubstitutionFailure outside of a launch file."""
@@ -162,16 +200,4 @@ class ThisLaunchFileDir(ThisLaunchFile):
     _local = "current_launch_file_directory"
 
 
-__all__ = [
-    "Command",
-    "EnvironmentVariable",
-    "FindExecutable",
-    "LaunchConfiguration",
-    "PathJoinSubstitution",
-    "PythonExpression",
-    "SubstitutionFailure",
-    "TextSubstitution",
-    "ThisLaunchFile",
-    "ThisLaunchFileDir",
-]
-__getattr__ = not_covered(__name__, __all__)
+__getattr__ = not_covered(__name__)

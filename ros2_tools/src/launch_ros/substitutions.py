@@ -3,53 +3,44 @@
 import os
 import shutil
 
-from launch.substitution import Substitution
-from launch.substitutions import SubstitutionFailure
-from launch.utilities import described, normalize_to_list_of_substitutions, perform_substitutions
+from launch.substitutions import Named, SubstitutionFailure, described, perform_substitutions
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from ros2_tools.errors import not_covered
 
 
-class FindPackagePrefix(Substitution):
+class FindPackagePrefix(Named):
     """The prefix that a package is installed to; PackageNotFoundError where the package is not installed."""
 
-    def __init__(self, package):
-        self._package = normalize_to_list_of_substitutions(package)
+    title = "FindPackagePrefix(pkg={})"
 
-    def describe(self):
-        """Return a description for people."""
-        return f"{type(self).__name__}(pkg={described(self._package)})"
-
-    def perform(self, context):
+    def find(self, context, package):
         """Return the prefix."""
-        return get_package_prefix(perform_substitutions(context, self._package))
+        return get_package_prefix(package)
 
 
-class FindPackageShare(FindPackagePrefix):
+class FindPackageShare(Named):
     """The share folder of a package: its launch files, its configuration."""
 
-    def perform(self, context):
+    title = "FindPackageShare(pkg={})"
+
+    def find(self, context, package):
         """Return PREFIX/share/PACKAGE."""
-        return get_package_share_directory(perform_substitutions(context, self._package))
+        return get_package_share_directory(package)
 
 
-class ExecutableInPackage(FindPackagePrefix):
-    """The path of a program of a package."""
+class ExecutableInPackage(Named):
+    """The path of a program of a package; SubstitutionFailure where the package has no such program."""
 
     def __init__(self, executable, package):
         super().__init__(package)
-        self._executable = normalize_to_list_of_substitutions(executable)
+        self._executable = executable
+        self.title = f"ExecInPkg(pkg={{}}, exec={described(executable)})"
 
-    def describe(self):
-        """Return a description for people."""
-        return f"ExecInPkg(pkg={described(self._package)}, exec={described(self._executable)})"
-
-    def perform(self, context):
-        """Return the path; SubstitutionFailure where the package has no such program."""
+    def find(self, context, package):
+        """Return the path."""
         executable = perform_substitutions(context, self._executable)
-        package = perform_substitutions(context, self._package)
-        prefix = super().perform(context)
+        prefix = get_package_prefix(package)
         folder = os.path.join(prefix, "lib", package)
         if not os.path.isdir(folder):
             raise SubstitutionFailure(
@@ -64,4 +55,4 @@ class ExecutableInPackage(FindPackagePrefix):
         return path
 
 
-__getattr__ = not_covered(__name__, ["ExecutableInPackage", "FindPackagePrefix", "FindPackageShare"])
+__getattr__ = not_covered(__name__)

@@ -50,15 +50,13 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def load_interfaces_when_used():
     """Load interfaces one by one from now on, without the generators of code."""
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    name = "rosidl_generator_py"
+    spec = importlib.util.find_spec(name)
+    if spec is None or name in sys.modules:
         return
     sys.meta_path.insert(0, _Finder())
-    spec = importlib.util.find_spec("rosidl_generator_py")
-    if spec is None or spec.name in sys.modules:
-        return
-    package = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    package = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
-        module = importlib.import_module(f"{spec.name}.import_type_support_impl")
-        package.import_type_support = module.import_type_support
+        package.import_type_support = importlib.import_module(f"{name}.import_type_support_impl").import_type_support
     except (ImportError, AttributeError):  # another release: its package as it is
-        del sys.modules[spec.name]
+        del sys.modules[name]

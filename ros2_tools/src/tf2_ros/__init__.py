@@ -11,36 +11,31 @@ from ros2_tools.errors import not_covered
 from tf2_msgs.msg import TFMessage
 
 
-def _as_list(transform: TransformStamped | Iterable[TransformStamped]) -> list[TransformStamped]:
-    return list(transform) if hasattr(transform, "__iter__") else [transform]
-
-
 class TransformBroadcaster:
     """Publishes transforms that change to `/tf`."""
 
+    topic, profile = "/tf", QoSProfile(depth=100)
+
     def __init__(self, node: Node, qos: QoSProfile | int | None = None) -> None:
-        self.pub_tf = node.create_publisher(TFMessage, "/tf", QoSProfile(depth=100) if qos is None else qos)
+        self.pub_tf = node.create_publisher(TFMessage, self.topic, self.profile if qos is None else qos)
 
     def sendTransform(self, transform: TransformStamped | Iterable[TransformStamped]) -> None:
         """Publish one transform, or several."""
-        self.pub_tf.publish(TFMessage(transforms=_as_list(transform)))
+        several = list(transform) if hasattr(transform, "__iter__") else [transform]
+        self.pub_tf.publish(TFMessage(transforms=self._published(several)))
+
+    def _published(self, new: list[TransformStamped]) -> list[TransformStamped]:
+        return new
 
 
-class StaticTransformBroadcaster:
-    """Publishes transforms that do not change to `/tf_static`, for late joiners too."""
+class StaticTransformBroadcaster(TransformBroadcaster):
+    """Publishes transforms that do not change to `/tf_static`, for late joiners too: the newest of each child frame."""
 
-    def __init__(self, node: Node, qos: QoSProfile | int | None = None) -> None:
-        if qos is None:
-            qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.pub_tf = node.create_publisher(TFMessage, "/tf_static", qos)
-        self.net_message = TFMessage()
+    topic, profile = "/tf_static", QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-    def sendTransform(self, transform: TransformStamped | Iterable[TransformStamped]) -> None:
-        """Publish all static transforms sent so far together with these; a child frame's newest counts."""
-        for new in _as_list(transform):
-            kept = [t for t in self.net_message.transforms if t.child_frame_id != new.child_frame_id]
-            self.net_message.transforms = [*kept, new]
-        self.pub_tf.publish(self.net_message)
+    def _published(self, new: list[TransformStamped]) -> list[TransformStamped]:
+        self._sent = getattr(self, "_sent", {}) | {each.child_frame_id: each for each in new}
+        return list(self._sent.values())
 
 
-__getattr__ = not_covered(__name__, ["StaticTransformBroadcaster", "TransformBroadcaster"])
+__getattr__ = not_covered(__name__)

@@ -1,35 +1,57 @@
 """A short-lived hidden node and what it sees of the network."""
 
+import functools
 import os
 import time
 from contextlib import contextmanager
 
+from .verbs import arg, flag
+
 SPIN_TIME = 1.0  # s, how long to look around before answering
 _POLL = 0.01  # s
-_QUIET_FOUND = 0.02  # s, likewise when what is sought is there
+_QUIET_FOUND = 0.02  # s without anything new when what is sought is there
 _PATIENCE = 1.0  # s longer while something that was heard of is not yet known in full (a busy machine)
 
-
-def direct_arguments(parser):
-    """Declare the options of a verb that makes a node."""
-    parser.add_argument(
-        "--spin-time",
-        type=float,
-        default=SPIN_TIME,
-        help=f"Longest time in seconds to wait for discovery (default: {SPIN_TIME})",
-    )
-    parser.add_argument("-s", "--use-sim-time", action="store_true", help="Enable ROS simulation time")
-
-
-def strategy_arguments(parser):
-    """Declare the options of a verb for which a full ROS 2 asks its daemon."""
-    direct_arguments(parser)
-    parser.add_argument("--no-daemon", action="store_true", help="Accepted for compatibility: there is no daemon")
+# Options of a verb that makes a node, and of one for which a full ROS 2 asks its daemon.
+DIRECT = (
+    arg("--spin-time", type=float, default=SPIN_TIME, help=f"Longest time for discovery [s] (default: {SPIN_TIME})"),
+    flag("-s", "--use-sim-time", help="Enable ROS simulation time"),
+)
+STRATEGY = (*DIRECT, flag("--no-daemon", help="Accepted for compatibility: there is no daemon"))
 
 
 def is_hidden(name):
     """Return whether a topic, service or node is hidden: a part of its name starts with an underscore."""
     return any(token.startswith("_") for token in name.split("/"))
+
+
+def visible(names_and_types, include_hidden):
+    """Return the (name, types) pairs without the hidden ones, unless `include_hidden`."""
+    return [(name, types) for name, types in names_and_types if include_hidden or not is_hidden(name)]
+
+
+def absolute(node_name):
+    """Return a node's name with a leading slash."""
+    return node_name if node_name.startswith("/") else "/" + node_name
+
+
+def node_names(node, include_hidden=True):
+    """Return the full name of every node on the network, in the order the graph has them."""
+    return [
+        f"{namespace.rstrip('/')}/{name}"
+        for name, namespace in node.get_node_names_and_namespaces()
+        if include_hidden or (name and not name.startswith("_"))
+    ]
+
+
+def has_topic(args, node):
+    """Return whether the topic of a command line is known."""
+    return args.topic_name in dict(node.get_topic_names_and_types())
+
+
+def has_node(args, node):
+    """Return whether the node of a command line, if it names one, is known."""
+    return args.node_name is not None and absolute(args.node_name) in node_names(node)
 
 
 def _size(node):
@@ -40,9 +62,8 @@ def _size(node):
     )
 
 
-def look_around(node, spin_time=SPIN_TIME, found=None):
-    """Wait until nothing new was heard of for a moment, at most `spin_time` seconds; then `_PATIENCE` more for what is
-    sought.
+def look_around(node, spin_time, found=None):
+    """Wait at most `spin_time` seconds, `_PATIENCE` more for what is sought; less if that is there and nothing is new.
 
     rclpy does not tell whether a process that was heard of has told all; the processes of fastdds.xml announce
     themselves four times a second.
@@ -59,12 +80,11 @@ def look_around(node, spin_time=SPIN_TIME, found=None):
 
 
 @contextmanager
-def graph_node(args, node_name=None, found=None):
+def graph_node(args, found=None):
     """Give a node that has looked around, and take it away again.
 
-    :param args: the parsed command line (`spin_time` and `use_sim_time` are used where it has them)
-    :param node_name: name of the node, by default a hidden one
-    :param found: callable of the node that says whether what is sought is there, see `look_around`
+    :param args: the parsed command line with the options of `DIRECT`; `own_name`, if there, names the node
+    :param found: callable of (args, node) that says whether what is sought is there, see `look_around`
     """
     import rclpy
     from rclpy.parameter import Parameter
@@ -72,12 +92,12 @@ def graph_node(args, node_name=None, found=None):
     rclpy.init(args=[])
     try:
         node = rclpy.create_node(
-            node_name or f"_ros2cli_{os.getpid()}",
+            getattr(args, "own_name", None) or f"_ros2cli_{os.getpid()}",
             start_parameter_services=False,
             parameter_overrides=[Parameter("use_sim_time", value=getattr(args, "use_sim_time", False))],
             automatically_declare_parameters_from_overrides=True,
         )
-        look_around(node, getattr(args, "spin_time", SPIN_TIME), found and (lambda: found(node)))
+        look_around(node, getattr(args, "spin_time", SPIN_TIME), found and (lambda: found(args, node)))
         try:
             yield node
         finally:
@@ -86,20 +106,16 @@ def graph_node(args, node_name=None, found=None):
         rclpy.try_shutdown()
 
 
-def visible(names_and_types, include_hidden):
-    """Return the (name, types) pairs without the hidden ones, unless `include_hidden`."""
-    return [(name, types) for name, types in names_and_types if include_hidden or not is_hidden(name)]
+def with_node(found=None, arguments=STRATEGY):
+    """Return a decorator for a verb of (args, node): it is called with the node of `graph_node`."""
 
+    def decorate(function):
+        @functools.wraps(function)
+        def call(args):
+            with graph_node(args, found) as node:
+                return function(args, node)
 
-def absolute(node_name):
-    """Return a node's name with a leading slash."""
-    return node_name if node_name.startswith("/") else "/" + node_name
+        call.arguments = arguments
+        return call
 
-
-def node_names(node, include_hidden=False):
-    """Return the full name of every node on the network, in the order the graph has them."""
-    return [
-        f"{namespace.rstrip('/')}/{name}"
-        for name, namespace in node.get_node_names_and_namespaces()
-        if include_hidden or (name and not name.startswith("_"))
-    ]
+    return decorate

@@ -5,6 +5,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from .verbs import arg, flag, verb
+
 _KINDS = {"msg": "Messages", "srv": "Services", "action": "Actions"}
 _FIELD = re.compile(r"([A-Za-z][\w/]*?)(?=[<\[\s])")
 
@@ -21,32 +23,27 @@ def packages():
     return found
 
 
-def list_arguments(parser):
-    """Declare the options of `ros2 interface list`."""
-    for kind, title in _KINDS.items():
-        parser.add_argument(f"-{kind[0]}", f"--only-{kind}s", action="store_true", help=f"List {title.lower()} only")
-
-
-def list_verb(args):
-    """Print all interfaces by kind."""
+@verb(
+    "interface list",
+    *(flag(f"-{kind[0]}", f"--only-{kind}s", help=f"List {title.lower()} only") for kind, title in _KINDS.items()),
+)
+def list_interfaces(args):
+    """List all interface types available."""
     for kind in [kind for kind in _KINDS if getattr(args, f"only_{kind}s")] or _KINDS:
         print(f"{_KINDS[kind]}:")
-        for names in packages().values():
-            for name in names:
-                if name.split("/")[1] == kind:
-                    print(f"    {name}")
+        for name in (name for names in packages().values() for name in names):
+            if name.split("/")[1] == kind:
+                print(f"    {name}")
 
 
-def show_arguments(parser):
-    """Declare the options of `ros2 interface show`."""
-    comments = parser.add_mutually_exclusive_group()
-    comments.add_argument("--all-comments", action="store_true", help="Show the comments, also those of fields within")
-    comments.add_argument("--no-comments", action="store_true", help="Show no comments (the default here)")
-    parser.add_argument("type", help="Interface to print (e.g. 'std_msgs/msg/String'), or '-' to read it from stdin")
-
-
-def show_verb(args):
-    """Print an interface's fields and constants, those of messages within it indented below."""
+@verb(
+    "interface show",
+    flag("--all-comments", group="comments", help="Show the comments, also those of fields within"),
+    flag("--no-comments", group="comments", help="Show no comments (the default here)"),
+    arg("type", help="Interface to print (e.g. 'std_msgs/msg/String'), or '-' to read it from stdin"),
+)
+def show(args):
+    """Output the interface definition."""
     name = args.type
     if name == "-" and not sys.stdin.isatty():
         name = sys.stdin.readline().strip()
@@ -57,8 +54,7 @@ def show_verb(args):
         return f"Unknown package '{package}'"
     if name not in packages()[package]:
         return f"Could not find the interface '{name}'; {package} has: {', '.join(packages()[package])}"
-    for line in _lines(name, args.all_comments):
-        print(line)
+    print(*_lines(name, args.all_comments), sep="\n")
     return None
 
 

@@ -3,45 +3,7 @@
 import os
 import sys
 
-
-def launch_arguments(parser):
-    """Declare the options of `ros2 launch`."""
-    parser.add_argument(
-        "-n",
-        "--noninteractive",
-        action="store_true",
-        default=not sys.stdin.isatty(),
-        help="Run with no terminal associated",
-    )
-    parser.add_argument("-d", "--debug", action="store_true", help="Say more about what the launch system does")
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "-p",
-        "--print",
-        "--print-description",
-        action="store_true",
-        help="Print the launch description without launching it",
-    )
-    instead.add_argument(
-        "-s",
-        "--show-args",
-        "--show-arguments",
-        action="store_true",
-        help="Show the arguments that the launch file takes",
-    )
-    parser.add_argument(
-        "-a",
-        "--show-all-subprocesses-output",
-        action="store_true",
-        help="Show the output of all processes, whatever the launch file says",
-    )
-    parser.add_argument("--launch-prefix", help="Command to put before all executables")
-    parser.add_argument(
-        "--launch-prefix-filter", help="Regular expression of the executables that --launch-prefix is for"
-    )
-    parser.add_argument("package_name", help="Name of the package with the launch file, or the path of one")
-    parser.add_argument("launch_file_name", nargs="?", help="Name of the launch file")
-    parser.add_argument("launch_arguments", nargs="*", help="Arguments as '<name>:=<value>' (the last of a name wins)")
+from .verbs import arg, flag, verb
 
 
 def launch_file(package_name, file_name):
@@ -52,9 +14,7 @@ def launch_file(package_name, file_name):
         share = get_package_share_directory(package_name)
     except (PackageNotFoundError, ValueError) as error:
         raise RuntimeError(f"Package '{package_name}' not found: {error}") from None
-    found = [
-        os.path.join(directory, name) for directory, _, files in os.walk(share) for name in files if name == file_name
-    ]
+    found = [os.path.join(directory, file_name) for directory, _, files in os.walk(share) if file_name in files]
     place = f"in the share directory of package '{package_name}'"
     if not found:
         raise RuntimeError(f"file '{file_name}' was not found {place} which is at '{share}'")
@@ -76,12 +36,14 @@ def parsed_arguments(words):
 
 
 def _show_arguments(description):
+    from launch.substitutions import described
+
     print("Arguments (pass arguments as '<name>:=<value>'):")
     arguments = description.get_launch_arguments()
     for argument in arguments:
         print(f"\n    '{argument.name}':{'*' if argument.is_conditional else ''}\n        {argument.description}")
         if argument.default_value is not None:
-            print(f"        (default: {' + '.join(part.describe() for part in argument.default_value)})")
+            print(f"        (default: {described(argument.default_value)})")
     if not arguments:
         print("\n  No arguments.")
     elif any(argument.is_conditional for argument in arguments):
@@ -91,11 +53,24 @@ def _show_arguments(description):
 def _tree(entity, indent=""):
     """Yield a line for an entity and for each that it holds, as far as they are known before the launch runs."""
     yield indent + entity.describe()
-    for below in [*entity.get_sub_entities(), *entity.get_conditional_sub_entities()]:
+    for below in entity.get_sub_entities():
         yield from _tree(below, indent + "    ")
 
 
-def launch_verb(args):
+@verb(
+    "launch",
+    flag("-n", "--noninteractive", default=not sys.stdin.isatty(), help="Run with no terminal associated"),
+    flag("-d", "--debug", help="Say more about what the launch system does"),
+    flag("-p", "--print", "--print-description", group="instead", help="Print the description without launching it"),
+    flag("-s", "--show-args", "--show-arguments", group="instead", help="Show the arguments of the launch file"),
+    flag("-a", "--show-all-subprocesses-output", help="Show the output of all processes, whatever the file says"),
+    arg("--launch-prefix", help="Command to put before all executables"),
+    arg("--launch-prefix-filter", help="Regular expression of the executables that --launch-prefix is for"),
+    arg("package_name", help="Name of the package with the launch file, or the path of one"),
+    arg("launch_file_name", nargs="?", help="Name of the launch file"),
+    arg("launch_arguments", nargs="*", help="Arguments as '<name>:=<value>' (the last of a name wins)"),
+)
+def launch(args):
     """Launch a file, or show its arguments or its description."""
     words = list(args.launch_arguments)
     if os.path.isfile(args.package_name):
@@ -107,13 +82,13 @@ def launch_verb(args):
         path = launch_file(args.package_name, args.launch_file_name)
     if args.launch_prefix_filter is not None and args.launch_prefix is None:
         raise RuntimeError("--launch-prefix must be specified if --launch-prefix-filter is provided")
-    words += [f"launch-prefix:={args.launch_prefix}"] if args.launch_prefix else []
-    words += [f"launch-prefix-filter:={args.launch_prefix_filter}"] if args.launch_prefix_filter else []
+    given = {"launch-prefix": args.launch_prefix, "launch-prefix-filter": args.launch_prefix_filter}
+    words += [f"{name}:={value}" for name, value in given.items() if value]
     pairs = parsed_arguments(words)
     if args.show_all_subprocesses_output:
         os.environ["OVERRIDE_LAUNCH_PROCESS_OUTPUT"] = "both"
 
-    import launch
+    from launch import LaunchDescription, LaunchService
     from launch import launch_description_sources as sources
     from launch.actions import IncludeLaunchDescription
 
@@ -123,10 +98,7 @@ def launch_verb(args):
             return _show_arguments(description)
         print("\n".join(_tree(description)))
         return None
-    service = launch.LaunchService(argv=words, noninteractive=args.noninteractive, debug=args.debug)
-    service.include_launch_description(
-        launch.LaunchDescription(
-            [IncludeLaunchDescription(sources.AnyLaunchDescriptionSource(path), launch_arguments=pairs)]
-        )
-    )
+    service = LaunchService(argv=words, noninteractive=args.noninteractive, debug=args.debug)
+    source = sources.AnyLaunchDescriptionSource(path)
+    service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=pairs)]))
     return service.run()

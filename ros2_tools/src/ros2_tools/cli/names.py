@@ -1,58 +1,19 @@
-"""Verbs list and type of topics, services and actions: one form, three kinds of names."""
+"""Verbs list and type of topics, services and actions (one form, three kinds of names), and list and info of nodes."""
 
-from .graph import graph_node, strategy_arguments, visible
+import sys
 
-
-def topics(node, include_hidden=False):
-    """Return the (name, types) pairs of all topics, hidden ones on request."""
-    return visible(node.get_topic_names_and_types(), include_hidden)
+from .graph import absolute, has_node, node_names, visible, with_node
+from .verbs import arg, flag, verb
 
 
-def services(node, include_hidden=False):
-    """Return the (name, types) pairs of all services, hidden ones on request."""
-    return visible(node.get_service_names_and_types(), include_hidden)
+def found_names(kind, node, include_hidden=True):
+    """Return the (name, types) pairs of all topics, services or actions, hidden ones on request."""
+    if kind == "action":
+        from rclpy.action import get_action_names_and_types
 
-
-def actions(node, include_hidden=False):
-    """Return the (name, types) pairs of all actions."""
-    from rclpy.action import get_action_names_and_types
-
-    return get_action_names_and_types(node)
-
-
-KINDS = {"topic": topics, "service": services, "action": actions}
-
-
-def has_topic(name):
-    """Return a condition for `graph_node`: this topic is known."""
-    return lambda node: name in dict(topics(node, include_hidden=True))
-
-
-def _found(node, args):
-    return KINDS[args.kind](node, getattr(args, f"include_hidden_{args.kind}s", False))
-
-
-def _print(names_and_types, args, show_types=False):
-    if getattr(args, f"count_{args.kind}s"):
-        print(len(names_and_types))
-        return
-    for name, types in names_and_types:
-        print(f"{name} [{', '.join(types)}]" if show_types else name)
-
-
-def _count_arguments(parser, kind):
-    parser.add_argument("-c", f"--count-{kind}s", action="store_true", help=f"Only display the number of {kind}s")
-    if kind != "action":
-        parser.add_argument(f"--include-hidden-{kind}s", action="store_true", help=f"Consider hidden {kind}s as well")
-
-
-def list_arguments(parser, kind):
-    """Declare the options of `ros2 KIND list`."""
-    strategy_arguments(parser)
-    parser.add_argument("-t", "--show-types", action="store_true", help=f"Additionally show the {kind} type")
-    _count_arguments(parser, kind)
-    if kind == "topic":
-        parser.add_argument("-v", "--verbose", action="store_true", help="List types and numbers of endpoints")
+        return get_action_names_and_types(node)
+    names = node.get_topic_names_and_types() if kind == "topic" else node.get_service_names_and_types()
+    return visible(names, include_hidden)
 
 
 def _endpoints(title, noun, counted):
@@ -65,29 +26,101 @@ def _endpoints(title, noun, counted):
     return "\n".join([f"{title} topics:", *lines, ""])
 
 
-def list_verb(args):
-    """Print the names, with their types or endpoints on request."""
-    with graph_node(args) as node:
-        found = _found(node, args)
-        if getattr(args, "verbose", False) and found and not args.count_topics:
+def _declare(kind):
+    """Make the verbs of one kind of names."""
+    arguments = [
+        flag("-t", "--show-types", help=f"Additionally show the {kind} type"),
+        flag("-c", f"--count-{kind}s", dest="count", help=f"Only display the number of {kind}s"),
+    ]
+    if kind != "action":
+        arguments.append(flag(f"--include-hidden-{kind}s", help=f"Consider hidden {kind}s as well"))
+    if kind == "topic":
+        arguments.append(flag("-v", "--verbose", help="List types and numbers of endpoints"))
+    what = "action names" if kind == "action" else f"available {kind}s"
+
+    @verb(f"{kind} list", *arguments, summary=f"Output a list of {what}")
+    @with_node()
+    def list_names(args, node):
+        found = found_names(kind, node, getattr(args, f"include_hidden_{kind}s", False))
+        if args.count:
+            print(len(found))
+        elif getattr(args, "verbose", False) and found:
             print(_endpoints("Published", "publisher", [(n, t, node.count_publishers(n)) for n, t in found]))
             print(_endpoints("Subscribed", "subscriber", [(n, t, node.count_subscribers(n)) for n, t in found]))
         else:
-            _print(found, args, args.show_types)
+            for name, types in found:
+                print(f"{name} [{', '.join(types)}]" if args.show_types else name)
+
+    if kind == "action":
+        return
+    what = "Print a topic's type" if kind == "topic" else "Output a service's type"
+
+    @verb(
+        f"{kind} type", arg("name", metavar=f"{kind}_name", help=f"Name of the {kind} (e.g. '/chatter')"), summary=what
+    )
+    @with_node(lambda args, node: args.name in dict(found_names(kind, node)))
+    def print_type(args, node):
+        types = dict(found_names(kind, node)).get(args.name, ())
+        for each in types:
+            print(each)
+        return None if types else 1
 
 
-def type_arguments(parser, kind):
-    """Declare the options of `ros2 KIND type`."""
-    strategy_arguments(parser)
-    parser.add_argument("name", metavar=f"{kind}_name", help=f"Name of the {kind} (e.g. '/chatter')")
+for _kind in ("topic", "service", "action"):
+    _declare(_kind)
 
 
-def type_verb(args):
-    """Print the types of a name; return 1 if it is not there."""
-    names_and_types = KINDS[args.kind]
-    with graph_node(args, found=lambda node: args.name in dict(names_and_types(node, include_hidden=True))) as node:
-        types = dict(_found(node, args)).get(args.name)
-    if types is None:
-        return 1
-    print(*types, sep="\n")
+@verb(
+    "node list",
+    flag("-a", "--all", help="Display all nodes even hidden ones"),
+    flag("-c", "--count-nodes", help="Only display the number of nodes"),
+)
+@with_node()
+def list_nodes(args, node):
+    """Output a list of available nodes."""
+    names = sorted(node_names(node, args.all))
+    if args.count_nodes:
+        print(len(names))
+    elif names:
+        if len(set(names)) < len(names):
+            print(
+                "WARNING: Be aware that are nodes in the graph that share an exact name, "
+                "this can have unintended side effects.",
+                file=sys.stderr,
+            )
+        print(*names, sep="\n")
+
+
+@verb(
+    "node info",
+    arg("node_name", help="Full name of the node"),
+    flag("--include-hidden", help="Display hidden topics and services as well"),
+)
+@with_node(has_node)
+def info(args, node):
+    """Output information about a node."""
+    from rclpy import action
+
+    count = node_names(node, args.include_hidden).count(args.node_name)
+    if not count:
+        return f"Unable to find node '{args.node_name}'"
+    if count > 1:
+        print(
+            f'There are {count} nodes in the graph with the exact name "{args.node_name}". '
+            "You are seeing information about only one of them.",
+            file=sys.stderr,
+        )
+    namespace, _, name = absolute(args.node_name).rpartition("/")
+    of = name, namespace or "/"
+    print(args.node_name)
+    for title, pairs in (
+        ("Subscribers", node.get_subscriber_names_and_types_by_node(*of)),
+        ("Publishers", node.get_publisher_names_and_types_by_node(*of)),
+        ("Service Servers", node.get_service_names_and_types_by_node(*of)),
+        ("Service Clients", node.get_client_names_and_types_by_node(*of)),
+        ("Action Servers", action.get_action_server_names_and_types_by_node(node, *of)),
+        ("Action Clients", action.get_action_client_names_and_types_by_node(node, *of)),
+    ):
+        print(f"  {title}:")
+        print(*(f"    {name}: {', '.join(types)}" for name, types in visible(pairs, args.include_hidden)), sep="\n")
     return None

@@ -1,5 +1,6 @@
 """A node with a bit of everything for the command `ros2` to look at; runs on any rclpy."""
 
+import contextlib
 import math
 
 import rclpy
@@ -22,32 +23,22 @@ class Everything(Node):
 
     def __init__(self):
         super().__init__("everything", namespace="/ns")
-        self.declare_parameter(
-            "gain",
-            1.5,
-            ParameterDescriptor(
-                description="a gain", floating_point_range=[FloatingPointRange(from_value=0.0, to_value=10.0, step=0.5)]
-            ),
-        )
-        self.declare_parameter(
-            "count",
-            3,
-            ParameterDescriptor(
-                integer_range=[IntegerRange(from_value=0, to_value=10, step=1)], additional_constraints="odd only"
-            ),
-        )
-        self.declare_parameter("fixed", 7, ParameterDescriptor(read_only=True))
-        self.declare_parameter("any", 7, ParameterDescriptor(dynamic_typing=True))
-        for name, value in (
-            ("name", "some text"),
-            ("flag", True),
-            ("many.i", [1, 2, 3]),
-            ("many.d", [1.0, 2.5]),
-            ("many.s", ["a", "b c"]),
-            ("many.b", [True, False]),
-            ("many.y", [b"\x01", b"\x02"]),
+        floats = [FloatingPointRange(from_value=0.0, to_value=10.0, step=0.5)]
+        integers = [IntegerRange(from_value=0, to_value=10, step=1)]
+        for name, value, descriptor in (
+            ("gain", 1.5, {"description": "a gain", "floating_point_range": floats}),
+            ("count", 3, {"integer_range": integers, "additional_constraints": "odd only"}),
+            ("fixed", 7, {"read_only": True}),
+            ("any", 7, {"dynamic_typing": True}),
+            ("name", "some text", {}),
+            ("flag", True, {}),
+            ("many.i", [1, 2, 3], {}),
+            ("many.d", [1.0, 2.5], {}),
+            ("many.s", ["a", "b c"], {}),
+            ("many.b", [True, False], {}),
+            ("many.y", [b"\x01", b"\x02"], {}),
         ):
-            self.declare_parameter(name, value)
+            self.declare_parameter(name, value, ParameterDescriptor(**descriptor))
         self.add_on_set_parameters_callback(self.judge)
         self.text = self.create_publisher(String, "text", 10)
         self.hidden = self.create_publisher(String, "_hidden", 10)
@@ -86,27 +77,17 @@ class Everything(Node):
         odometry.pose.pose.position.x, odometry.pose.pose.position.y = math.nan, math.inf
         self.odometry.publish(odometry)
         self.joints.publish(JointState(name=["a", "b"], position=[1.0, 2.0]))
-        self.diagnostics.publish(
-            DiagnosticArray(
-                status=[DiagnosticStatus(level=DiagnosticStatus.WARN, name="n", values=[KeyValue(key="k", value="v")])]
-            )
-        )
+        status = DiagnosticStatus(level=DiagnosticStatus.WARN, name="n", values=[KeyValue(key="k", value="v")])
+        self.diagnostics.publish(DiagnosticArray(status=[status]))
         self.path.publish(Path(poses=[PoseStamped(), PoseStamped()]))
         self.octets.publish(UInt8MultiArray(data=[*range(200)]))
 
 
-def main():
+if __name__ == "__main__":
     rclpy.init()
     node = Everything()
     print("ready", flush=True)
-    try:
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         rclpy.spin(node)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-
-
-if __name__ == "__main__":
-    main()
+    node.destroy_node()
+    rclpy.try_shutdown()

@@ -1,2 +1,0 @@
-def generate_launch_descriptions():
-    return None

@@ -1,1 +1,0 @@
-from launch.actions import NoSuchAction  # noqa: F401
