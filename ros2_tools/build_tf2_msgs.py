@@ -95,7 +95,7 @@ def compile_module(work: Path) -> Path:
 def install(work: Path, module: Path) -> None:
     """Put the Python modules, the type supports and the entries of ament's index where rclpy looks for them."""
     python = work / "rosidl_generator_py" / NAME
-    shutil.copytree(python, PACKAGE, ignore=shutil.ignore_patterns("*.c"), dirs_exist_ok=True)
+    shutil.copytree(python, PACKAGE, ignore=shutil.ignore_patterns("*.c*"), dirs_exist_ok=True)
     (PACKAGE / "__init__.py").touch()
     for support in SUPPORTS:  # rosidl_typesupport_c loads each by a library's name
         library = LIBRARIES / f"lib{NAME}__{support}.so"

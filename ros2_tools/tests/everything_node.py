@@ -8,6 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
@@ -87,7 +88,7 @@ if __name__ == "__main__":
     rclpy.init()
     node = Everything()
     print("ready", flush=True)
-    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException, RCLError):  # RCLError: it was publishing
         rclpy.spin(node)
     node.destroy_node()
     rclpy.try_shutdown()
