@@ -20,7 +20,7 @@ import psutil
 import results
 
 from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -39,9 +39,8 @@ def timed(samples, name, function, *arguments):
 def ticks(count=2000):
     """Time the parts of so many predictions of a walking robot; {part: seconds of each}."""
     robot, samples = Robot.jethexa(), {}
-    gait, observer, forward = TripodGait().bind(robot), Observer(robot, patience=0.0, horizon_period=0.025), None
+    gait, observer, forward = TripodGait().bind(robot), Observer(robot, ObserverSettings(patience=0.0)), None
     forward = Feedforward(robot)
-    observer.warm_up()
     gait.walk()
     morphologies = [Morphology.whole(robot).parameters(), Morphology.whole(robot).without("RM", "LM").parameters()]
     observer.measure_joints(0.0, gait.position)

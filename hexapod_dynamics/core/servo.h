@@ -1,4 +1,4 @@
-/* Bus servos: a set-point that moves uniformly to its target; see simulation/servos.py for the torque. */
+/* Bus servos: a set-point that moves uniformly to its target; see simulation/world.py for the torque. */
 #ifndef HD_SERVO_H
 #define HD_SERVO_H
 #include <math.h>

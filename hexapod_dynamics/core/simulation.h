@@ -18,7 +18,7 @@ static const double HD_STOP_STIFFNESS = 20.0, HD_STOP_DAMPING = 4.0;
 /* Rate [rad/s] at which a gear that sticks creeps under all its dry friction: the friction is a damper up to there. */
 static const double HD_CREEP = 1e-3;
 
-/* ---- torques of the servos, at the end of the step; see simulation/servos.py ------------------------------------------ */
+/* ---- torques of the servos, at the end of the step; see simulation/world.py ------------------------------------------ */
 
 /* Lag of a joint behind its set-point less the dead band, and the stiffness there. */
 static double stretch(double lag, double band) { return lag - hd_clamp(lag, -band, band); }

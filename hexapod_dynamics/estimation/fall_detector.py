@@ -9,42 +9,27 @@ import numpy as np
 
 GRAVITY = 9.81
 LEVEL = 0.0, 0.0, 1.0
+# Cosines of the tilts of a fallen and of an upright robot; a walk with missing legs stays below 0.4 rad.
+FALLEN, UPRIGHT = math.cos(1.05), math.cos(0.45)
+# Time [s] for which the tilt must last to be a fall; for which the robot must be upright until the fall is over; time
+# constant of the specific force's filter; time without IMU data after which the detector is reset.
+HOLD, SETTLE, SMOOTHING, GAP = 0.15, 1.0, 0.1, 0.5
 
 
 class FallDetector:
-    """Reports a fall when the body is tilted by more than `limit` for `hold` seconds, by one of two measurements.
+    """Reports a fall when the body is tilted beyond FALLEN for HOLD seconds, by one of two measurements.
 
-    The tilt is measured against the slope of the ground that the gait has learnt. A tilt against gravity above
-    `limit` is a fall on every slope, and a tilt against gravity below `upright` is upright, because the robot may
+    The tilt is measured against the slope of the ground that the gait has learnt. A tilt against gravity beyond
+    FALLEN is a fall on every slope, and a tilt against gravity within UPRIGHT is upright, because the robot may
     have been carried to other ground.
 
     The attitude gives the tilt without delay, but with the errors of the gyroscope; the low-pass filtered specific
     force gives the direction of gravity whenever its magnitude is near gravity. One measurement is enough for a
-    fall. The robot is upright again when both are below `upright` for `settle` seconds, so that a robot that is
+    fall. The robot is upright again when both are within UPRIGHT for SETTLE seconds, so that a robot that is
     being turned over by hand is not upright yet.
-
-    Args:
-        limit: tilt of a fallen robot [rad]; a walk with missing legs stays below 0.4.
-        upright: tilt of an upright robot [rad].
-        hold: time for which the tilt must last to be a fall [s].
-        settle: time for which the robot must be upright until the fall is over [s].
-        smoothing: time constant of the specific force's filter [s].
-        gap: time [s] without IMU data after which the detector is reset.
-
     """
 
-    def __init__(
-        self,
-        *,
-        limit: float = 1.05,
-        upright: float = 0.45,
-        hold: float = 0.15,
-        settle: float = 1.0,
-        smoothing: float = 0.1,
-        gap: float = 0.5,
-    ) -> None:
-        self._limit, self._upright = math.cos(limit), math.cos(upright)
-        self._hold, self._settle, self._smoothing, self._gap = hold, settle, smoothing, gap
+    def __init__(self) -> None:
         self._force = 0.0, 0.0, 0.0
         self._force_time: float | None = None
         self._time: float | None = None
@@ -55,10 +40,10 @@ class FallDetector:
 
     @property
     def upright(self) -> bool:
-        """Whether the robot has been upright for `settle` seconds, up to the last sample."""
+        """Whether the robot has been upright for SETTLE seconds, up to the last sample."""
         if self._time is None or self._upright_since is None:
             return False
-        return self._time - self._upright_since >= self._settle
+        return self._time - self._upright_since >= SETTLE
 
     def update(
         self,
@@ -81,7 +66,7 @@ class FallDetector:
         """
         if self._time is not None and time <= self._time:
             return self.fallen
-        if self._time is None or time - self._time > self._gap:
+        if self._time is None or time - self._time > GAP:
             self._tilted_since = self._upright_since = None
         self._time = time
         x, y, z = self._smooth(time, specific_force)
@@ -100,9 +85,9 @@ class FallDetector:
             self._upright_since = None
             return self.fallen
         self.tilt = math.acos(max(-1.0, min(1.0, slope)))
-        self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < self._limit)
-        self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > self._upright)
-        if self._tilted_since is not None and time - self._tilted_since >= self._hold:
+        self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < FALLEN)
+        self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > UPRIGHT)
+        if self._tilted_since is not None and time - self._tilted_since >= HOLD:
             self.fallen = True
         elif self.upright:
             self.fallen = False
@@ -111,12 +96,12 @@ class FallDetector:
     def _smooth(self, time: float, specific_force: Sequence[float] | np.ndarray | None) -> tuple[float, float, float]:
         """Return the low-pass filtered specific force; zero, which tells nothing, without a recent measurement."""
         before = self._force_time
-        recent = before is not None and time - before <= self._gap
+        recent = before is not None and time - before <= GAP
         if specific_force is None or not math.isfinite(sum(map(float, specific_force))):
             return self._force if recent else (0.0, 0.0, 0.0)
         fx, fy, fz = map(float, specific_force)
         if before is not None and recent:
-            share, (x, y, z) = 1.0 - math.exp(-(time - before) / self._smoothing), self._force
+            share, (x, y, z) = 1.0 - math.exp(-(time - before) / SMOOTHING), self._force
             fx, fy, fz = x + share * (fx - x), y + share * (fy - y), z + share * (fz - z)
         self._force_time, self._force = time, (fx, fy, fz)
         return self._force

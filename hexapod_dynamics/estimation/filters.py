@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 
+# A gap in the IMU's data [s], and a jump of its yaw between two samples [rad], that show that the IMU has restarted.
+GAP, LEAP = 1.0, 0.3
+
 
 class TimedBuffer:
     """Stores the last values of an array with their times; `at` interpolates linearly, without extrapolation.
@@ -140,16 +143,11 @@ class AttitudeFilter:
 
     Args:
         tilt_gain, yaw_gain: [1/s].
-        silence: [s].
-        leap: [rad] between two measurements.
 
     """
 
-    def __init__(
-        self, *, tilt_gain: float = 2.0, yaw_gain: float = 2.0, silence: float = 1.0, leap: float = 0.3
-    ) -> None:
+    def __init__(self, *, tilt_gain: float = 2.0, yaw_gain: float = 2.0) -> None:
         self._gains = np.array([tilt_gain, tilt_gain, yaw_gain])
-        self.silence, self.leap = silence, leap
         self.clear()
 
     def clear(self) -> None:
@@ -170,7 +168,7 @@ class AttitudeFilter:
         step = 0.0 if self._time is None else time - self._time
         yaw = roll_pitch_yaw(measured)[2]
         turned = (yaw - self._yaw + math.pi) % (2 * math.pi) - math.pi
-        if self._time is None or not 0.0 <= step <= self.silence or abs(turned) > self.leap:
+        if self._time is None or not 0.0 <= step <= GAP or abs(turned) > LEAP:
             self._align = rotation_z(roll_pitch_yaw(modelled)[2] - yaw)
             self.alignments += 1
             step = 0.0

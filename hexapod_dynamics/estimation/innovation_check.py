@@ -9,38 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 AXES = ("roll", "pitch", "yaw")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Largest innovations of an intact robot.
-
-    joint [rad]: of a joint at rest; timing [s] times the joint's rate is added to it. tilt, yaw [rad]. offset
-    [rad]: largest learnt offset of a set-point. silence [s]: longest time without a reading of a joint while
-    others are read. patience [s]: time for which an innovation must exceed its limit; worse [s]: time after which
-    an inconsistency is an error; calm [s]: time for which everything must fit until the inconsistency ends.
-    """
-
-    joint: float = 0.06
-    timing: float = 0.03
-    tilt: float = 0.06
-    yaw: float = 0.08
-    offset: float = 0.25
-    silence: float = 1.0
-    patience: float = 0.3
-    worse: float = 1.5
-    calm: float = 2.0
+# Largest innovations of an intact robot. A joint at rest [rad]; TIMING [s] times the joint's rate is added to it. Tilt,
+# yaw [rad]; learnt offset of a set-point [rad].
+JOINT, TIMING, TILT, YAW, OFFSET = 0.06, 0.03, 0.06, 0.08, 0.25
+UNREAD = 1.0  # [s] longest time without a reading of a joint while others are read
+# Time [s] for which an innovation must exceed its limit; after which an inconsistency is an error; for which everything
+# must fit until the inconsistency ends.
+PATIENCE, WORSE, CALM = 0.3, 1.5, 2.0
 
 
 class InnovationTest:
     """Finds joints and axes whose measurements contradict the model; names (n,): of the joints."""
 
-    def __init__(self, names: Sequence[str], limits: Limits | None = None) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self.names = [*names, *AXES]
-        self.limits = limits or Limits()
         self.clear()
 
     def clear(self) -> None:
@@ -54,14 +38,13 @@ class InnovationTest:
 
     def joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
         """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
-        limits = self.limits
-        excess = abs(error) / (limits.joint + limits.timing * abs(rate))
-        self._assess(time, joint, max(excess, abs(offset) / limits.offset))
+        excess = abs(error) / (JOINT + TIMING * abs(rate))
+        self._assess(time, joint, max(excess, abs(offset) / OFFSET))
 
     def silent(self, time: float, joint: int, silence: float) -> None:
         """Note that a joint was not read for `silence` [s], longer than the limit."""
-        self._since[joint] = min(self._since[joint], time - self.limits.patience)
-        self._excess[joint] = max(silence / self.limits.silence, 1.0)
+        self._since[joint] = min(self._since[joint], time - PATIENCE)
+        self._excess[joint] = max(silence / UNREAD, 1.0)
 
     def reset_joint(self, joint: int) -> None:
         """Reset a joint that was read while it executes no command, because it cannot contradict the model then."""
@@ -71,11 +54,11 @@ class InnovationTest:
         """Test the attitude: the measured less the predicted one as a rotation vector (3,) in world axes [rad],
         and the predicted yaw [rad].
         """
-        cos, sin, limits = math.cos(yaw), math.sin(yaw), self.limits
+        cos, sin = math.cos(yaw), math.sin(yaw)
         x, y, z = innovation
         roll, pitch = cos * x + sin * y, -sin * x + cos * y
         first = len(self.names) - len(AXES)
-        for k, excess in enumerate((roll / limits.tilt, pitch / limits.tilt, z / limits.yaw)):
+        for k, excess in enumerate((roll / TILT, pitch / TILT, z / YAW)):
             self._assess(time, first + k, abs(excess))
 
     def _assess(self, time: float, k: int, excess: float) -> None:
@@ -85,17 +68,17 @@ class InnovationTest:
 
     def level(self, time: float) -> tuple[str, str]:
         """Return the present level ("ok", "warn" or "error") and the inconsistent joints and axes."""
-        if time - min(self._since) >= self.limits.patience:
-            suspected = [k for k, since in enumerate(self._since) if time - since >= self.limits.patience]
+        if time - min(self._since) >= PATIENCE:
+            suspected = [k for k, since in enumerate(self._since) if time - since >= PATIENCE]
             self.suspected = [self.names[k] for k in sorted(suspected, key=lambda k: -self._excess[k])]
             self._last_inconsistent = time
             if self._began is None:
                 self._began = time
-        elif self._last_inconsistent is None or time - self._last_inconsistent > self.limits.calm:
+        elif self._last_inconsistent is None or time - self._last_inconsistent > CALM:
             self._began = self._last_inconsistent = None
             self.suspected = []
         if self._began is None:
             return "ok", ""
         worst = ", ".join(self.suspected[:3])
         text = f"the measurements contradict the model at {worst}: the prediction is unreliable"
-        return ("error" if time - self._began > self.limits.worse else "warn"), text
+        return ("error" if time - self._began > WORSE else "warn"), text

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
-from hexapod_dynamics.estimation.innovation_check import InnovationTest
+from hexapod_dynamics.estimation.innovation_check import UNREAD, InnovationTest
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
@@ -39,71 +39,55 @@ LONGEST_CATCH_UP = 0.5
 # A model whose tilt differs by more than this [rad] from the IMU's for this long [s] has tumbled although the robot has
 # not (or the reverse): contacts hold it there against the corrections, so it starts again from the measurements.
 LOST_TILT, LOST_FOR = 0.6, 0.5
+# Time [s] without joint measurements after which commands are not executed: the model holds its joints.
+SILENCE = 0.4
+HORIZON_PERIOD = 0.025  # [s] between two results of `predict_path`
 # The model takes over the learnt dead band and kind of the servos, and the slope is stored, this often [s].
 PERIOD = 1.0
 
 
 @dataclass(frozen=True)
-class Gains:
-    """Gains of the corrections [1/s]: of the set-point offsets by the joints; of tilt, yaw and the slope of the ground
-    by the IMU.
+class ObserverSettings:
+    """As the parameters of the node `dynamics` of the same names.
+
+    joint_gain, tilt_gain, yaw_gain [1/s]: of the set-point offsets by the joints; of tilt and yaw by the IMU.
+    command_period [s]: in which a servo moves to its target. command_delay [s]: from a command's arrival to the servos'
+    start, mostly the bus' time for 18 moves. timestep [s]: of the model. horizon, horizon_timestep [s]: of
+    `predict_path`. patience [s]: how long the start waits for joints and an attitude once something is measured.
+    guard: of the servos, by which they bound the commands.
     """
 
-    joint: float = 2.0
-    tilt: float = 2.0
-    yaw: float = 2.0
-    slope: float = 1.0
+    joint_gain: float = 2.0
+    tilt_gain: float = 2.0
+    yaw_gain: float = 2.0
+    command_period: float = 0.02
+    command_delay: float = 0.018
+    timestep: float = 0.001
+    horizon: float = 0.5
+    horizon_timestep: float = 0.005
+    patience: float = 5.0
+    guard: GuardSettings | None = None
 
 
 class Observer:
     """Estimates the state of the robot in real time; all times are seconds on one clock that the caller chooses.
 
-    Args:
-        robot: Robot.
-        gains: Gains.
-        command_delay: from a command's arrival to the servos' start, mostly the bus' time for 18 moves [s].
-        command_period: time in which a servo moves to its target [s].
-        guard: GuardSettings of the servos, by which they bound the commands.
-        patience: how long the start waits for joints and an attitude once something is measured [s].
-        silence: time [s] without joint measurements after which commands are not executed: the model holds its
-            joints.
-        pause: time [s] without commands after which the servos approach the next ones slowly.
-        timestep: of the model [s].
-        horizon, horizon_period, horizon_timestep: of `predict_path`: its length, the time between two results, its
-            time step [s].
-        spread: standard deviations from which the covariance is computed, by default Spread().
+    settings: ObserverSettings. spread: standard deviations from which the covariance is computed, by default Spread().
 
     The model's arrays `position`, `rotation`, `q`, `nu` may be read; they are undefined before `started`.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        *,
-        gains: Gains | None = None,
-        command_delay: float = 0.017,
-        command_period: float = 0.02,
-        guard: GuardSettings | None = None,
-        patience: float = 5.0,
-        silence: float = 0.4,
-        pause: float = COMMAND_TIMEOUT,
-        timestep: float = 1e-3,
-        horizon: float = 0.5,
-        horizon_period: float = 0.02,
-        horizon_timestep: float = 5e-3,
-        spread: Spread | None = None,
-    ) -> None:
-        gains = gains or Gains()
+    def __init__(self, robot: Robot, settings: ObserverSettings | None = None, spread: Spread | None = None) -> None:
+        self.settings = s = settings or ObserverSettings()
         self.robot, self.count = robot, robot.joint_count
-        self.patience, self.silence = patience, silence
-        self._ahead = np.arange(1, round(horizon / horizon_period) + 1) * horizon_period
+        self._ahead = np.arange(1, round(s.horizon / HORIZON_PERIOD) + 1) * HORIZON_PERIOD
         self._future = np.zeros((self._ahead.size, self.count))
         self.model = Predictor(
             robot,
-            timestep=timestep,
+            timestep=s.timestep,
             horizon_steps=self._ahead.size,
-            horizon_period=horizon_period,
-            horizon_timestep=horizon_timestep,
+            horizon_period=HORIZON_PERIOD,
+            horizon_timestep=s.horizon_timestep,
         )
         self.position, self.rotation, self.q, self.nu = (
             self.model.position,
@@ -111,12 +95,12 @@ class Observer:
             self.model.q,
             self.model.nu,
         )
-        self.commands = ServoCommands(robot, delay=command_delay, period=command_period, pause=pause, guard=guard)
-        self.joint_filter = JointFilter(self.count, gain=gains.joint)
-        self.attitude_filter = AttitudeFilter(tilt_gain=gains.tilt, yaw_gain=gains.yaw)
+        self.commands = ServoCommands(robot, delay=s.command_delay, period=s.command_period, guard=s.guard)
+        self.joint_filter = JointFilter(self.count, gain=s.joint_gain)
+        self.attitude_filter = AttitudeFilter(tilt_gain=s.tilt_gain, yaw_gain=s.yaw_gain)
         self.dead_band = DeadBandLearner(robot)
         self.load = CarriedLoad(self.model, robot.gravity)
-        self.slope = GroundSlope(self.model, gains.slope, 0.5 * float(robot.body.box[2]))
+        self.slope = GroundSlope(self.model, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
         self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
         self.way = OdometryCorrection(self.model, robot, spread)
@@ -156,10 +140,6 @@ class Observer:
     def steps_ahead(self) -> int:
         """Number of rows that `predict_path` returns."""
         return self._ahead.size
-
-    def warm_up(self) -> None:
-        """Run every kernel once, so that none is compiled or loaded later."""
-        self.model.warm_up()
 
     # ---- inputs -----------------------------------------------------------------------------------------------
 
@@ -315,7 +295,7 @@ class Observer:
             if self._first is None:
                 self._first = time
             complete = measured[self.morphology.existing_mask].all() and self._attitude is not None
-            if not complete and time - self._first < self.patience:
+            if not complete and time - self._first < self.settings.patience:
                 return False
             self._start(time)
         if time - self.time > LONGEST_CATCH_UP:
@@ -325,7 +305,7 @@ class Observer:
         while (command := self.commands.next_due(time)) is not None:
             due, setpoints, interval = command
             self._run(max(due, self.time))
-            if due - self._joints_time < self.silence:  # else the servos do not execute the command
+            if due - self._joints_time < SILENCE:  # else the servos do not execute the command
                 np.add(setpoints, self.joint_filter.offsets, out=self._targets)
                 held = ~np.isfinite(self._targets)
                 self._targets[held] = self.model.setpoints[held]
@@ -357,7 +337,7 @@ class Observer:
         """Test which joints are silent, and update `confidence`."""
         read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
         for joint in self._existing:
-            if self.consistency.limits.silence < newest - read_at[joint] < math.inf:
+            if UNREAD < newest - read_at[joint] < math.inf:
                 self.consistency.silent(time, joint, newest - read_at[joint])
         self.confidence = self.consistency.level(time)
 

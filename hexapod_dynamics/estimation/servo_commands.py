@@ -16,46 +16,29 @@ from collections.abc import Collection
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, GuardSettings, PoseGuard
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+
+# Length of the stored history, and of the recent commands that must match earlier ones [s]: the longest gait period
+# that can be found is the difference.
+DURATION, WINDOW = 4.0, 0.4
+# Largest rms difference, as a fraction of the window's own rms motion, that counts as a match; rms motion [rad] below
+# which the joints are at rest.
+TOLERANCE, STILLNESS = 0.1, 2e-3
+DECAY = 0.1  # time constant of the decaying hold and of the step at the seam of a continuation [s]
 
 
 class CommandHistory:
     """Stores the last seconds of joint commands at a fixed period and extrapolates them.
 
-    Args:
-        width: number of joints.
-        period: time between commands [s].
-        duration: length of the stored history [s]; the longest gait period that can be found is `duration - window`.
-        window: length of the recent commands that must match earlier ones [s].
-        tolerance: largest rms difference, as a fraction of the window's own rms motion, that counts as a match.
-        stillness: rms motion below which the joints are at rest [rad].
-        decay: time constant of the decaying hold and of the step at the seam of a continuation [s].
-
+    width: number of joints. period [s]: time between commands.
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        period: float = 0.02,
-        duration: float = 4.0,
-        window: float = 0.4,
-        tolerance: float = 0.1,
-        stillness: float = 2e-3,
-        decay: float = 0.1,
-    ) -> None:
-        self.width, self.period, self.decay = width, period, decay
-        self.tolerance, self.stillness = tolerance, stillness
-        self._capacity = round(duration / period)
-        self._window = round(window / period)
-        if not 2 <= self._window <= self._capacity // 3:
-            raise HexapodError(
-                f"window {window} s must span at least 2 commands of {period} s "
-                f"and at most a third of the duration {duration} s"
-            )
+    def __init__(self, width: int, *, period: float = 0.02) -> None:
+        self.width, self.period = width, period
+        self._capacity, self._window = round(DURATION / period), round(WINDOW / period)
         # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
         self._rows = np.zeros((2 * self._capacity, width))
         self._next = 0
@@ -110,12 +93,12 @@ class CommandHistory:
         if self.count == 0:
             raise HexapodError("no command has been received: there is nothing to extrapolate")
         last = self._last()
-        fade = np.exp(-ahead / self.decay)[:, None]
+        fade = np.exp(-ahead / DECAY)[:, None]
         lag = self._find_lag()
         if lag is None:
             previous = self._recent()[-2] if self.count > 1 else last
             rate = (last - previous) / self.period
-            np.multiply(rate, self.decay * (1 - fade), out=out)
+            np.multiply(rate, DECAY * (1 - fade), out=out)
             out += last
             return out
         steps = ahead / self.period
@@ -156,7 +139,7 @@ class CommandHistory:
         rows, size = self._recent(), self._window
         window = rows[-size:]
         motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))
-        if motion < self.stillness:
+        if motion < STILLNESS:
             return None
         lags = len(rows) - size  # lag l compares rows[-size-l : -l] with the window
         past = np.lib.stride_tricks.sliding_window_view(rows, size, axis=0)[:lags].transpose(0, 2, 1)
@@ -167,7 +150,7 @@ class CommandHistory:
         curvature = before - 2 * here + after
         # A period between two rows matches no row exactly: the minimum of a parabola through three errors is used.
         least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
-        dips = np.flatnonzero((here <= before) & (here < after) & (least < (self.tolerance * motion) ** 2))
+        dips = np.flatnonzero((here <= before) & (here < after) & (least < (TOLERANCE * motion) ** 2))
         # A slow motion matches itself at short lags: a lag is a period only if there is no match at some shorter lag.
         for dip in dips:
             if error[: dip + 1].max() > motion**2:
@@ -182,18 +165,15 @@ class ServoCommands:
         robot: Robot.
         delay: from a command's arrival to the servos' start [s].
         period: time in which a servo moves to its target [s].
-        pause: time [s] without commands after which the servos approach the next ones slowly.
         guard: bounds of the commands.
 
     `commanded`, `commanded_rate` (n,) [rad, rad/s] are those of the last command; `setpoints` (n,) [rad], None
     before the first command: set-points that were sent to the servos for it, NaN for servos that got none.
     """
 
-    def __init__(
-        self, robot: Robot, *, delay: float, period: float, pause: float, guard: GuardSettings | None = None
-    ) -> None:
+    def __init__(self, robot: Robot, *, delay: float, period: float, guard: GuardSettings | None = None) -> None:
         count = robot.joint_count
-        self.delay, self.period, self.pause = delay, period, pause
+        self.delay, self.period = delay, period
         self.guard = PoseGuard.of_robot(robot, guard)
         self._servo_map = ServoMap.from_robot(robot) if all(j.servo_id is not None for j in robot.joints) else None
         self.history = CommandHistory(count, period=period)
@@ -218,7 +198,7 @@ class ServoCommands:
     def accept(self, time: float, positions: np.ndarray, without: Collection[int] = ()) -> None:
         """Let the servos execute a command (n,) [rad], except the joints `without`; time: of its arrival [s]."""
         interval = self.period
-        if time - self._last > self.pause:
+        if time - self._last > COMMAND_TIMEOUT:
             self.guard.pause()
         elif np.isfinite(self._last):
             interval = min(max(time - self._last, 0.5 * self.period), 2.0 * self.period)

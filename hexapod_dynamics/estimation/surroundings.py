@@ -20,6 +20,7 @@ from hexapod_dynamics.simulation import Predictor
 EVEN = 0.05
 # Mean tilts up to this [rad] have other causes: the IMU's mounting and offsets, play of joints.
 PLAY = 0.005
+GAIN = 1.0  # learnt slope per second and per unexplained tilt [1/s]
 # The slope turns no faster than STEEPENING [rad/s]. A loss is declared late, and the tilt of the body between the loss
 # and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of SLOPES_KEPT periods
 # before.
@@ -34,12 +35,11 @@ class GroundSlope:
 
     Args:
         model: the model whose ground plane is tilted.
-        gain: learnt slope per second and per unexplained tilt [1/s].
         underside: distance of the body's underside from base_link [m].
     """
 
-    def __init__(self, model: Predictor, gain: float, underside: float) -> None:
-        self._model, self._gain, self._low = model, gain, underside + BELLY
+    def __init__(self, model: Predictor, underside: float) -> None:
+        self._model, self._low = model, underside + BELLY
         self._low_at = -np.inf  # [s] last time at which nothing could be learnt
         self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
         self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
@@ -80,7 +80,7 @@ class GroundSlope:
         if time - self._low_at > STANDING_UP:
             unexplained = [each - _bounded(each, PLAY) for each in tilt]
             if any(unexplained):
-                model.tilt_ground([dt * _bounded(self._gain * each, STEEPENING) for each in unexplained])
+                model.tilt_ground([dt * _bounded(GAIN * each, STEEPENING) for each in unexplained])
 
 
 def _bounded(value: float, most: float) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.errors import HexapodError, IdentificationError
-from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.estimation.payload import Payload, PayloadEstimator
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Morphology, Robot
@@ -87,9 +87,10 @@ class _Replay:
     def __init__(self, robot: Robot, log: Log, morphology: Morphology, detect: bool, command_delay: float) -> None:
         period = log.recording.command_period
         self.robot, self.period = robot, period
-        self.observer = Observer(robot, command_delay=command_delay, command_period=period, timestep=2e-3)
+        self.observer = Observer(
+            robot, ObserverSettings(command_delay=command_delay, command_period=period, timestep=2e-3)
+        )
         self.observer.set_morphology(morphology.parameters())
-        self.observer.warm_up()
         self.payload = PayloadEstimator(robot, command_delay=command_delay, command_period=period, tare_first=True)
         self.payload.set_morphology(morphology)
         self.detector = DamageDetector(robot) if detect else None

@@ -58,7 +58,6 @@ class DynamicsNode(GuardedNode):
         self._support_every = math.ceil(rate / SUPPORT_RATE)
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.prediction.observer)
-        self.prediction.warm_up()
         self._support.update()
         self._session_state = SessionState(self, lasting=False)
         place = self._session_state.load()

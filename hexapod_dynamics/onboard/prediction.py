@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import GuardSettings
+from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.soft_servo import TorqueRates
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.commanded_torques import CommandedTorques
-from hexapod_dynamics.estimation.observer import Gains, Observer
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.onboard.payload import PayloadWeighing
@@ -24,23 +24,14 @@ COMMANDS, JOINTS, IMU = "joint_commands", "joint_states", "imu/data"
 
 
 @dataclass(frozen=True)
-class PredictionSettings:
-    """As the parameters of the node `dynamics` of the same names; guard: bounds of the commands to the servos."""
+class PredictionSettings(ObserverSettings):
+    """As the parameters of the node `dynamics` of the same names."""
 
-    joint_gain: float = 2.0
-    tilt_gain: float = 2.0
-    yaw_gain: float = 2.0
-    command_period: float = 0.02
-    command_delay: float = 0.018
-    timestep: float = 0.001
-    horizon: float = 0.5
-    horizon_timestep: float = 0.005
     imu_mounting_error: float = 1.0
     servo_angle_error: float = 1.0
     feedforward: bool = True
     feedforward_rates: bool = False
     payload: bool = True
-    guard: GuardSettings | None = None
 
 
 class Prediction:
@@ -50,31 +41,17 @@ class Prediction:
     """
 
     def __init__(self, robot: Robot, settings: PredictionSettings | None = None, faults: Faults | None = None) -> None:
-        self.robot, self.faults = robot, faults or Faults()
+        self.robot, self.faults, n = robot, faults or Faults(), robot.joint_count
         self.settings = s = settings or PredictionSettings()
-        self.observer = Observer(
-            robot,
-            gains=Gains(joint=s.joint_gain, tilt=s.tilt_gain, yaw=s.yaw_gain),
-            command_period=s.command_period,
-            guard=s.guard or GuardSettings(),
-            command_delay=s.command_delay,
-            timestep=s.timestep,
-            horizon=s.horizon,
-            horizon_period=0.025,
-            horizon_timestep=s.horizon_timestep,
-            spread=Spread.of_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error)),
-        )
-        self._torques = CommandedTorques(self.observer, s.feedforward_rates) if s.feedforward else None
+        spread = Spread.of_robot(robot, math.radians(s.imu_mounting_error), math.radians(s.servo_angle_error))
+        self.observer = Observer(robot, s, spread)
+        self._feedforward = Feedforward(robot, model=self.observer.model)
+        self._torque_rates = TorqueRates(self._feedforward)
+        self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)  # of the commanded joints
         self.payload: PayloadWeighing | None = None
         if s.payload and all(len(leg.joints) == 3 for leg in robot.legs):
             self.payload = PayloadWeighing(self.observer, s.command_delay, s.command_period)
         self._received = dict.fromkeys((COMMANDS, JOINTS, IMU), -math.inf)  # times of the last ones
-
-    def warm_up(self) -> None:
-        """Load everything before the first message is received."""
-        self.observer.warm_up()
-        if self._torques is not None:
-            self._torques.warm_up()
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
@@ -84,8 +61,10 @@ class Prediction:
         self.observer.command(t, positions, rates)
         if self.payload is not None:
             self.payload.command(t)
-        if self._torques is not None:
-            self._torques.note_command()
+        commanded = self.observer.commands.commanded_rate
+        np.subtract(commanded, self._last_rates, out=self._accelerations)
+        self._accelerations /= self.settings.command_period
+        self._last_rates[:] = commanded
 
     def joint(self, t: float, joint: int, angle: float, now: float | None = None) -> None:
         """Process the angle [rad] of a joint that was measured at the time t [s]."""
@@ -148,12 +127,24 @@ class Prediction:
             return True, None
 
     def _needed_torques(self, t: float) -> np.ndarray | None:
-        last = self._received[COMMANDS]
-        if self._torques is None or last == -math.inf:
+        """Return the torques of the commanded motion and pass them to the observer; None while a moving joint has no
+        command.
+        """
+        observer, last = self.observer, self._received[COMMANDS]
+        commands, moving = observer.commands, observer.morphology.moving_mask
+        if not self.settings.feedforward or last == -math.inf or not np.isfinite(commands.commanded[moving]).all():
             return None
-        if t - last > SILENT:
-            self._torques.hold()
-        return self._torques.compute()
+        if t - last > SILENT:  # no commands arrive any more: the commanded motion is at rest
+            self._accelerations[:] = commands.commanded_rate[:] = 0.0
+        joints, body = np.where(moving, commands.commanded, observer.q), observer.nu[:6]
+        motion = joints, commands.commanded_rate, self._accelerations
+        torques = self._feedforward.solve(observer.rotation, observer.model.height, body, *motion, observer.q)
+        if self.settings.feedforward_rates:
+            servo = self.robot.servo
+            lead = commands.period - servo.damping / servo.stiffness
+            torques += lead * self._torque_rates.solve(observer.rotation, body, *motion)
+        observer.feed_forward(torques)
+        return torques
 
     def predict_path(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return the path of the next horizon (see Observer.predict_path); None after an error."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.estimation.observer import Gains
+from hexapod_dynamics.estimation.observer import ObserverSettings
 from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
 
 PARAMETERS = (
     in_file("rate", 100.0, "predictions a second", 10.0, 200.0),
     in_file("automatic_rate", True, "predict at half the rate while this machine cannot hold it"),
     in_file("path_every", 10, "publish the path ahead with every n-th prediction", 1, 100),
-    in_file("horizon", 0.5, "horizon of predicted_path [s]", 0.05, 2.0),
-    in_file("horizon_timestep", 0.005, "time step of predicted_path [s]", 0.001, 0.02),
-    in_file("timestep", 0.001, "step of the model for the state [s]", 0.0002, 0.01),
-    in_file("joint_gain", Gains.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
-    in_file("tilt_gain", Gains.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
-    in_file("yaw_gain", Gains.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
+    in_file("horizon", ObserverSettings.horizon, "horizon of predicted_path [s]", 0.05, 2.0),
+    in_file("horizon_timestep", ObserverSettings.horizon_timestep, "time step of predicted_path [s]", 0.001, 0.02),
+    in_file("timestep", ObserverSettings.timestep, "step of the model for the state [s]", 0.0002, 0.01),
+    in_file("joint_gain", ObserverSettings.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
+    in_file("tilt_gain", ObserverSettings.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
+    in_file("yaw_gain", ObserverSettings.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
     in_file(
         "command_delay",
-        0.018,
+        ObserverSettings.command_delay,
         "from a command to the start of the servos [s]; 18 moves take 15.7 ms on the bus",
         0.0,
         0.2,

@@ -10,21 +10,14 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS
-from hexapod_dynamics.simulation import servos
-from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.mujoco_ground import MujocoGround
-from hexapod_dynamics.simulation.returned_parts import place_returned
-from hexapod_dynamics.simulation.robot_simulator import RobotSimulator, checked, count
-from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
-from hexapod_dynamics.simulation.truth import Truth
-from hexapod_dynamics.simulation.world import make_state
+from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
+from hexapod_dynamics.simulation.servo_law import ServoLaw
+from hexapod_dynamics.simulation.world import make_servos, make_state, set_driven, stop_stuck
 
 # Impedances of the constraint of dry friction, see MuJoCo's solimp.
 _STICTION = 0.99, 0.999
@@ -46,43 +39,25 @@ def import_mujoco() -> ModuleType:
 
 
 class MujocoSimulator(RobotSimulator):
-    """A Robot on the ground in MuJoCo; arguments: see `RobotSimulator`.
-
-    command_period [s]: time between two commands of the gait to the servos, by default 20 ms.
+    """A Robot on the ground in MuJoCo; arguments: see `RobotSimulator`. The gait commands the servos every 20 ms by
+    default.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        morphology: Morphology | None = None,
-        gait: Gait | None = None,
-        timestep: float = 1e-3,
-        *,
-        ground: Ground | None = None,
-        command_period: float = 0.02,
-        quantised: bool = False,
-        truth: Truth | None = None,
-    ) -> None:
-        self._mujoco = import_mujoco()
-        super().__init__(robot, morphology, gait, timestep, ground, command_period, quantised, truth)
-        self._band = self.truth.deadband * robot.servo.resolution
-        law = self.truth.has_servo_law
-        self._law = ServoLaw(self.truth, self._true_robot.servo, robot.joint_count) if law else None
-        self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))
-        self._drive, self._servos = servos.make_servos(self._true_robot)
-        n = robot.joint_count
-        self._state = make_state(n)
-        self._wrench, self._mean_acceleration, self._mean_rate = np.zeros(6), np.zeros(3), np.zeros(3)
-        self._torques = np.zeros(n)
-        x, y, z = robot.imu.position
-        # maps an angular velocity to the IMU's velocity
-        self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-        self._build()
-        self.reset()
+    COMMAND_PERIOD = 0.02
 
     # ---- the model ---------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
+        self._mujoco = import_mujoco()
+        self._drive, self._servos = make_servos(self._true_robot)
+        self._state = make_state(self.robot.joint_count)
+        self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
+        x, y, z = self.robot.imu.position
+        # maps an angular velocity to the IMU's velocity
+        self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
+        self._compile()
+
+    def _compile(self) -> None:
         """Compile MuJoCo's model of the morphology."""
         truth, mujoco = self.truth, self._mujoco
         friction = 0.0 if self.ground.is_viscous else self.ground.friction
@@ -127,50 +102,24 @@ class MujocoSimulator(RobotSimulator):
 
     # ---- as Simulator ------------------------------------------------------------------------------------------------
 
-    def reset(
-        self,
-        *,
-        position: npt.ArrayLike | None = None,
-        rotation: npt.ArrayLike | None = None,
-        joints: npt.ArrayLike | None = None,
-    ) -> None:
-        """Put the robot at rest; see `Simulator.reset`."""
-        place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
-        self.nu[:] = 0.0
-        self._settle_locked()
-        servos.set_driven(self._servos, self._true_morphology, self.q)
-        self._servos["setpoint"] = self._servos["target"] = self.q
-        self._servos["rate"] = self._servos["speed"] = 0.0
-        if self._law is not None:
-            self._law.reset(self.q)
-        self._delayed.clear()
-        self._steps = self._since_command = 0
-        self._mean_acceleration[:] = self._mean_rate[:] = 0.0
-        self.position[:] = 0.0 if place is None else place
+    def _settle(self, *, on_ground: bool) -> None:
+        self._mean_acceleration[:] = 0.0
         self._terrain.lay(self.position[:2])
-        if place is None:
-            self._write()
+        self._write()
+        if on_ground:
             self.position[2] = self._resting_height()
-        self._write()
+            self._write()
 
-    def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology at once, between two steps; see `Simulator.set_morphology`."""
-        before = self._true_morphology
-        self.morphology = morphology
-        self._true_morphology = self.truth.morphology(morphology, self._true_robot)
-        place = self.position, self.rotation, self.q
-        place_returned(self._true_robot, before, self._true_morphology, *place, self.ground.height, longer=True)
-        self._build()
-        self._settle_locked()
-        servos.set_driven(self._servos, self._true_morphology, self.q)
+    def _adopt_morphology(self) -> None:
+        self._compile()
+        stop_stuck(self._state, self._true_morphology)
+        set_driven(self._servos, self._true_morphology, self.q)
         self._terrain.lay(self.position[:2])
         self._write()
-        if self.gait is not None:
-            self.gait.set_morphology(morphology)
 
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         for row in range(len(log)):
-            self.step(log_every)
+            self._advance(log_every)
             log[row] = np.concatenate(
                 [
                     self.position,
@@ -180,15 +129,13 @@ class MujocoSimulator(RobotSimulator):
                     self.q,
                     self.nu[6:],
                     self.setpoints,
-                    self._torques,
+                    self.joint_torques,
                     self.foot_forces.ravel(),
                 ]
             )
-        self.step(steps - len(log) * log_every)
+        self._advance(steps - len(log) * log_every)
 
-    def step(self, steps: int = 1) -> None:
-        """Simulate this number of steps."""
-        steps = count("steps", steps, 0)
+    def _advance(self, steps: int) -> None:
         if steps == 0:
             return
         data, before = self.data, self._imu_velocity()
@@ -200,7 +147,7 @@ class MujocoSimulator(RobotSimulator):
                 if self._since_command == 0:
                     self._command_from(self.gait)
                 self._since_command = (self._since_command + 1) % self._command_steps
-            self._delayed.execute(self.time, self._servos, self._drive)
+            self._execute_delayed()
             _core.move_setpoints(self._servos, self.timestep)
             self._apply_servos()
             if pushed:
@@ -217,39 +164,13 @@ class MujocoSimulator(RobotSimulator):
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
         self._check_finite()
 
-    def push(self, wrench: npt.ArrayLike) -> None:
-        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._wrench[:] = checked("wrench", wrench, (6,))
-        if not self._wrench.any():
+    def _push(self, wrench: np.ndarray) -> None:
+        self._wrench[:] = wrench
+        if not wrench.any():
             self.data.xfrc_applied[self._base] = 0.0
-
-    @property
-    def joint_torques(self) -> np.ndarray:
-        """Torques of the servos in the last step (n,) [N m]."""
-        return self._torques
-
-    @property
-    def foot_forces(self) -> np.ndarray:
-        """Contact force (legs, 3) at the end of each leg's last link [N, world axes]."""
-        return self._contact_forces()[0]
-
-    @property
-    def ground_force(self) -> np.ndarray:
-        """Force (3,) of all contacts with the ground together [N, world axes]."""
-        return self._contact_forces()[1]
 
     def _specific_force(self) -> np.ndarray:
         return self.rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
-
-    def _mean_angular_velocity(self) -> np.ndarray:
-        return self._mean_rate
-
-    def _encoders(self) -> np.ndarray:
-        return self.q if self._law is None else self._law.encoder
-
-    @property
-    def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._servos, self._drive
 
     # ---- within a step -----------------------------------------------------------------------------------------------
 
@@ -340,12 +261,6 @@ class MujocoSimulator(RobotSimulator):
         """Velocity (3,) of the IMU in the world [m/s]."""
         return self.rotation @ (self.nu[:3] + self._lever @ self.nu[3:6])
 
-    def _settle_locked(self) -> None:
-        stuck = ~self._true_morphology.moving_mask
-        locked = self._true_morphology.existing_mask & stuck
-        self.q[locked] = self._true_morphology.locked_positions[locked]
-        self.nu[6:][stuck] = 0.0
-
     def _write(self) -> None:
         """Copy the state to that of MuJoCo."""
         data = self.data
@@ -371,9 +286,8 @@ class MujocoSimulator(RobotSimulator):
         self.nu[3:6] = data.qvel[3:6]
         self.q[self._joints] = data.qpos[self._qpos]
         self.nu[6 + self._joints] = data.qvel[self._qvel]
-        self._torques[:] = 0.0
-        self._torques[self._joints] = data.actuator_force[self._actuators]
-        self._torques[self._joints[self._loaded_now == 0.0]] = 0.0
+        self.joint_torques[:] = 0.0
+        self.joint_torques[self._joints] = np.where(self._loaded_now == 0.0, 0.0, data.actuator_force[self._actuators])
 
     def _resting_height(self) -> float:
         """Height [m] of the body at which its lowest shape touches the ground."""

@@ -52,7 +52,10 @@ class Predictor:
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
         self._model = SteppedModel(robot, Morphology.whole(robot) if morphology is None else morphology, ground)
-        self._ahead_state, self._ahead_world = make_state(joints), make_world(robot, ground)
+        # The horizon has servos of its own, on the same ground and with the same numbers of all servos.
+        world = self._model.world
+        self._ahead_state = make_state(joints)
+        self._ahead_world = make_world(robot, ground)._replace(plane=world.plane, drive=world.drive)
         self.path_positions = np.zeros((horizon_steps, 3))
         self.path_rotations = np.zeros((horizon_steps, 3, 3))
         self.path_joints = np.zeros((horizon_steps, joints))
@@ -88,22 +91,6 @@ class Predictor:
     def morphology(self) -> Morphology:
         """The remaining parts of the robot."""
         return self._model.morphology
-
-    def warm_up(self) -> None:
-        """Run everything once, so that nothing is loaded later; the robot rests at zero afterwards."""
-        joints, morphology = self.q.size, self.morphology
-        upright = np.array([0.0, 0.0, 0.12]), np.eye(3), np.zeros(joints)
-        leg = self.robot.legs[0]
-        self.set_state(*upright, np.ones(6 + joints))
-        self.set_morphology(Morphology.whole(self.robot))
-        # A joint that locks in motion needs further kernels.
-        self.set_morphology(Morphology.whole(self.robot).locked(f"{leg.name}.{leg.link_names[0]}", angle=0.0))
-        self.set_morphology(morphology)
-        self.set_state(*upright, np.zeros(6 + joints))
-        self.advance(self.timestep, np.zeros(joints), self.timestep)
-        self.roll_out(np.zeros_like(self.path_joints))
-        self.resting_height()
-        self.set_state(*upright, np.zeros(6 + joints))
 
     def set_state(
         self,
@@ -143,12 +130,6 @@ class Predictor:
         return self._model.resting_height()
 
     @property
-    def carried_by_feet(self) -> float:
-        """Share of the ground's upward force that acts on the ends of the last links, 0 to 1; 0 without any force."""
-        total = float(self._model.world.ground_force[2])
-        return float(np.clip(self.foot_forces[:, 2].sum() / total, 0.0, 1.0)) if total > 0.0 else 0.0
-
-    @property
     def slope(self) -> np.ndarray:
         """Slope of the model's ground along x and y (2,), rise over run."""
         return np.concatenate([self._model.world.plane[name] for name in ("slope_x", "slope_y")])
@@ -186,14 +167,12 @@ class Predictor:
     def lay_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
         """Set the ground to the plane with a slope (2,), rise over run, and a height [m] at (x, y) [m]."""
         along_x, along_y = (max(-STEEPEST, min(STEEPEST, float(each))) for each in slope)
-        for world in (self._model.world, self._ahead_world):
-            world.plane["slope_x"], world.plane["slope_y"] = along_x, along_y
-            world.plane["level"] = height - along_x * x - along_y * y
+        plane = self._model.world.plane
+        plane["slope_x"], plane["slope_y"], plane["level"] = along_x, along_y, height - along_x * x - along_y * y
 
     def set_dead_band(self, band: float) -> None:
         """Set the dead band of the model's servos [rad]."""
-        for world in (self._model.world, self._ahead_world):
-            world.drive["dead_band"] = band
+        self._model.world.drive["dead_band"] = band
 
     @property
     def velocity_feed_forward(self) -> float:
@@ -202,8 +181,7 @@ class Predictor:
 
     def set_velocity_feed_forward(self, share: float) -> None:
         """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
-        for world in (self._model.world, self._ahead_world):
-            world.drive["feed_forward"] = share
+        self._model.world.drive["feed_forward"] = share
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology before the next step. Momentum is conserved, see SteppedModel."""

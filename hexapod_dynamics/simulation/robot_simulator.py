@@ -1,9 +1,10 @@
-"""Base class of the simulators: arguments, servo commands, gait, logs."""
+"""Base class of the simulators: arguments, pose, servo commands, gait, logs."""
 
 from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -14,11 +15,12 @@ from hexapod_dynamics.errors import DivergedError, HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import servos
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.returned_parts import place_returned
+from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
-from hexapod_dynamics.simulation.world import State
+from hexapod_dynamics.simulation.world import State, rest_servos, set_driven, stop_stuck
 
 # Longer steps [s] are stable, but too coarse for a walk.
 LONGEST_STEP = 0.02
@@ -30,36 +32,43 @@ class RobotSimulator(ABC):
     morphology: by default that of the intact robot. gait: a Gait; a copy of it, the attribute `gait`, moves the
     robot, from the steady nominal walk, or from its present state if it has been commanded before. Steer it with
     `simulator.gait.command`. Without a gait, the servos follow `command`. ground: a Ground, level by default.
-    command_period [s]: time between two commands of the gait to the servos; None: each step. quantised: whether
-    commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot differs from `robot`;
-    without the argument ground, the ground of the Truth is used.
+    command_period [s]: time between two commands of the gait to the servos; None: that of the physics. quantised:
+    whether commands are rounded to the servos' resolution. truth: a Truth, how the simulated robot differs from
+    `robot`; without the argument ground, the ground of the Truth is used.
 
     The world frame starts under the robot, x forward and z up, with level ground at z = 0. Every array has entries
     for all joints of the robot, even for missing ones.
     """
 
-    _state: State  # its arrays are changed in place
+    COMMAND_PERIOD: float | None = None  # [s] by default; None: a time step
+    # Set by `_build`, changed in place. The numbers (1,) of all servos and their states (n,): core/servo.h.
+    _state: State
+    _servos: np.ndarray
+    _drive: np.ndarray
 
     def __init__(
         self,
         robot: Robot,
-        morphology: Morphology | None,
-        gait: Gait | None,
-        timestep: float,
-        ground: Ground | None,
-        command_period: float | None,
-        quantised: bool,
-        truth: Truth | None,
+        morphology: Morphology | None = None,
+        gait: Gait | None = None,
+        timestep: float = 1e-3,
+        *,
+        ground: Ground | None = None,
+        command_period: float | None = None,
+        quantised: bool = False,
+        truth: Truth | None = None,
     ) -> None:
         if not (0.0 < number("timestep", timestep, "s") <= LONGEST_STEP):
             raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
-        period = timestep if command_period is None else number("command_period", command_period, "s")
+        if command_period is None:
+            command_period = self.COMMAND_PERIOD or timestep
+        period = number("command_period", command_period, "s")
         if not period > 0.0:
             raise HexapodError(f"command_period: given {command_period!r} s, allowed are numbers above 0")
         self._command_steps = max(1, round(period / timestep))
         if abs(self._command_steps * timestep - period) > 1e-9 * period:
             raise HexapodError(f"command_period: given {command_period} s, needed: a multiple of timestep {timestep}")
-        self.robot = robot
+        self.robot, n = robot, robot.joint_count
         self.timestep = float(timestep)
         self.truth = Truth() if truth is None else truth
         self.check_truth(self.truth)
@@ -69,10 +78,19 @@ class RobotSimulator(ABC):
         self._resolution = robot.servo.resolution if quantised else 0.0
         self._true_robot = self.truth.robot(robot)
         self._true_morphology = self.truth.morphology(self.morphology, self._true_robot)
-        self._zeros = self.truth.zeros(robot.joint_count)
+        self._zeros = self.truth.zeros(n)
         self._mounted = self.truth.imu_rotation()
-        self._delayed = servos.DelayLine(self.truth.delay)
+        self._band = self.truth.deadband * robot.servo.resolution
+        law = self.truth.has_servo_law
+        self._law = ServoLaw(self.truth, self._true_robot.servo, n) if law else None
+        self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))  # between two loops of the law
+        # Commands under way: the time at which they are due, a function of servos and drive, its further arguments.
+        self._delayed: deque[tuple[float, Callable[..., None], tuple[object, ...]]] = deque()
         self._steps = self._since_command = 0
+        self._mean_rate = np.zeros(3)
+        self._no_log = np.empty((0, row_width(n, len(robot.legs))))
+        self._build()
+        self.reset()
 
     @classmethod
     def check_truth(cls, truth: Truth) -> None:
@@ -93,6 +111,35 @@ class RobotSimulator(ABC):
     # ---- what each simulator does in its own way ---------------------------------------------------------------------
 
     @abstractmethod
+    def _build(self) -> None:
+        """Make the model of the true robot with the true morphology, its state and its servos."""
+
+    @abstractmethod
+    def _settle(self, *, on_ground: bool) -> None:
+        """Adopt the state; on_ground: at the height at which the lowest point just touches the ground."""
+
+    @abstractmethod
+    def _adopt_morphology(self) -> None:
+        """Adopt the true morphology and the joints of restored parts."""
+
+    @abstractmethod
+    def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
+        """Simulate a number of steps and write a row of the log (rows, row_width) every `log_every` steps."""
+
+    @abstractmethod
+    def _push(self, wrench: np.ndarray) -> None:
+        """Do `push`."""
+
+    @abstractmethod
+    def _contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return `foot_forces` and `ground_force`."""
+
+    @abstractmethod
+    def _specific_force(self) -> np.ndarray:
+        """`specific_force` of an IMU that is mounted as described."""
+
+    # ---- state -------------------------------------------------------------------------------------------------------
+
     def reset(
         self,
         *,
@@ -105,22 +152,36 @@ class RobotSimulator(ABC):
         By default the joints are at the positions of the gait (zero without a gait), the body is upright over the
         origin, at the height at which the lowest point just touches the ground. Time restarts at zero.
         """
+        place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
+        self.nu[:] = 0.0
+        stop_stuck(self._state, self._true_morphology)
+        set_driven(self._servos, self._true_morphology, self.q)
+        rest_servos(self._servos, self.q)
+        if self._law is not None:
+            self._law.reset(self.q)
+        self._delayed.clear()
+        self._steps = self._since_command = 0
+        self._mean_rate[:] = 0.0
+        self.position[:] = 0.0 if place is None else place
+        self._settle(on_ground=place is None)
 
-    @abstractmethod
     def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology at once, between two steps; the gait, if there is one, adopts it, too."""
+        """Change the morphology at once, between two steps; the gait, if there is one, adopts it, too.
 
-    @abstractmethod
-    def step(self, steps: int = 1) -> None:
-        """Simulate a number of steps without a log."""
+        Removed parts take their momentum with them, restored parts start at rest and clear of the ground, and a
+        joint that locks while it moves conserves the momentum of the robot.
+        """
+        before, after = self._true_morphology, self.truth.morphology(morphology, self._true_robot)
+        place = self.position, self.rotation, self.q
+        place_returned(self._true_robot, before, after, *place, self.ground.height, longer=True)
+        self.morphology, self._true_morphology = morphology, after
+        self._adopt_morphology()
+        if self.gait is not None:
+            self.gait.set_morphology(morphology)
 
-    @abstractmethod
-    def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Simulate a number of steps and write a row of the log (rows, row_width) every `log_every` steps."""
-
-    @abstractmethod
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
+        self._push(checked("wrench", wrench, (6,)))
 
     @property
     def position(self) -> np.ndarray:
@@ -143,19 +204,19 @@ class RobotSimulator(ABC):
         return self._state.nu
 
     @property
-    @abstractmethod
     def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
+        return self._servos["torque"]
 
     @property
-    @abstractmethod
     def foot_forces(self) -> np.ndarray:
         """Contact force (legs, 3) at the end of each leg's last link [N, world axes]."""
+        return self._contact_forces()[0]
 
     @property
-    @abstractmethod
     def ground_force(self) -> np.ndarray:
         """Force (3,) of all contacts with the ground together [N, world axes]."""
+        return self._contact_forces()[1]
 
     @property
     def specific_force(self) -> np.ndarray:
@@ -175,22 +236,14 @@ class RobotSimulator(ABC):
         It corresponds to a gyroscope's low-pass filter: feet strike the ground between two samples, and the sum of
         instantaneous rates would differ from the turn.
         """
-        return self._mounted.T @ self._mean_angular_velocity()
-
-    @abstractmethod
-    def _specific_force(self) -> np.ndarray:
-        """`specific_force` of an IMU that is mounted as described."""
-
-    @abstractmethod
-    def _mean_angular_velocity(self) -> np.ndarray:
-        """`mean_angular_velocity` of an IMU that is mounted as described."""
-
-    @property
-    @abstractmethod
-    def _servo_arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """State of the servos (n,) and their common numbers (1,); see servos.py."""
+        return self._mounted.T @ self._mean_rate
 
     # ---- running -----------------------------------------------------------------------------------------------------
+
+    def step(self, steps: int = 1) -> None:
+        """Simulate a number of steps without a log."""
+        steps = count("steps", steps, 0)
+        self._run(steps, self._no_log, steps + 1)
 
     def run(self, seconds: float, *, log_every: int = 1) -> Log:
         """Simulate for a time [s] and return the Log, with a row every `log_every` steps."""
@@ -213,11 +266,7 @@ class RobotSimulator(ABC):
     @property
     def readings(self) -> np.ndarray:
         """Angles (n,) [rad] that the servos measure, not rounded, with the zero errors and the play of the Truth."""
-        return self._encoders() + self._zeros
-
-    def _encoders(self) -> np.ndarray:
-        """Angles (n,) [rad] of the servos' encoders."""
-        return self.q
+        return (self.q if self._law is None else self._law.encoder) + self._zeros
 
     @property
     def angular_velocity(self) -> np.ndarray:
@@ -229,7 +278,7 @@ class RobotSimulator(ABC):
     @property
     def setpoints(self) -> np.ndarray:
         """Present set-points of the servos (n,) [rad], as angles of the joints."""
-        return self._servo_arrays[0]["setpoint"]
+        return self._servos["setpoint"]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
@@ -252,7 +301,7 @@ class RobotSimulator(ABC):
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
-        row = self._servo_arrays[0][joint]
+        row = self._servos[joint]
         if loaded and row["loaded"] == 0.0:
             row["setpoint"] = row["target"] = self.q[joint]
             row["speed"] = 0.0
@@ -265,7 +314,7 @@ class RobotSimulator(ABC):
         """
         # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._execute(servos.set_targets, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
+        self._execute(_set_targets, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
     def _command_from(self, gait: Gait) -> None:
         """Command the servos with the gait's next set-points."""
@@ -279,9 +328,15 @@ class RobotSimulator(ABC):
     def _execute(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a function of the servos' arrays now, or after the Truth's delay."""
         if self.truth.delay:
-            self._delayed.put(self.time, function, *arguments)
+            self._delayed.append((self.time + self.truth.delay, function, arguments))
         else:
-            function(*self._servo_arrays, *arguments)
+            function(self._servos, self._drive, *arguments)
+
+    def _execute_delayed(self) -> None:
+        """Execute the commands that are due."""
+        while self._delayed and self._delayed[0][0] <= self.time + 1e-9:
+            _, function, arguments = self._delayed.popleft()
+            function(self._servos, self._drive, *arguments)
 
     # ---- checks ------------------------------------------------------------------------------------------------------
 
@@ -306,6 +361,18 @@ class RobotSimulator(ABC):
             raise DivergedError(
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
+
+
+def _set_targets(
+    servos: np.ndarray,
+    _drive: np.ndarray,
+    setpoints: np.ndarray,
+    targets: np.ndarray,
+    speeds: np.ndarray,
+    loaded: np.ndarray,
+) -> None:
+    """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s] and which servos are loaded (n,) bool."""
+    servos["setpoint"], servos["target"], servos["speed"], servos["loaded"] = setpoints, targets, speeds, loaded
 
 
 def number(name: str, value: float, unit: str) -> float:

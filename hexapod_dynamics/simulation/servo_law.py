@@ -32,9 +32,8 @@ from hexapod_dynamics.robot.parts import Servo
 
 if TYPE_CHECKING:
     from hexapod_dynamics.simulation.truth import Truth
-    from hexapod_dynamics.simulation.world import SteppedModel
 
-LOOP_PERIOD = 2e-3  # [s]
+LOOP_PERIOD = 2e-3  # [s]; the physics holds the torque of a loop in between, and treats damping and friction implicitly
 
 
 @dataclass(frozen=True)
@@ -111,39 +110,3 @@ class ServoLaw:
     def dry_friction(self, motor: np.ndarray, external: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the limit (n,) [N m] of dry friction, at torques (n,) [N m] and rates (n,) [rad/s] of the joints."""
         return self.scale * self._friction.dry(motor, external, rates)
-
-
-class HeldServos:
-    """A ServoLaw on the servos of a SteppedModel: its loops set torques, which the steps hold.
-
-    The steps treat damping, torque limit and friction of the servos implicitly. `loop_steps`: number of steps of
-    `timestep` [s] between two loops.
-    """
-
-    def __init__(self, law: ServoLaw, model: SteppedModel, timestep: float) -> None:
-        self.law, self._model, self._timestep = law, model, timestep
-        self.loop_steps = max(1, round(LOOP_PERIOD / timestep))
-        self._inertial = np.zeros_like(model.state.nu)
-        servos = model.world.servos
-        servos["holds"], servos["damping"], servos["viscous"] = 1.0, law.damping, law.viscous
-
-    def reset(self) -> None:
-        """Start with the joints in the middle of their play, without friction from before."""
-        self.law.reset(self._model.state.q)
-        self._model.world.servos["sliding"] = self._model.world.servos["friction"] = 0.0
-
-    def run_loops(self) -> None:
-        """Compute the position loops, and the limits of dry friction, at the present state."""
-        world, state, law = self._model.world, self._model.state, self.law
-        servos = world.servos
-        law.follow(state.q)
-        # The next step moves the set-points first.
-        setpoints, furthest = servos["setpoint"], servos["speed"] * self._timestep
-        motion = np.clip(servos["target"] - setpoints, -furthest, furthest)
-        servos["held"] = law.drive(setpoints + motion, motion / self._timestep)
-        if not law.scale:
-            return
-        # Torque of everything but the servo: what accelerates the joint, less what the servo and its gear give.
-        self._model.compiled.inertial(world.acceleration, self._inertial)
-        others = self._inertial[6:] - servos["torque"] + servos["friction"]
-        servos["dry"] = law.dry_friction(servos["torque"], others, state.nu[6:])

@@ -37,13 +37,13 @@ class Truth:
     payload_z [m] in base_link. stiffness: factor on the stiffness of all servos. friction: Coulomb's coefficient.
     deadband [counts of the servo]: deviation from the set-point below which a servo gives no torque. delay [s]:
     from a command to the start of the servos. slope, slope_yaw [deg], rough [m]: of the Ground; or terrain: a
-    ground by name, as `ground=blocks:0.03` in `parse` (terrain.py). seed: of the ground and of the random values
+    ground by name, as `ground=blocks:0.03` in `parse` (ground.py). seed: of the ground and of the random values
     below.
 
     Servos with their own law (servo_law.py): lag [s]: their additional damping, divided by their stiffness. ff: share
     of the set-point's rate that they feed forward; 0: they damp against zero rate. zone [deg]: error below which they
     give no torque, in addition to that of `deadband`. hysteresis [deg]: play between joint and encoder.
-    servo_friction: factor on the friction_model (1, 4, 6; 0: none) of servo_friction.py. servo_spread: standard
+    servo_friction: factor on the friction_model (1, 4, 6; 0: none) of servo_law.py. servo_spread: standard
     deviation of one servo's stiffness, relative to that of all.
     zero [deg]: largest error of the angle at which a horn is mounted. link_masses: largest relative error of a link's
     mass. link_centres: standard deviation of a link's centre of mass in each direction, in its radii of gyration.

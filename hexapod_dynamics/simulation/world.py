@@ -1,4 +1,16 @@
-"""A simulated robot: arrays of its state and its surroundings, and the compiled model that steps them."""
+"""A simulated robot: arrays of its state, its servos and its surroundings, and the compiled model that steps them.
+
+A bus servo has a set-point that moves uniformly to its target, and a torque by the deviation of the joint:
+
+    tau = clip(k (setpoint - q) + d (d setpoint/dt - qdot), +- torque limit)
+
+A servo without torque (unloaded in its protocol, or limp in the morphology) has tau = 0. The joint still turns the gear
+train, whose drag is -d qdot: the motor's share of d is back-EMF and the controller's, but an HTD-35H with open windings
+still takes some 0.1 to 0.3 N m to turn by hand, which d = 0.3 N m s/rad matches at the 0.3 to 1 rad/s at which a limp
+leg falls. This drag is a mechanical force: it is not part of the servo's torque. Beyond a joint's limits a stiff
+one-sided spring with damping, the joint stop, acts as well. The torque is treated implicitly, like the contact:
+for a step of length h, the torque at its end is used (core/simulation.h). Servos that are not springs: servo_law.py.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +22,6 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import servos
 from hexapod_dynamics.simulation.ground import Ground
 
 # A contact at rest under 1 N creeps 0.3 mm in a minute [N s/m].
@@ -56,10 +67,47 @@ def make_state(joints: int) -> State:
     return State(np.zeros(3), np.eye(3), np.zeros(joints), np.zeros(6 + joints))
 
 
+def make_servos(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers (1,) of a Robot's servos and their states (n,), loaded, at zero; fields: core/servo.h."""
+    drive, servos = np.zeros(1, _core.DRIVE), np.zeros(robot.joint_count, _core.SERVO)
+    for name in ("stiffness", "damping", "torque_limit", "speed_limit"):
+        drive[name] = getattr(robot.servo, name)
+    drive["feed_forward"] = 1.0
+    servos["loaded"] = servos["driven"] = 1.0
+    servos["lower"] = [joint.lower for joint in robot.joints]
+    servos["upper"] = [joint.upper for joint in robot.joints]
+    return drive, servos
+
+
+def rest_servos(servos: np.ndarray, setpoints: np.ndarray) -> None:
+    """Put servos at rest at set-points (n,) [rad]."""
+    servos["setpoint"] = servos["target"] = setpoints
+    servos["rate"] = servos["speed"] = 0.0
+
+
+def set_driven(servos: np.ndarray, morphology: Morphology, q: np.ndarray) -> None:
+    """Adopt from a Morphology which servos are limp; a repaired servo starts from the position of its joint, q
+    (n,) [rad].
+    """
+    driven = morphology.driven_mask | ~morphology.moving_mask
+    back = driven & (servos["driven"] == 0.0)
+    servos["setpoint"][back] = servos["target"][back] = q[back]
+    servos["speed"][back] = 0.0
+    servos["driven"] = driven
+
+
+def stop_stuck(state: State, morphology: Morphology) -> None:
+    """Put locked joints at their positions; rates of locked and missing joints are zero."""
+    stuck = ~morphology.moving_mask
+    locked = morphology.existing_mask & stuck
+    state.q[locked] = morphology.locked_positions[locked]
+    state.nu[6:][stuck] = 0.0
+
+
 def make_world(robot: Robot, ground: Ground) -> World:
     """Return the World of a Robot on a Ground, its servos at zero."""
     joints = robot.joint_count
-    drive, all_servos = servos.make_servos(robot)
+    drive, servos = make_servos(robot)
     plane, rises = ground.structs()
     contact = np.zeros(1, _core.LAW)
     contact["stiffness"], contact["damping"] = robot.contact.stiffness, robot.contact.damping
@@ -71,7 +119,7 @@ def make_world(robot: Robot, ground: Ground) -> World:
         rises=rises,
         contact=contact,
         drive=drive,
-        servos=all_servos,
+        servos=servos,
         acceleration=np.zeros(6 + joints),
         foot_forces=np.zeros((len(robot.legs), 3)),
         ground_force=np.zeros(3),
@@ -118,21 +166,12 @@ class SteppedModel:
 
     def apply_joint_constraints(self) -> None:
         """Set locked joints to their positions, stop locked and missing joints, enable the servos of the others."""
-        self._stop_stuck()
-        servos.set_driven(self.world.servos, self.morphology, self.state.q)
-
-    def _stop_stuck(self) -> None:
-        """Put locked joints at their positions; rates of locked and missing joints are zero."""
-        stuck = ~self.morphology.moving_mask
-        locked = self.morphology.existing_mask & stuck
-        self.state.q[locked] = self.morphology.locked_positions[locked]
-        self.state.nu[6:][stuck] = 0.0
+        stop_stuck(self.state, self.morphology)
+        set_driven(self.world.servos, self.morphology, self.state.q)
 
     def settle_servos_at(self, setpoints: np.ndarray) -> None:
         """Put the servos at rest at set-points (n,) [rad]."""
-        rows = self.world.servos
-        rows["setpoint"] = rows["target"] = setpoints
-        rows["rate"] = rows["speed"] = 0.0
+        rest_servos(self.world.servos, setpoints)
 
     def forget(self) -> None:
         """Clear what the last step has stored for the next one: forces, sliding contacts, saturated servos."""
@@ -159,10 +198,10 @@ class SteppedModel:
             self.compiled.inertial(nu, momentum)
         self.compiled.set_morphology(morphology)
         self.morphology = morphology
-        self._stop_stuck()
+        stop_stuck(self.state, morphology)
         if momentum is not None:
             self.compiled.strike(momentum, nu)
-        servos.set_driven(self.world.servos, morphology, self.state.q)
+        set_driven(self.world.servos, morphology, self.state.q)
 
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""

@@ -17,8 +17,8 @@ def gait(t, cycle=1.3):
     return 0.3 * np.sin(phase) + 0.1 * np.cos(2 * phase)
 
 
-def filled(motion, seconds, **arguments):
-    history = CommandHistory(WIDTH, period=PERIOD, **arguments)
+def filled(motion, seconds):
+    history = CommandHistory(WIDTH, period=PERIOD)
     for k in range(round(seconds / PERIOD)):
         history.append(k * PERIOD, motion(k * PERIOD)[0])
     return history, (round(seconds / PERIOD) - 1) * PERIOD
@@ -100,8 +100,6 @@ def test_a_clock_that_jumps_back_or_far_starts_afresh():
     assert history.count == 1
 
 
-def test_nothing_heard_is_said_and_a_window_too_long_is_refused():
+def test_nothing_to_extrapolate_is_said():
     with pytest.raises(HexapodError, match="no command"):
         CommandHistory(WIDTH).forecast([0.0])
-    with pytest.raises(HexapodError, match="window"):
-        CommandHistory(WIDTH, duration=1.0, window=0.9)

@@ -6,7 +6,8 @@ from support.sensed_walk import DELAY, SensedWalk
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.innovation_check import CALM
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 
@@ -20,7 +21,7 @@ class World(SensedWalk):
 
     def __init__(self, *, walks_at=0.5, imu=True, **observer):
         super().__init__("built_in")
-        self.observer = Observer(ROBOT, command_delay=DELAY, **observer)
+        self.observer = Observer(ROBOT, ObserverSettings(command_delay=DELAY, **observer))
         self.walks_at, self._has_imu, self.morphology = walks_at, imu, Morphology.whole(ROBOT)
 
     def break_off(self, *names):
@@ -94,7 +95,7 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
 
 
 def test_the_path_ahead_is_where_the_robot_then_is():
-    world = World(horizon_period=0.025)
+    world = World()
     world.run(4.2)
     positions, rotations, joints = (a.copy() for a in world.observer.predict_path(4.2))
     ahead = 0.025 * np.arange(1, 21)
@@ -158,7 +159,7 @@ def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_tha
     assert world.observer.confidence[0] != "ok"
     assert ROBOT.joint_names[hidden] in world.observer.confidence[1]
     world.observer.measure_joints = measure
-    world.run(2.0 + world.observer.consistency.limits.calm)
+    world.run(2.0 + CALM)
     assert world.observer.confidence == ("ok", "")
 
 
@@ -222,7 +223,7 @@ def test_it_bounds_commands_as_the_servos_are_told_to():
     """The observer had the guard's defaults, whatever the parameters of the servos were."""
     reached = []
     for speed in (0.2, 0.8):
-        observer = Observer(ROBOT, guard=GuardSettings(approach_speed=speed), command_period=0.01)
+        observer = Observer(ROBOT, ObserverSettings(guard=GuardSettings(approach_speed=speed), command_period=0.01))
         assert observer.commands.history.period == 0.01
         observer.commands.guard.synchronise_setpoint(np.zeros(18, np.int64), np.zeros(18), np.ones(18, bool))
         reached.append(observer.commands.guard.update(np.full(18, 0.3), np.zeros(18), observer.commands.period)[0])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -18,7 +18,7 @@ class Standing:
     """An observer of a robot that stands; the readings are the commands, those of RM are `self.leg` (3,) [rad]."""
 
     def __init__(self):
-        self.observer, self.time = Observer(ROBOT, timestep=2e-3), 0.0
+        self.observer, self.time = Observer(ROBOT, ObserverSettings(timestep=2e-3)), 0.0
         self.pose = AdaptiveGait().bind(ROBOT).position.copy()
         self.leg, self.read = self.pose[LEG].copy(), True
 

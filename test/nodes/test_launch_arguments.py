@@ -109,17 +109,22 @@ def test_only_the_simulated_robot_starts_to_walk_by_itself(launch_file, name):
 
 @pytest.fixture(scope="module")
 def launch_file():
-    path = Path(__file__).resolve().parents[2] / "launch" / "walk.launch.py"
-    spec = importlib.util.spec_from_file_location("walk_launch", path)
+    return loaded("walk")
+
+
+def loaded(name):
+    """The module of a launch file."""
+    path = Path(__file__).resolve().parents[2] / "launch" / f"{name}.launch.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_rviz_shows_the_frames_of_the_namespace(launch_file):
-    config = str(Path(__file__).resolve().parents[2] / "config" / "hexapod.rviz")
-    assert launch_file.rviz_config(config, "") == config
-    copy = Path(launch_file.rviz_config(config, "/left"))
+def test_rviz_shows_the_frames_of_the_namespace():
+    config, launch_file = str(Path(__file__).resolve().parents[2] / "config" / "hexapod.rviz"), loaded("rviz")
+    assert launch_file.configuration(config, "") == config
+    copy = Path(launch_file.configuration(config, "/left"))
     manager = yaml.safe_load(copy.read_text())["Visualization Manager"]
     copy.unlink()
     assert manager["Global Options"]["Fixed Frame"] == "left/odom"
@@ -128,13 +133,16 @@ def test_rviz_shows_the_frames_of_the_namespace(launch_file):
     assert prefixes == ["left", "left/predicted"]
 
 
-def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(launch_file, monkeypatch):
+def test_a_missing_rviz2_is_named_with_its_install_line_and_the_rest_starts(monkeypatch):
+    launch_file, context = loaded("rviz"), LaunchContext()
+    context.launch_configurations["namespace"] = ""
+
     def absent(name):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(launch_file, "get_package_share_directory", absent)
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
-    action = launch_file.rviz("hexapod.rviz", "")
+    (action,) = launch_file.rviz(context)
     assert isinstance(action, LogInfo)
     text = perform_substitutions(LaunchContext(), action.msg)
     assert "rviz2 is not installed" in text and "sudo apt install ros-jazzy-rviz2" in text

@@ -16,7 +16,7 @@ from support.sensed_imu import SensedImu
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
@@ -111,7 +111,7 @@ class SensedWalk:
         self.readings = Readings(self.truth)
         self.imu = SensedImu(self.truth, hidden.imu.rotation, seed=seed, known=robot.imu.rotation)
         self.observer, self.forward = (
-            Observer(robot, command_delay=DELAY, timestep=2e-3, spread=spread),
+            Observer(robot, ObserverSettings(command_delay=DELAY, timestep=2e-3), spread),
             Feedforward(robot),
         )
         self.guard = PoseGuard.of_robot(robot)
