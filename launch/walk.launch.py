@@ -26,7 +26,6 @@ from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
 
-PACKAGE = "hexapod_dynamics"
 # Parameters of `servos` for the servo hardware of the simulated robot.
 BUSES = {
     "lx": {},
@@ -307,7 +306,7 @@ def nodes(context):
     """Build the nodes for the checked arguments."""
     given = checked(context)
     hardware, simulated, namespace = given["hardware"], given["hardware"] == "sim", given["namespace"]
-    config = os.path.join(get_package_share_directory(PACKAGE), "config")
+    config = os.path.join(get_package_share_directory("hexapod_dynamics"), "config")
     files = [os.path.join(config, "nodes.yaml")]
     files += [] if simulated else [os.path.join(config, f"hardware_{hardware}.yaml")]
     files += [os.path.abspath(given["params_file"])] if given["params_file"] else []
@@ -316,7 +315,7 @@ def nodes(context):
         # With the memory in which a node finds its state when it is started again without its file.
         environment = LIFE["additional_env"] | make_memory()
         return Node(
-            package=PACKAGE,
+            package="hexapod_dynamics",
             executable=executable,
             exec_name=executable,
             namespace=namespace,

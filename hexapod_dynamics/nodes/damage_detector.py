@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
@@ -21,7 +21,7 @@ from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, LEVELS, Diagnostics, declare_all, load_robot, text_of
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot, status_of, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -115,12 +115,9 @@ class DamageDetectorNode(GuardedNode):
         return np.isin(self._names, names.split())
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            values = values_of(message.new_parameters)
-            self.detection.set_morphology(values)
-            self._declarations.follow(values)
-        except HexapodError as error:
-            self.detection.faults.add("morphology", f"morphology: {error}")
+        values = values_of(message.new_parameters)
+        self.detection.set_morphology(values)
+        self._declarations.follow(values)
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -149,17 +146,12 @@ class DamageDetectorNode(GuardedNode):
         message.header.stamp = clock.to_msg()
         for finding in self.detection.findings():
             warns = "warn" if finding.lasting or finding.decided else "ok"
-            status = DiagnosticStatus(
-                name=finding.name,
-                level=LEVELS["error" if finding.declared else warns],
-                message="declared" if finding.declared else "found" if finding.decided else "suspected",
-                hardware_id=self._hardware_id,
-            )
+            level = "error" if finding.declared else warns
+            words = "declared" if finding.declared else "found" if finding.decided else "suspected"
             texts = {
                 "probability": f"{finding.probability:.4f}",
                 "evidence": finding.evidence,
                 "since": f"{finding.since + offset:.3f}",
             }
-            status.values = [KeyValue(key=key, value=text) for key, text in texts.items()]
-            message.status.append(status)
+            message.status.append(status_of(finding.name, self._hardware_id, level, words, texts))
         self._publisher.publish(message)

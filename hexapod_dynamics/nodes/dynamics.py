@@ -12,12 +12,10 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes.geometry_messages import pose_values
 from hexapod_dynamics.nodes.joint_messages import read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.nodes.payload import LOOK, PayloadReport
-from hexapod_dynamics.nodes.prediction_messages import PredictionMessages
+from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
 from hexapod_dynamics.onboard.inputs import NOT_GIVEN, ImuInput, JointInput
@@ -33,6 +31,8 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
+# Period [s] of the checks for a full time window of the load, so that the computation is not in every tick.
+WEIGH_EVERY = 0.05
 # Largest number of publications of `support` a second.
 SUPPORT_RATE = 25.0
 OF_PREDICTION = PredictionSettings.__dataclass_fields__.keys()
@@ -76,7 +76,7 @@ class DynamicsNode(GuardedNode):
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         if self.prediction.payload is not None:
             report = PayloadReport(self, self.prediction.payload)
-            self.loop.every(LOOK, report.update)
+            self.loop.every(WEIGH_EVERY, report.update)
             self.create_subscription(DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
@@ -126,11 +126,7 @@ class DynamicsNode(GuardedNode):
         self.prediction.imu(at, read_imu(self._imu, message, now), now)
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        try:
-            self.prediction.set_morphology(values_of(message.new_parameters))
-        except HexapodError as error:
-            self._faults.add("morphology", f"morphology: {error}")
-            return
+        self.prediction.set_morphology(values_of(message.new_parameters))
         self._messages.name_joints()
 
     # ---- out ---------------------------------------------------------------------------------------------------------
@@ -168,7 +164,7 @@ class DynamicsNode(GuardedNode):
         observer = self.prediction.observer
         if not observer.started or now - observer.time > SILENT:
             return {}
-        return predicted_pose.values(self._messages.seconds, observer.position, observer.rotation)
+        return pose_values(self._messages.seconds, observer.position, observer.rotation)
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now = time.monotonic()

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Pose, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.command_watch import source_name
+from hexapod_dynamics.nodes.geometry_messages import rotation_of
 from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
@@ -26,15 +27,14 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import (
     FOREIGN,
     LATCHED,
-    LEVELS,
     Diagnostics,
     declare,
     declare_all,
     load_robot,
-    text_of,
+    status_of,
 )
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
+from hexapod_dynamics.se3 import roll_pitch_yaw
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
@@ -133,9 +133,8 @@ class GaitNode(GuardedNode):
             self.control.joints(time.monotonic(), self._angles)
 
     def _on_body_pose(self, message: Pose) -> None:
-        o, p = message.orientation, message.position
-        yaw, pitch, roll = euler_zyx(rotation_from_quaternion((o.x, o.y, o.z, o.w)))
-        self.control.set_body_pose((p.x, p.y, p.z, roll, pitch, yaw))
+        place, angles = message.position, roll_pitch_yaw(rotation_of(message.orientation))
+        self.control.set_body_pose((place.x, place.y, place.z, *angles))
 
     def _on_payload(self, message: WrenchStamped) -> None:
         """Process the weight of the load: a force along -z of the level body."""
@@ -201,9 +200,7 @@ class GaitNode(GuardedNode):
             lost, words = "warn", [f"a restart of this node would lose whether it may walk: {failure}"]
         if lost != "ok" and level != "error":
             level, message = lost, "; ".join([*words, message])
-        status = DiagnosticStatus(name="gait", hardware_id=self.robot.name, level=LEVELS[level], message=message)
-        status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
-        self._state_publisher.publish(status)
+        self._state_publisher.publish(status_of("gait", self.robot.name, level, message, values))
         return level, message, values
 
     def destroy_node(self) -> None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.nodes.geometry_messages import fill_transform, transform
 from hexapod_dynamics.nodes.joint_messages import read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
@@ -25,9 +24,9 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, OnDemand, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, OnDemand, declare_all, frame, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_z
+from hexapod_dynamics.se3 import rotation_z
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
@@ -40,40 +39,14 @@ PREDICTED = "predicted/"
 GHOST = 0.3  # opacity of the predicted robot
 
 
-class Transforms:
-    """The tf message of a LinkTree: serialised once, then only its numbers change. prefix: of every frame's name."""
+def footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return position (3,) and rotation (3, 3) of base_footprint in base_link: it is level, has the heading of
+    base_link, and is `lowest` [m] below it (REP-120).
 
-    def __init__(self, tree: LinkTree, prefix: str) -> None:
-        self._tree = tree
-        self.messages = [TransformStamped(child_frame_id=prefix + child) for child in tree.children]
-        for message, parent in zip(self.messages, tree.parents, strict=True):
-            message.header.frame_id = prefix + parent
-
-    def update(self, q: np.ndarray, stamp: Time) -> np.ndarray:
-        """Write the poses for joint positions q (n,) [rad or m]; return the poses (m, 4, 4)."""
-        poses = self._tree.poses(q)
-        for message, pose, place in zip(self.messages, poses, poses[:, :3, 3].tolist(), strict=True):
-            write(message, place, quaternion_from_rotation(pose[:3, :3]), stamp)
-        return poses
-
-
-def write(message: TransformStamped, place: Sequence[float], turn: Sequence[float], stamp: Time) -> None:
-    """Write a translation (3,) [m] and a quaternion (x, y, z, w) into a TransformStamped."""
-    message.header.stamp = stamp
-    translation, rotation = message.transform.translation, message.transform.rotation
-    translation.x, translation.y, translation.z = place
-    rotation.x, rotation.y, rotation.z, rotation.w = turn
-
-
-def footprint(rotation: np.ndarray, lowest: float) -> tuple[list[float], Sequence[float]]:
-    """Return the pose of base_footprint in base_link: it is level, has the heading of base_link, and is `lowest`
-    [m] below it (REP-120).
-
-    rotation (3, 3): world <- base_link, with any yaw. Returns (place (3,), quaternion (4,)).
+    rotation (3, 3): world <- base_link, with any yaw.
     """
     yaw = math.atan2(rotation[1, 0], rotation[0, 0])
-    level = rotation.T @ rotation_z(yaw)
-    return (rotation.T @ np.array([0.0, 0.0, lowest])).tolist(), quaternion_from_rotation(level)
+    return rotation.T @ np.array([0.0, 0.0, lowest]), rotation.T @ rotation_z(yaw)
 
 
 def translucent(urdf: str, opacity: float) -> str:
@@ -89,16 +62,13 @@ class RobotDescription(GuardedNode):
         self.robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
         rate, self._ghost, self._ros2_control = values["rate"], values["predicted"], values["ros2_control"]
-        namespace = self.get_namespace().strip("/")
-        self._prefix = f"{namespace}/" if namespace else ""
-        self._faults = Faults()
+        self._prefix, self._faults = frame(self, ""), Faults()
         self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)
         self._q = {"": None, PREDICTED: None}
         self._rotation = None
-        self._footprint = TransformStamped(child_frame_id=f"{self._prefix}base_footprint")
-        self._footprint.header.frame_id = f"{self._prefix}base_link"
-        self._ghost_base = TransformStamped(child_frame_id=f"{self._prefix}{PREDICTED}base_link")
-        self._ghost_base.header.frame_id = f"{self._prefix}base_link"
+        base = f"{self._prefix}base_link"
+        self._footprint = transform(base, f"{self._prefix}base_footprint")
+        self._ghost_base = transform(base, f"{self._prefix}{PREDICTED}base_link")
         self._message = TFMessage()
         self._description = self.create_publisher(String, "robot_description", LATCHED)
         self._ghost_description = (
@@ -120,9 +90,12 @@ class RobotDescription(GuardedNode):
 
     def _accept(self, morphology: Morphology) -> None:
         self.morphology = morphology
-        tree = LinkTree(self.robot, morphology)
-        self._transforms = {name: Transforms(tree, self._prefix + name) for name in ("", PREDICTED)}
-        self._tree = tree
+        self._tree = tree = LinkTree(self.robot, morphology)
+        frames = list(zip(tree.parents, tree.children, strict=True))
+        self._links = {
+            name: [transform(self._prefix + name + parent, self._prefix + name + child) for parent, child in frames]
+            for name in ("", PREDICTED)
+        }
         try:
             urdf = self.robot.to_urdf(morphology)
         except RobotError as error:  # the robot has helical joints: tf shows it nevertheless
@@ -158,18 +131,24 @@ class RobotDescription(GuardedNode):
         if self._q[""] is None:
             return
         stamp = self.get_clock().now().to_msg()
-        poses = self._transforms[""].update(self._q[""], stamp)
-        messages = list(self._transforms[""].messages)
+        poses = self._pose_links("", stamp)
+        messages = list(self._links[""])
         if self._rotation is not None:
-            rotation = self._rotation
-            write(self._footprint, *footprint(rotation, self._lowest(rotation, poses)), stamp)
+            fill_transform(self._footprint, *footprint(self._rotation, self._lowest(self._rotation, poses)), stamp)
             messages.append(self._footprint)
         if self._ghost and self._q[PREDICTED] is not None:
-            self._transforms[PREDICTED].update(self._q[PREDICTED], stamp)
-            write(self._ghost_base, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), stamp)
-            messages += [self._ghost_base, *self._transforms[PREDICTED].messages]
+            self._pose_links(PREDICTED, stamp)
+            self._ghost_base.header.stamp = stamp
+            messages += [self._ghost_base, *self._links[PREDICTED]]
         self._message.transforms = messages
         self._tf.publish(self._message)
+
+    def _pose_links(self, which: str, stamp: Time) -> np.ndarray:
+        """Write the measured or the predicted joints into the transforms of the links; return the poses (m, 4, 4)."""
+        poses = self._tree.poses(self._q[which])
+        for message, pose in zip(self._links[which], poses, strict=True):
+            fill_transform(message, pose[:3, 3], pose[:3, :3], stamp)
+        return poses
 
     def _lowest(self, rotation: np.ndarray, poses: np.ndarray) -> float:
         """Height [m] of the lowest frame, or of the body's underside if that is lower, over base_link's origin."""

@@ -15,13 +15,13 @@ from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
+from hexapod_dynamics.nodes.geometry_messages import fill_odometry, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import changed
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
-from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
@@ -144,7 +144,7 @@ class SimulatorNode(GuardedNode):
     def _on_attitude(self, message: Quaternion) -> None:
         """Put the robot at rest with this attitude, world <- base_link, for example upside down."""
         try:
-            self.simulated.put(rotation_from_quaternion((message.x, message.y, message.z, message.w)))
+            self.simulated.put(rotation_of(message))
         except HexapodError as error:
             self.get_logger().warning(f"set_attitude: {error}", throttle_duration_sec=5.0)
 
@@ -168,12 +168,7 @@ class SimulatorNode(GuardedNode):
     def _publish_pose(self, truth: State, stamp: Stamp) -> None:
         odometry = self._odometry
         odometry.header.stamp = stamp
-        pose, twist = odometry.pose.pose, odometry.twist.twist
-        pose.position.x, pose.position.y, pose.position.z = truth.position.tolist()
-        x, y, z, w = quaternion_from_rotation(truth.rotation)
-        pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
-        twist.linear.x, twist.linear.y, twist.linear.z = truth.nu[:3].tolist()
-        twist.angular.x, twist.angular.y, twist.angular.z = truth.nu[3:6].tolist()
+        fill_odometry(odometry, truth.position, truth.rotation, truth.nu[:6])
         self._odometry_publisher.publish(odometry)
 
     def _publish_joints(self, truth: State, stamp: Stamp, morphology: Morphology) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
+from hexapod_dynamics.nodes.geometry_messages import put
 from hexapod_dynamics.ros.node_functions import frame
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -89,8 +90,3 @@ class SupportMarkers:
         model = self._observer.model
         state = model.position, model.rotation, model.q, model.nu, model.acceleration
         self._support.update(model.compiled, *state, model.slope, model.level)
-
-
-def put(point: Point, place: Sequence[float]) -> None:
-    """Write place (3,) into a Point."""
-    point.x, point.y, point.z = place

@@ -13,15 +13,14 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes.geometry_messages import read_pose, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.walk_status import PARAMETERS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import MalformedMessages
 from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
-from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion, rotation_vector
+from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 
@@ -58,8 +57,8 @@ class Pose(NamedTuple):
     @classmethod
     def of(cls, message: Odometry) -> Pose:
         """Return the Pose of an Odometry message."""
-        p, o = message.pose.pose.position, message.pose.pose.orientation
-        rotation, v = rotation_from_quaternion((o.x, o.y, o.z, o.w)), message.twist.twist.linear
+        p, v = message.pose.pose.position, message.twist.twist.linear
+        rotation = rotation_of(message.pose.pose.orientation)
         position, velocity = np.array([p.x, p.y, p.z]), rotation @ np.array([v.x, v.y, v.z])
         return cls(stamp_seconds(message.header.stamp), position, rotation, velocity)
 
@@ -160,7 +159,7 @@ class WalkStatus(GuardedNode):
     def _on_prediction(self, status: DiagnosticStatus) -> None:
         """Read the pose from the diagnostics of `dynamics` and compare it with the present truth."""
         try:
-            found = predicted_pose.read(status.values)
+            found = read_pose(status.values)
         except (ValueError, HexapodError):
             found = None
         if found is None:
@@ -261,7 +260,7 @@ class WalkStatus(GuardedNode):
             "computer too busy": busy,
             "absent": absent,
             "starting": starting,
-            "received": [MalformedMessages.of(self).recent] if MalformedMessages.of(self).recent else [],
+            "received": [self.malformed.recent] if self.malformed.recent else [],
         }
         levels = [level for name, (_, level) in complaints.items() if name not in known]
         worst = DiagnosticStatus.ERROR if absent else max(levels, default=DiagnosticStatus.WARN, key=ord)

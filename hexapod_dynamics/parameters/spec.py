@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from hexapod_dynamics.errors import ParameterError
 
@@ -90,20 +91,7 @@ class ParameterSpec:
         return self.default.of(source) if isinstance(self.default, Derived) else self.default
 
 
-def in_file(
-    name: str,
-    default: Value | Derived,
-    description: str,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] | None = None,
-    read_only: bool = True,
-    file_value: Value | None = None,
-    file_reason: str = "",
-) -> ParameterSpec:
-    """Return a ParameterSpec that config/nodes.yaml contains."""
-    return ParameterSpec(name, default, description, low, high, choices, read_only, True, file_value, file_reason)
-
+in_file = partial(ParameterSpec, in_file=True)  # a ParameterSpec that config/nodes.yaml contains
 
 # Parameters of nearly every node.
 ROBOT = ParameterSpec("robot", "", "YAML file of the robot; empty: the JetHexa of this package")

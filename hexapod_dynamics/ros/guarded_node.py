@@ -30,7 +30,14 @@ LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter;
 
 
 class GuardedNode(Node):
-    """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises."""
+    """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises.
+
+    malformed: counts what is refused or ignored.
+    """
+
+    def __init__(self, node_name: str) -> None:
+        self.malformed = MalformedMessages(self)  # first, because Node creates services
+        super().__init__(node_name)
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response."""
@@ -65,7 +72,7 @@ class GuardedNode(Node):
         """Return a response that refuses; the present exception is counted and logged."""
         if not self.context.ok():
             raise error
-        MalformedMessages.of(self).count_request(self.resolve_service_name(srv_name), described(error))
+        self.malformed.count_request(self.resolve_service_name(srv_name), described(error))
         log_defect(self, error, f"a request to {srv_name}")
         return refusal(srv_type, f"refused: {described(error)}")
 
@@ -75,7 +82,7 @@ class GuardedNode(Node):
         """Create a subscription as Node does; bytes that are no message of the type, and a message for which the
         callback raises, are ignored and counted.
         """
-        malformed = MalformedMessages.of(self)
+        malformed = self.malformed
 
         def accept(data: bytes) -> None:
             try:

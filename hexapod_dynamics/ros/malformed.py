@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, proxy
 
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -56,24 +55,15 @@ def read_message(data: bytes, kind: type) -> object:
 
 
 class MalformedMessages:
-    """Counts the malformed messages of a node's topics by publisher; `of` returns the counter of a node."""
-
-    _of_node = WeakKeyDictionary()
+    """Counts the malformed messages of a node's topics by publisher."""
 
     def __init__(self, node: Node) -> None:
-        self._node = proxy(node)  # `of` keeps this object for as long as the node exists
+        self._node = node
         self._counts = {}  # {(topic, publisher): malformed messages}
         self._requests = {}  # {service: malformed requests}
         self._names = {}  # {topic: who publishes it}
         self._next_question = {}  # {topic: monotonic time [s]}
         self._last, self._what = -WARNED, ""
-
-    @classmethod
-    def of(cls, node: Node) -> MalformedMessages:
-        """Return the counter of a node."""
-        if node not in cls._of_node:
-            cls._of_node[node] = cls(node)
-        return cls._of_node[node]
 
     def count(self, subscription: Subscription, error: Exception | str) -> None:
         """Count one message; error: the exception raised when it was read."""

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.spec import ROBOT
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.ros.malformed import MalformedMessages, PublisherCheck
+from hexapod_dynamics.ros.malformed import PublisherCheck
 from hexapod_dynamics.ros.running import Refused
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType
@@ -23,6 +23,7 @@ from rclpy.validate_topic_name import validate_topic_name
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
     from hexapod_dynamics.parameters.spec import ParameterSpec, Value
+    from hexapod_dynamics.ros.guarded_node import GuardedNode
     from rclpy.node import Node
     from rclpy.publisher import Publisher
     from rclpy.timer import Timer
@@ -126,6 +127,13 @@ def text_of(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
+def status_of(name: str, hardware_id: str, level: str, message: str, values: Mapping[str, object]) -> DiagnosticStatus:
+    """Return a DiagnosticStatus; level: ok, warn, error or stale."""
+    status = DiagnosticStatus(name=name, hardware_id=hardware_id, level=LEVELS[level], message=message)
+    status.values = [KeyValue(key=key, value=text_of(value)) for key, value in values.items()]
+    return status
+
+
 class OnDemand:
     """A publisher, and whether its topic has subscribers: it asks the middleware five times a second."""
 
@@ -151,13 +159,13 @@ class Diagnostics:
 
     def __init__(
         self,
-        node: Node,
+        node: GuardedNode,
         hardware_id: str,
         diagnose: Callable[[], tuple[str, str, Mapping[str, object]]],
         period: float = 1.0,
         every: Callable[[float, Callable[[], object]], object] | None = None,
     ) -> None:
-        self._node, self._diagnose, self._malformed = node, diagnose, MalformedMessages.of(node)
+        self._node, self._diagnose = node, diagnose
         self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
         self._publishers = PublisherCheck(node)
         self._array, self._keys = DiagnosticArray(status=[self._status]), None  # keys of the values in the last status
@@ -169,7 +177,7 @@ class Diagnostics:
 
     def publish(self) -> None:
         """Call `diagnose` and publish its status now."""
-        level, message, values = self._malformed.report(*self._diagnose())
+        level, message, values = self._node.malformed.report(*self._diagnose())
         unreceived = self._publishers.reasons()
         if unreceived:
             level, message = ("warn" if level == "ok" else level), "; ".join([message, *unreceived])

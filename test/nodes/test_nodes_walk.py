@@ -14,7 +14,7 @@ from support.ros_session import LATCHED, Process, parameters_of, wait_until
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.nodes import predicted_pose
+from hexapod_dynamics.nodes.geometry_messages import read_pose
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector
@@ -304,7 +304,7 @@ def test_diagnostics_have_the_predicted_pose(dynamics, probe):
     probe.statuses.says("d/dynamics", "predicting")
 
     def pose():
-        return predicted_pose.read(probe.statuses("d/dynamics").values)
+        return read_pose(probe.statuses("d/dynamics").values)
 
     wait_until(pose, 5, "no pose in the diagnostics")
     at, place, rotation = pose()

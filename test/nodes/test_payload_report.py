@@ -12,7 +12,7 @@ from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.nodes.gait import GaitNode
-from hexapod_dynamics.nodes.payload import PayloadReport
+from hexapod_dynamics.nodes.prediction_messages import PayloadReport
 from hexapod_dynamics.onboard.payload import FRESH, PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
@@ -140,7 +140,7 @@ def test_whether_the_robot_walks_is_looked_for_at_the_edges_of_a_cycle(weighing)
 def test_the_gait_tells_the_period_while_the_body_sways(report, weighing, monkeypatch):
     """A sway for weighing hides the period of the steps in the commands."""
     history, cycles, now = History(None), [], [0.0]
-    monkeypatch.setattr("hexapod_dynamics.nodes.payload.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hexapod_dynamics.nodes.prediction_messages.time.monotonic", lambda: now[0])
     for begin in range(20):  # gait_state comes once a second
         now[0] = float(begin)
         report.on_gait_state(SimpleNamespace(values=[SimpleNamespace(key=SWAYS, value="1.3")]))

@@ -8,7 +8,8 @@ from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
-from hexapod_dynamics.nodes import predicted_pose, walk_status
+from hexapod_dynamics.nodes import walk_status
+from hexapod_dynamics.nodes.geometry_messages import pose_values, read_pose
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from hexapod_dynamics.view.panel_lists import EventList
@@ -66,7 +67,7 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
 
         def tell_prediction():
             now = time.time()
-            values = predicted_pose.values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
+            values = pose_values(now, np.array([0.03, 0.1 * (now - begin), 0.1]), turned)
             pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
             said.publish(DiagnosticArray(status=[DiagnosticStatus(name="dynamics", values=pairs)]))
 
@@ -81,12 +82,12 @@ def test_the_prediction_is_read_once_a_second_from_diagnostics(probe):
 
 def test_a_pose_in_diagnostics_is_read_as_it_was_written():
     position, rotation = np.array([1.2345, -0.5, 0.118]), rotation_rpy(0.3, -0.1, 0.05)
-    pairs = [KeyValue(key=k, value=v) for k, v in predicted_pose.values(1795400239.173, position, rotation).items()]
-    at, place, turn = predicted_pose.read(pairs)
+    pairs = [KeyValue(key=k, value=v) for k, v in pose_values(1795400239.173, position, rotation).items()]
+    at, place, turn = read_pose(pairs)
     assert at == 1795400239.173
     np.testing.assert_allclose(place, position, atol=1e-4)
     np.testing.assert_allclose(turn, rotation, atol=1e-5)
-    assert predicted_pose.read(pairs[1:]) is None
+    assert read_pose(pairs[1:]) is None
 
 
 def test_the_line_of_an_intact_robot_fits_100_columns():

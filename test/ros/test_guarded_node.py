@@ -8,7 +8,6 @@ from support.ros_session import ask, wait_until
 import rclpy
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.malformed import MalformedMessages
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
@@ -64,7 +63,7 @@ def node(probe):
 
 
 def reported(node):
-    return MalformedMessages.of(node).report("ok", "works", {})
+    return node.malformed.report("ok", "works", {})
 
 
 def test_services_whose_callback_raises_refuse_and_are_counted(probe, node):
