@@ -7,7 +7,7 @@ from collections.abc import Callable
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.nodes.joint_messages import age_of
 from hexapod_dynamics.onboard.inputs import Faults, stamp_refusal
-from hexapod_dynamics.ros.malformed import type_name
+from hexapod_dynamics.ros.guarded_node import type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -23,7 +23,7 @@ class VelocityInput:
 
     The subscription follows its publishers: a participant of DDS has one type for a topic, and reliable where all
     publishers are, so that the first command is not lost. While there are publishers of both types, the type stays as
-    it is, and `ros.malformed` names the others.
+    it is, and `ros.guarded_node` names the others.
     """
 
     def __init__(

@@ -12,9 +12,11 @@ PARAMETERS = (
     in_file("horizon", ObserverSettings.horizon, "horizon of predicted_path [s]", 0.05, 2.0),
     in_file("horizon_timestep", ObserverSettings.horizon_timestep, "time step of predicted_path [s]", 0.001, 0.02),
     in_file("timestep", ObserverSettings.timestep, "step of the model for the state [s]", 0.0002, 0.01),
-    in_file("joint_gain", ObserverSettings.joint, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0),
-    in_file("tilt_gain", ObserverSettings.tilt, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
-    in_file("yaw_gain", ObserverSettings.yaw, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
+    in_file(
+        "joint_gain", ObserverSettings.joint_gain, "gain of the set-point offsets by measured joints [1/s]", 0.0, 20.0
+    ),
+    in_file("tilt_gain", ObserverSettings.tilt_gain, "gain of the tilt by the IMU [1/s]", 0.0, 20.0),
+    in_file("yaw_gain", ObserverSettings.yaw_gain, "gain of the yaw by the IMU [1/s]", 0.0, 20.0),
     in_file(
         "command_delay",
         ObserverSettings.command_delay,

@@ -1,32 +1,178 @@
 """A node that no request and no message can end: if a callback raises, the request is refused or the message
-ignored, counted and reported.
+ignored, counted and reported on /diagnostics, messages with their publisher, requests with their service.
 
 rclpy ends the process when the callback of a service or a subscription raises. Its own parameter services raise
 for a parameter of a type that ROS does not have, so that any program can end a node by one request. Here every
 callback is guarded, including those of rclpy's parameter services, because rclpy creates them with
 `Node.create_service`. A device that fails while a message is processed still ends the node, which is then started
 again, because only this helps.
+
+Each program that reaches a topic can publish bytes that are no message, for example one of another ROS 2 release, or a
+malicious one. Publishers whose messages never arrive, because of another type or a QoS that does not match, are named,
+too.
 """
 
 from __future__ import annotations
 
 import inspect
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.ros.malformed import MALFORMED, MalformedMessages, read_message, shortened
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
     from rclpy.service import Service
     from rclpy.subscription import Subscription
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter; 0 is PARAMETER_NOT_SET
+# First two bytes of CDR (OMG DDSI-RTPS 10.2), little and big endian.
+ENCODINGS = b"\x00\x01", b"\x00\x00"
+SHORTEST = 4  # bytes of encapsulation
+# Exceptions of `read_message` for bytes that are no message of the type: of rclpy (RuntimeError: RMWError;
+# MemoryError: a length beyond the memory).
+MALFORMED = (ValueError, RuntimeError, MemoryError)
+# Time [s] for which a node reports a warning after a malformed message.
+WARNED = 5.0
+# Least time [s] between two queries for the publishers of a topic.
+ASKED_EVERY = 1.0
+MOST_COUNTED = 16  # pairs of topic and publisher
+LONGEST_NAME = 100  # characters, because the names of other nodes may be of any length
+LONGEST_REASON = 300  # characters, because the reason may quote what was sent
+UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
+NOBODY = "an unknown publisher"
+# Time [s] between two checks of one topic's publishers each, because the query takes a millisecond.
+CHECKED_EVERY = 1.0
+
+
+def read_message(data: bytes, kind: type) -> object:
+    """Return the message in some bytes; raise one of MALFORMED if they are not a message of this type.
+
+    The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
+    PL_CDR, XCDR2) as big-endian CDR, and reads beyond the end of messages of less than four bytes.
+    """
+    if len(data) < SHORTEST or data[:2] not in ENCODINGS:
+        raise ValueError(
+            f"the data of a {kind.__name__} begins with {data[:SHORTEST].hex() or 'nothing'}; 0001 or 0000 (CDR) is "
+            "needed"
+        )
+    return deserialize_message(data, kind)
+
+
+class MalformedMessages:
+    """Counts the malformed messages of a node's topics by publisher."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._counts = {}  # {(topic, publisher): malformed messages}
+        self._requests = {}  # {service: malformed requests}
+        self._names = {}  # {topic: who publishes it}
+        self._next_question = {}  # {topic: monotonic time [s]}
+        self._last, self._what = -WARNED, ""
+
+    def count(self, subscription: Subscription, error: Exception | str) -> None:
+        """Count one message; error: the exception raised when it was read."""
+        now, topic = time.monotonic(), subscription.topic_name
+        key = topic, self._publishers(topic, now)
+        if key not in self._counts and len(self._counts) >= MOST_COUNTED:
+            key = topic, "further publishers"
+        self._counts[key] = self._counts.get(key, 0) + 1
+        self._last, self._what = now, f"malformed messages on {topic} from {key[1]} are ignored"
+        self._node.get_logger().warning(
+            f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
+        )
+
+    def count_request(self, service: str, error: Exception | str) -> None:
+        """Count a request to a service; error: why it is refused or cannot be read."""
+        self._requests[service] = self._requests.get(service, 0) + 1
+        self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
+        self._node.get_logger().warning(
+            f"malformed request to {service} is refused: {shortened(str(error))}", throttle_duration_sec=5.0
+        )
+
+    @property
+    def recent(self) -> str:
+        """Return what was ignored or refused in the last seconds; empty if nothing was."""
+        return self._what if time.monotonic() - self._last < WARNED else ""
+
+    def _publishers(self, topic: str, now: float) -> str:
+        """Return who may have sent a message on a topic: its publishers' nodes, because rclpy does not tell the one."""
+        if now >= self._next_question.get(topic, 0.0):
+            self._next_question[topic] = now + ASKED_EVERY
+            names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
+            self._names[topic] = f"one of {', '.join(names)}" if len(names) > 1 else (names or [NOBODY])[0]
+        return self._names[topic]
+
+    def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
+        """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning
+        while they arrive.
+        """
+        if not self._counts and not self._requests:
+            return level, message, values
+        if self.recent:
+            level = "warn" if level == "ok" else level
+            message = f"{message}; {self.recent}"
+        counts = {f"malformed messages on {topic} from {name}": count for (topic, name), count in self._counts.items()}
+        requests = {f"malformed requests to {service}": count for service, count in self._requests.items()}
+        return level, message, values | counts | requests
+
+
+def shortened(text: str) -> str:
+    """Return a text, which may quote what was sent, as one line of limited length."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
+
+
+def _named(info: TopicEndpointInfo) -> str:
+    """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
+    if info.node_name == UNKNOWN:
+        return f"GUID {bytes(info.endpoint_gid[:16]).hex()}, no ROS node"
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]
+
+
+def type_name(kind: type) -> str:
+    """Return the name of a message type as in the graph: geometry_msgs/msg/Twist."""
+    return f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}"
+
+
+class PublisherCheck:
+    """Checks the publishers of a node's subscriptions, one topic at a time, for those that cannot be received."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._next, self._turn = 0.0, 0
+        self._found: dict[str, str] = {}  # {topic: reason}
+
+    def reasons(self) -> list[str]:
+        """Return why publishers of subscribed topics are not received, as texts; checks the next topic."""
+        now, subscriptions = time.monotonic(), list(self._node.subscriptions)
+        if now >= self._next and subscriptions:
+            self._next, self._turn = now + CHECKED_EVERY, (self._turn + 1) % len(subscriptions)
+            subscription = subscriptions[self._turn]
+            self._found[subscription.topic_name] = self._check(subscription)
+            self._found = {s.topic_name: self._found.get(s.topic_name, "") for s in subscriptions}
+        return [reason for reason in self._found.values() if reason]
+
+    def _check(self, subscription: Subscription) -> str:
+        topic, wanted = subscription.topic_name, type_name(subscription.msg_type)
+        for info in self._node.get_publishers_info_by_topic(topic):
+            who = f"{topic}: {info.node_namespace.rstrip('/')}/{info.node_name}"
+            if info.topic_type != wanted:
+                return f"{who} publishes {info.topic_type}, which is not received; {wanted} is"
+            asked, offered = subscription.qos_profile, info.qos_profile
+            if (asked.reliability, offered.reliability) == (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT):
+                return f"{who} publishes best effort (sensor-data QoS), which is not received here; make it reliable"
+            if (asked.durability, offered.durability) == (DurabilityPolicy.TRANSIENT_LOCAL, DurabilityPolicy.VOLATILE):
+                return f"{who} publishes volatile, which is not received here; make it transient local (latched)"
+        return ""
 
 
 class GuardedNode(Node):

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.parameters.spec import ROBOT
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.ros.malformed import PublisherCheck
+from hexapod_dynamics.ros.guarded_node import PublisherCheck
 from hexapod_dynamics.ros.running import Refused
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.clock import Clock, ClockType

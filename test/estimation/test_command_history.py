@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.servo_commands import CommandHistory
+from hexapod_dynamics.estimation.servo_commands import DECAY, CommandHistory
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -61,7 +61,7 @@ def test_an_unmatched_motion_goes_on_with_a_rate_that_dies_away():
     history, now = filled(lambda t: np.full((1, WIDTH), 0.2 * t), 3.0)
     assert history.lag is None
     ahead = np.array([0.0, 0.01, 5.0])
-    expected = 0.2 * now + 0.2 * history.decay * (1 - np.exp(-ahead / history.decay))
+    expected = 0.2 * now + 0.2 * DECAY * (1 - np.exp(-ahead / DECAY))
     np.testing.assert_allclose(history.forecast(ahead), np.tile(expected[:, None], WIDTH), atol=1e-12)
 
 

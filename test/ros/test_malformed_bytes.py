@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry_msgs.msg import Twist
-from hexapod_dynamics.ros.malformed import MALFORMED, read_message
+from hexapod_dynamics.ros.guarded_node import MALFORMED, read_message
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
