@@ -115,9 +115,12 @@ class DamageDetectorNode(GuardedNode):
         return np.isin(self._names, names.split())
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        values = values_of(message.new_parameters)
-        self.detection.set_morphology(values)
-        self._declarations.follow(values)
+        try:
+            values = values_of(message.new_parameters)
+            self.detection.set_morphology(values)
+            self._declarations.follow(values)
+        except HexapodError as error:
+            self.detection.faults.add("morphology", f"morphology: {error}")
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.geometry_messages import pose_values
 from hexapod_dynamics.nodes.joint_messages import read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
@@ -126,7 +127,11 @@ class DynamicsNode(GuardedNode):
         self.prediction.imu(at, read_imu(self._imu, message, now), now)
 
     def _on_morphology(self, message: ParameterEvent) -> None:
-        self.prediction.set_morphology(values_of(message.new_parameters))
+        try:
+            self.prediction.set_morphology(values_of(message.new_parameters))
+        except HexapodError as error:
+            self._faults.add("morphology", f"morphology: {error}")
+            return
         self._messages.name_joints()
 
     # ---- out ---------------------------------------------------------------------------------------------------------
