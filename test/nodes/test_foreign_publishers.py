@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from support.ros_session import LATCHED, Process, wait_until
 
+import rclpy
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
 from hexapod_dynamics.drivers.servos.interface import BusError
@@ -14,6 +16,7 @@ from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.ros.malformed import PublisherCheck
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -50,8 +53,7 @@ def plain(_node, speed):
     return message
 
 
-@pytest.mark.parametrize("make", [plain, stamped])
-@pytest.mark.parametrize("qos", [10, qos_profile_sensor_data], ids=["reliable", "best effort"])
+@pytest.mark.parametrize(("make", "qos"), [(plain, qos_profile_sensor_data), (stamped, 10)])
 def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, probe, make, qos):
     node = probe.node
     wait_until(lambda: not walks(probe), 10, "it stands")
@@ -84,15 +86,25 @@ def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe
 
 
 def test_a_publisher_whose_messages_cannot_be_received_is_named_with_the_reason(gait, probe):
-    publisher = probe.node.create_publisher(Bool, "/g/servos/following", 10)  # it should be latched
-    other = probe.node.create_publisher(Twist, "/g/body_pose", 10)  # it should be a Pose
-    try:
-        probe.statuses.says("g/gait", "make it transient local", 30)
-        probe.statuses.says("g/gait", "publishes geometry_msgs/msg/Twist", 30)
-    finally:
-        probe.node.destroy_publisher(publisher)
-        probe.node.destroy_publisher(other)
-    wait_until(lambda: "make it" not in probe.statuses("g/gait").message, 30, lambda: probe.statuses("g/gait"))
+    publisher = probe.node.create_publisher(Twist, "/g/body_pose", 10)  # it should be a Pose
+    probe.statuses.says("g/gait", "publishes geometry_msgs/msg/Twist", 30)
+    probe.node.destroy_publisher(publisher)
+
+
+def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
+    node = rclpy.create_node("listener")
+    node.create_subscription(Bool, "/l/following", lambda message: None, LATCHED)
+    check = PublisherCheck(node)
+
+    def told():
+        check._next = 0.0  # it is time to look at the next topic
+        return " ".join(check.reasons())
+
+    publisher = probe.node.create_publisher(Bool, "/l/following", 10)
+    wait_until(lambda: "make it transient local" in told(), 10, told)
+    probe.node.destroy_publisher(publisher)
+    wait_until(lambda: not told(), 10, told)
+    node.destroy_node()
 
 
 def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
@@ -109,10 +121,10 @@ def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
         node.destroy_publisher(publisher)
 
 
-@pytest.mark.parametrize("qos", [10, qos_profile_sensor_data], ids=["reliable", "best effort"])
-def test_joint_states_of_another_driver_are_received_with_either_reliability(probe, qos):
+def test_joint_states_of_another_driver_are_received_with_either_reliability(probe):
+    """They are published best effort: who receives these receives reliable ones, too."""
     node = probe.node
-    publisher = node.create_publisher(JointState, "/f/joint_states", qos)
+    publisher = node.create_publisher(JointState, "/f/joint_states", qos_profile_sensor_data)
     servos = Process.node("servos", "-r", "__ns:=/f", "-p", "protocol:=topics", "-p", "rate:=50.0")
     message = JointState(name=list(ROBOT.joint_names))
 
@@ -130,7 +142,6 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
             lambda: f"{probe.statuses('f/servos')} {servos.output}",
         )
         message.name.append(message.name[0])  # a name twice: this joint is left out, and named
-        message_positions = publish  # noqa: F841  published with 19 names from now on
         node.destroy_timer(timer)
 
         def publish_twice():
@@ -165,3 +176,27 @@ def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, posit
     servos.open()
     joints._on_states(JointState(name=["wheel"], position=[99.0]))  # of another device, beside the robot
     assert not [words for words in servos.warnings() if "wheel" in words]
+
+
+@pytest.mark.parametrize("interface", ["joint_commands", "commands", "joint_trajectory"])
+def test_set_points_are_published_in_the_form_of_the_other_driver(interface):
+    node, sent = MagicMock(), {}
+    node.create_publisher = lambda kind, topic, qos: MagicMock(publish=lambda message: sent.update({topic: message}))
+    node.get_clock().now().to_msg.return_value = Time()
+    joints = ForeignJoints(node, TopicServos(range(18)), ROBOT, interface, JointInput(ROBOT, Faults()))
+    angles = np.linspace(-0.5, 0.5, 18)
+    joints.publish(angles, 0.5)
+    assert set(sent) == {"joint_commands", interface}
+    assert sent["joint_commands"].name == list(ROBOT.joint_names)
+    np.testing.assert_array_equal(sent["joint_commands"].position, angles)
+    if interface == "commands":
+        np.testing.assert_array_equal(sent["commands"].data, angles)
+    if interface == "joint_trajectory":
+        (point,) = sent["joint_trajectory"].points
+        assert point.time_from_start.nanosec == 500_000_000 and sent["joint_trajectory"].header.stamp == Time()
+        np.testing.assert_array_equal(point.positions, angles)
+    sent.clear()
+    angles[3] = np.nan  # a joint without a set-point
+    joints.publish(angles, 0.5)
+    assert set(sent) == {"joint_commands", interface} - {"commands"}  # which has no names: complete sets only
+    assert all(len(getattr(message, "name", ROBOT.joint_names[1:])) == 17 for message in sent.values())

@@ -2,14 +2,12 @@
 
 import time
 
-import numpy as np
 import pytest
-from support.ros_session import LATCHED, NEWEST, Probe, Process, separate
-from support.waiting import wait_until
+from support.launched_robot import Launched
+from support.ros_session import separate
 
 from diagnostic_msgs.msg import DiagnosticArray
-from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import ParameterEvent
+from hexapod_dynamics.robot import Morphology, Robot
 
 pytestmark = pytest.mark.slow
 # [s] of walking in which the detector learns how this robot differs from its model; at first its servos, too.
@@ -19,46 +17,21 @@ REAL = [f"physics:=mujoco truth:=servos=real,seed={seed}" for seed in range(1, 1
 REAL.append("physics:=built_in truth:=servos=real,seed=3")
 
 
-class Session:
+class Session(Launched):
     """The launched robot, what it publishes and what is declared."""
 
     def __init__(self, physics):
-        self.probe = Probe()
-        self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=500)
+        super().__init__("detect:=declare", *physics.split())
         self.hypotheses = self.probe.hear(DiagnosticArray, "damage_hypotheses", keep=20)
-        self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
-        arguments = "detect:=declare", *physics.split()
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", *arguments)
-
-    def wait(self, condition, timeout, what):
-        return wait_until(condition, timeout, lambda: f"{what}\n{self.launch.output[-4000:]}")
-
-    def speed(self):
-        """Forward speed of the truth over the last two seconds heard [m/s]."""
-        track = [m for at, m in list(self.truth) if at > time.monotonic() - 2.0]
-        if len(track) < 20:
-            return 0.0
-        ends = [np.array([m.pose.pose.position.x, m.pose.pose.position.y]) for m in (track[0], track[-1])]
-        return float(np.linalg.norm(ends[1] - ends[0])) / 2.0
 
     def declared(self, name):
         """Value of a named value in the last morphology."""
-        for p in self.morphologies[-1][1].new_parameters:
-            if p.name == name:
-                return p.value.double_value if name.startswith("remaining") else p.value.bool_value
-        raise KeyError(name)
+        return self.morphology()[name]
 
     def broken(self):
         """What is declared otherwise than of a whole robot: the values of a whole one, by name."""
-        whole = {}
-        for p in self.morphologies[-1][1].new_parameters:
-            if p.name.startswith(("limp.", "locked.")) and p.value.bool_value:
-                whole[p.name] = False
-            elif p.name.startswith(("legs.", "links.")) and not p.value.bool_value:
-                whole[p.name] = True
-            elif p.name.startswith("remaining.") and p.value.double_value < 1.0:
-                whole[p.name] = 1.0
-        return whole
+        whole = Morphology.whole(Robot.jethexa()).parameters()
+        return {n: whole[n] for n, value in self.morphology().items() if value != whole[n] and "locked_at" not in n}
 
     def stands_still(self, part):
         """Whether the joint of a part is declared limp or locked: gears may hold a servo without torque."""
@@ -72,7 +45,7 @@ class Session:
         finally:  # whatever was declared instead: the next test begins with a whole robot
             assert self.probe.set("simulator/set_damage", mended) == (True, "")
             assert self.probe.set("set_morphology", mended | self.broken()) == (True, "")
-        self.wait(lambda: self.speed() > 0.04, 30, "whole again, it walks")
+        self.wait(lambda: self.speed(2.0) > 0.04, 30, "whole again, it walks")
         time.sleep(WARM_UP)
 
 
@@ -81,12 +54,11 @@ def session(request):
     separate()
     session = Session(request.param)
     try:
-        session.wait(lambda: session.speed() > 0.04, 240, "it walks")
+        session.wait(lambda: session.speed(2.0) > 0.04, 240, "it walks")
         time.sleep(FIRST)
         yield session
     finally:
-        session.launch.end()
-        session.probe.close()
+        session.close()
 
 
 def test_a_healthy_walk_is_left_alone(session):
@@ -149,6 +121,6 @@ def test_a_lock_that_is_repaired_is_taken_back_and_the_next_damage_is_found_as_o
     time.sleep(2.0)
     assert session.probe.set("simulator/set_damage", {lock: False}) == (True, "")
     session.wait(lambda: not session.declared(lock), 20, "it is taken back")
-    session.wait(lambda: session.speed() > 0.04, 30, "whole again, it walks")
+    session.wait(lambda: session.speed(2.0) > 0.04, 30, "whole again, it walks")
     time.sleep(WARM_UP)
     session.break_and_mend({"legs.LF": False}, {"legs.LF": True}, lambda: not session.declared("legs.LF"), within=2.0)

@@ -4,15 +4,12 @@ import subprocess
 import sys
 import uuid
 
-import numpy as np
-import pytest
-from support.driver_session import MAP, NAMES, Robots, Servos
+from support.driver_session import NAMES, Servos
 from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
 MISSING = ("RM", "LM", "RF")
-HANGING = np.array([name[-2:] in MISSING for name in NAMES])
 
 
 def declare(*arguments):
@@ -26,31 +23,21 @@ def declare(*arguments):
     assert done.returncode == 0, done
 
 
-@pytest.fixture
-def robot(probe):
-    robot = Robots()
-    yield robot
-    robot.close()
-
-
-@pytest.mark.parametrize("there", [True, False], ids=["they hang there", "they are really gone"])
-def test_release_reaches_the_servos_of_legs_that_are_declared_missing(probe, robot, there):
+def test_release_reaches_the_servos_of_legs_that_are_declared_missing(probe, robot):
+    """Those of legs that are really gone: test_missing_servos.py."""
     manager, servos = Process.node("damage_manager"), Servos(probe, uuid.uuid4().hex)
     try:
-        if not there:  # first the legs fall off: a servo that has answered once after the declaration has to confirm
-            robot.bus.faults.silent = {i for i, gone in zip(MAP.ids, HANGING, strict=True) if gone}
         declare("--missing", *MISSING)
         wait_until(lambda: servos.joints[-1][1].name == [n for n in NAMES if n[-2:] not in MISSING], 10, "declared")
         assert servos.ask("servos/release").success
         off = robot.servos.holding
-        wait_until(lambda: not (off() if there else off()[~HANGING]).any(), 10, lambda: f"{off()} all let go")
+        wait_until(lambda: not off().any(), 10, lambda: f"{off()} all let go")
         wait_until(
             lambda: servos.value("torque not confirmed") == "" and "torque is off" in servos.status.message,
             10,
             "confirmed",
         )
         assert servos.status.level == DiagnosticStatus.WARN, servos.status.message  # no error
-        robot.bus.faults.silent = set()
         declare("--restore", *MISSING)
         wait_until(lambda: "declared to be there again" in servos.process.output, 10, lambda: servos.process.output)
         assert "the torque of all servos is off, theirs, too" in servos.process.output

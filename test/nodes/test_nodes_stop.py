@@ -15,7 +15,6 @@ from support.ros_session import Process, wait_until
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.devices.serial_device import BusFaults
 from hexapod_dynamics.drivers.stop_request import request_stop
-from hexapod_dynamics.runtime_directory import runtime_directory
 from sensor_msgs.msg import JointState, Joy
 
 COUNT = 0.0042  # [rad]
@@ -93,7 +92,7 @@ def test_the_local_socket_freezes_the_pose_without_ros_and_cannot_end_the_stop(r
 
 
 def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, commands):
-    """The median of 15 stops, from the call to the end of the first MOVE_STOP on the wire.
+    """The median of nine stops, from the call to the end of the first MOVE_STOP on the wire.
 
     On the way are the caller, the node and the simulated wire; with two processes that keep both cores busy, each of
     them may have to wait for a core for some milliseconds now and then, which the node cannot change. What the driver
@@ -102,7 +101,7 @@ def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, comma
     commands.pose = waving
     took, late, answers = [], [], []
     with busy(2):
-        for _ in range(15):
+        for _ in range(9):
             wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 20, "it moves")
             answer = servos.ask("emergency_stop", True)
             assert answer.success, (answer, servos.process.output)
@@ -114,17 +113,6 @@ def test_under_load_the_emergency_stop_freezes_within_20_ms(robot, servos, comma
     for name, values in (("first stop out", took), ("last motion", late), ("answered", answers)):
         print(f"{name} after [ms]", np.sort(np.round(1e3 * np.array(values), 1)))
     assert np.median(took) < 0.02
-
-
-def test_the_emergency_stop_holds_on_a_bad_line(robot, servos, commands):
-    commands.pose = waving
-    robot.bus.faults.drop_rate = 0.05
-    wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.5, 10, "it moves")
-    servos.ask("emergency_stop", True)
-    asked = servos.asked
-    assert robot.stays(0.5)
-    print(f"on a bad line frozen {1e3 * (robot.last_motion(asked - 0.1) - asked):.1f} ms after it was asked")
-    assert robot.last_motion(asked) - asked < 0.3
 
 
 def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(robot, servos, commands):
@@ -179,44 +167,12 @@ def test_who_sat_down_stays_seated_over_a_kill_on_the_way(robot, servos, command
     assert not robot.servos.holding().any()
 
 
-def test_what_cannot_be_read_after_a_kill_does_not_move(robot, servos, commands):
-    servos.ask("emergency_stop", True)
-    servos.kill()
-    files = [file for place in runtime_directory().rglob(f"*{SESSION}*") for file in (place, *place.rglob("*servos*"))]
-    files = [file for file in files if file.is_file()]
-    assert files
-    for file in files:
-        file.write_text("[1, 2]")
-    commands.pose = waving
-    servos.start()
-    assert robot.stays() and robot.servos.holding().all()
-    servos.says(DiagnosticStatus.ERROR, "emergency stop")
-    assert "cannot be read" in servos.process.output
-    assert not servos.ask("servos/follow").success, "the stop may have been on: it is"
-    assert servos.ask("emergency_stop", False).success
-    assert robot.stays()
-    servos.says(DiagnosticStatus.WARN, "holding where it stands")
-    assert servos.ask("servos/follow").success
-    begin = time.monotonic()
-    wait_until(lambda: robot.fastest(begin) > 0.3, 10, "a person has said so")
-
-
 def test_speed_is_bounded_by_time_however_many_commands_come(robot, servos, commands):
     commands.interval = 0.001
     begin = time.monotonic()
     commands.pose = HERE + 1.0
     wait_until(lambda: np.allclose(robot.pose, HERE + 1.0, atol=COUNT), 20, "it gets there")
     assert 0.5 < robot.fastest(begin) < 1.6  # 0.8 on an idle machine; it was 5.8
-
-
-def test_after_a_stopped_process_goes_on_the_joints_approach_slowly(robot, servos, commands):
-    servos.process.popen.send_signal(signal.SIGSTOP)
-    commands.interval, commands.pose = 0.005, HERE + 0.45
-    time.sleep(1.0)
-    begin = time.monotonic()
-    servos.process.popen.send_signal(signal.SIGCONT)
-    wait_until(lambda: np.allclose(robot.pose, HERE + 0.45, atol=COUNT), 20, "it gets there")
-    assert robot.fastest(begin) < 1.6  # 0.8 on an idle machine; it was 2.5 to 7.1
 
 
 def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(robot, servos, commands):
@@ -230,28 +186,6 @@ def test_commands_that_waited_while_the_process_was_stopped_are_not_followed(rob
     servos.process.popen.send_signal(signal.SIGCONT)
     wait_until(lambda: np.allclose(robot.pose, HERE + 0.45, atol=COUNT), 20, "it gets there")
     assert robot.fastest(begin) < 1.6
-
-
-def test_nine_silent_servos_are_all_named_and_the_others_go_on_being_read(robot, servos, commands):
-    commands.pose = waving
-    side = [NAMES.index(name) for name in NAMES if name[-2] == "L"]
-    begin = time.monotonic()
-    robot.bus.faults.silent = {MAP.ids[index] for index in side}
-    names = [NAMES[index] for index in side]
-    wait_until(
-        lambda: all(name in servos.status.message for name in names) and "does not answer" in servos.status.message,
-        5,
-        lambda: f"nine names, but {servos.status}",
-    )
-    print(f"named after {time.monotonic() - begin:.2f} s")
-    assert "no servo answers" not in servos.status.message
-    servos.measured.clear()
-    time.sleep(1.0)
-    reads = [sum(name in message.name for _, message in servos.measured) for name in NAMES if name[-2] == "R"]
-    print("reads a second of the healthy", reads)
-    assert min(reads) >= 5  # 16 to 18 on an idle machine
-    robot.bus.faults.silent = set()
-    wait_until(lambda: "does not answer" not in servos.status.message, 10, "all are back")
 
 
 def test_a_second_publisher_is_named_and_nobody_moves_the_robot(probe, robot, servos, commands):
@@ -320,10 +254,7 @@ def test_the_button_of_a_game_pad_stops_and_its_loss_is_reported(probe, robot, s
 
 
 def test_a_node_alone_says_once_what_is_wrong(probe):
-    alone = Process(sys.executable, "-m", "hexapod_dynamics.nodes", "servos", ROS_DOMAIN_ID="101")
-    try:
+    with Process(sys.executable, "-m", "hexapod_dynamics.nodes", "servos", ROS_DOMAIN_ID="101") as alone:
         wait_until(lambda: "no simulator is up" in alone.output, 30, lambda: alone.output)
         time.sleep(1.0)
         assert alone.output.count("does not exist") == 1, alone.output
-    finally:
-        alone.end()

@@ -21,9 +21,8 @@ ROBOT = Robot.jethexa()
 
 @pytest.fixture
 def node(probe):
-    process = Process.node("robot_description")
-    yield process
-    process.end()
+    with Process.node("robot_description") as process:
+        yield process
 
 
 def tree(message):
@@ -105,8 +104,7 @@ def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
     file = str(Path(__file__).resolve().parents[1] / "robots" / f"{name}.yaml")
     robot = Robot.load(file)
     namespace = f"/{name}"
-    process = Process.node("robot_description", "-p", f"robot:={file}", "-r", f"__ns:={namespace}")
-    try:
+    with Process.node("robot_description", "-p", f"robot:={file}", "-r", f"__ns:={namespace}") as process:
         urdf = probe.hear(String, f"{namespace}/robot_description", LATCHED)
         statuses = probe.hear(DiagnosticArray, "/diagnostics")
         tf = probe.hear(TFMessage, "/tf", keep=50)
@@ -132,5 +130,3 @@ def test_robots_with_other_legs_have_a_tf_of_every_link(probe, name, legs):
         else:
             wait_until(lambda: urdf, 10, lambda: process.output)
             assert urdf[-1][1].data.count("foot_") >= legs
-    finally:
-        process.end()

@@ -7,28 +7,17 @@ import sys
 
 import numpy as np
 import pytest
+from support.lx_rig import MAP
 from support.waiting import wait_until
 
-from hexapod_dynamics.devices.lx_bus import ServoBusDevice
-from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.servo_tool import Progress, ServoTool
 
+pytest_plugins = ["support.lx_fixtures"]
 ROBOT = Robot.jethexa()
-MAP = ServoMap.from_robot(ROBOT)
-
-
-@pytest.fixture
-def rig(tmp_path):
-    servos = VirtualServos(MAP.ids, MAP.directions, np.full(18, 0.1), loaded=True)
-    device = ServoBusDevice(servos, tmp_path / "bus")
-    device.start()
-    yield device
-    device.stop()
 
 
 class Session:
