@@ -16,7 +16,7 @@ from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.ros.malformed import PublisherCheck
+from hexapod_dynamics.ros.guarded_node import PublisherCheck
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
