@@ -4,34 +4,26 @@ import time
 
 import numpy as np
 import pytest
-from support.ros_session import LATCHED, NEWEST, Probe, Process, separate, wait_until
+from support.launched_robot import Launched
+from support.ros_session import LATCHED, NEWEST, separate
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Quaternion, Twist
-from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 
-class Launched:
+class Fallen(Launched):
     """The launched robot, its true attitude and what gait says."""
 
     def __init__(self):
-        self.probe = Probe()
-        self.truth = self.probe.hear(Odometry, "simulator/odom", NEWEST, keep=300)
+        super().__init__("velocity:=0.0")
         self.joints = self.probe.hear(JointState, "simulator/joint_states", NEWEST, keep=10)
         self.states = self.probe.hear(DiagnosticStatus, "gait_state", LATCHED, keep=200)
-        self.morphologies = self.probe.hear(ParameterEvent, "morphology", LATCHED, keep=20)
-        self.launch = Process("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "velocity:=0.0")
-        node = self.probe.node
-        self._turn = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
-        self._walk = node.create_publisher(Twist, "cmd_vel", 10)
+        self._turn = self.probe.node.create_publisher(Quaternion, "simulator/set_attitude", 1)
+        self._walk = self.probe.node.create_publisher(Twist, "cmd_vel", 10)
         self.wait(lambda: self._turn.get_subscription_count() and self.truth and self.states, 120, "it is launched")
-
-    def wait(self, condition, timeout, what):
-        return wait_until(condition, timeout, lambda: f"{what}: {self.says}\n{self.launch.output[-3000:]}")
 
     @property
     def says(self):
@@ -45,7 +37,7 @@ class Launched:
 
     def put_on_its_back(self):
         """Turn over a robot that stands; one that lies so from its start waits to be asked."""
-        self.wait(lambda: self.upright > 0.95 and self.truth[-1][1].pose.pose.position.z > 0.08, 60, "it stands")
+        self.wait(lambda: self.upright > 0.95 and self.height > 0.08, 60, "it stands")
         time.sleep(1.0)
         self._turn.publish(Quaternion(x=1.0, w=0.0))
         self.wait(lambda: self.upright < -0.9, 10, "it lies on its back")
@@ -55,26 +47,19 @@ class Launched:
         message.linear.x = forward
         self._walk.publish(message)
 
-    def moved(self, seconds):
+    def bent(self, seconds):
         """How far joints move within so many seconds [rad]."""
         before = np.array(self.joints[-1][1].position)
         time.sleep(seconds)
         return np.abs(np.array(self.joints[-1][1].position) - before).max()
 
-    def lost(self):
-        values = self.morphologies[-1][1].new_parameters if self.morphologies else []
-        return {p.name[5:] for p in values if p.name.startswith("legs.") and not p.value.bool_value}
-
 
 @pytest.fixture(scope="module")
 def robot():
     separate()
-    launched = Launched()
-    try:
-        yield launched
-    finally:
-        launched.launch.end()
-        launched.probe.close()
+    fallen = Fallen()
+    yield fallen
+    fallen.close()
 
 
 def test_on_its_back_and_without_a_leg_it_gets_up_and_walks_when_it_is_told(robot):
@@ -86,7 +71,7 @@ def test_on_its_back_and_without_a_leg_it_gets_up_and_walks_when_it_is_told(robo
     robot.wait(lambda: "upright after a fall" in robot.says, 60, "it stands")
     assert [message.data for _, message in tones][:2] == [True, False]
     assert robot.upright > 0.95
-    assert robot.moved(1.0) < 0.05  # it stands until it is told
+    assert robot.bent(1.0) < 0.05  # it stands until it is told
     robot.walk(0.0)
     stick = robot.probe.node.create_timer(0.1, lambda: robot.walk(0.07))
     robot.wait(lambda: robot.truth[-1][1].twist.twist.linear.x > 0.04, 20, "it walks")
@@ -100,10 +85,10 @@ def test_an_emergency_stop_on_the_way_lasts_until_it_is_asked_to_get_up(robot):
     robot.wait(lambda: "turning over" in robot.says, 30, "it turns over")
     assert robot.probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
     time.sleep(0.3)
-    assert robot.moved(2.0) < 0.02
+    assert robot.bent(2.0) < 0.02
     assert robot.probe.call(SetBool, "emergency_stop", SetBool.Request(data=False)).success
-    assert robot.moved(3.0) < 0.02
+    assert robot.bent(3.0) < 0.02
     assert "stopped" in robot.says
     answer = robot.probe.call(Trigger, "get_up", Trigger.Request())
     assert answer.success, answer.message
-    robot.wait(lambda: "turning over" in robot.says and robot.moved(0.5) > 0.1, 30, "it goes on getting up")
+    robot.wait(lambda: "turning over" in robot.says and robot.bent(0.5) > 0.1, 30, "it goes on getting up")
