@@ -62,7 +62,11 @@ def node(environment):
 
 def ros2(environment, *words):
     """Run one `ros2` command to its end; return its exit code, stdout and stderr."""
-    done = subprocess.run([*ROS2, *words], env=environment, cwd=HERE, capture_output=True, text=True, timeout=60)
+    has_daemon = (
+        REAL and words[0] in ("topic", "service", "node", "param", "action") and words[1] not in ("pub", "call")
+    )
+    command = [*ROS2, *words, *(["--no-daemon"] if has_daemon else [])]
+    done = subprocess.run(command, env=environment, cwd=HERE, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -186,11 +186,9 @@ class DeclareLaunchArgument(Action):
             raise RuntimeError(
                 f'Provided default_value "{self.default_value}" is not in provided choices "{self.choices}".'
             )
-        if self.description is None:
-            self.description = f"One of: {self.choices}"
-        else:
-            stop = "" if self.description.endswith(".") else "."
-            self.description += f"{stop} Valid choices are: {self.choices}"
+        stop = "" if (self.description or ".").endswith(".") else "."
+        words = "One of:" if self.description is None else f"{self.description}{stop} Valid choices are:"
+        self.description = f"{words} {self.choices}"
 
     def execute(self, context):
         """Set the default where no value is set; RuntimeError for a missing or a refused value."""

@@ -7,8 +7,7 @@ from typing import Any, Union
 
 from .substitutions import Substitution, described
 
-SomeSubstitutionsType = Union[str, Substitution, Iterable[Union[str, Substitution]]]  # noqa: UP007  at run time
-Text = SomeSubstitutionsType  # of a field
+SomeSubstitutionsType = Text = Union[str, Substitution, Iterable[Union[str, Substitution]]]  # noqa: UP007
 action = dataclass(eq=False, repr=False)  # an action is itself, whatever else is equal
 
 

@@ -63,3 +63,7 @@ class LaunchContext:
     def add_completion_future(self, completion_future):
         """Let the service go on until this future is done."""
         self.completion_futures.add(completion_future)
+
+    def perform_substitution(self, substitution):
+        """Return the text of one substitution."""
+        return substitution.perform(self)

@@ -4,7 +4,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from .graph import DIRECT, graph_node
+from .graph import DIRECT, graph_node, with_node
 from .messages import message_class
 from .names import found_names
 from .qos import fitting_profile
@@ -72,13 +72,13 @@ def _message_class(topic, kind):
 
 @verb(
     "bag record",
-    *DIRECT,
     arg("topics", nargs="*", help="Topics to record"),
     flag("-a", "--all", help="Record all topics"),
     arg("-o", "--output", help="Folder of the bag; it must not exist (default: rosbag2_DATE)"),
     arg("-d", "--duration", type=float, default=0.0, help="Stop after so many seconds (0: at Ctrl-C)"),
 )
-def record(args):
+@with_node(arguments=DIRECT)
+def record(args, node):
     """Record topics to a bag."""
     from rosbags.rosbag2 import Writer
 
@@ -89,18 +89,17 @@ def record(args):
     folder = Path(args.output or time.strftime("rosbag2_%Y_%m_%d-%H_%M_%S"))
     if folder.exists():
         return f"the folder {folder} exists already; name another with --output"
-    with graph_node(args) as node:
-        wanted = None if args.all else {node.resolve_topic_name(topic) for topic in args.topics}
-        end = time.monotonic() + args.duration if args.duration > 0 else float("inf")
-        with Writer(folder, version=VERSION) as writer, suppress(KeyboardInterrupt):
-            recorder = Recorder(node, writer, wanted)
-            due = 0.0
-            while time.monotonic() < end:
-                if time.monotonic() >= due:
-                    recorder.look()
-                    due = time.monotonic() + LOOK_AGAIN
-                rclpy.spin_once(node, timeout_sec=0.05)
-        print(f"{recorder.count} messages in {folder}", flush=True)
+    wanted = None if args.all else {node.resolve_topic_name(topic) for topic in args.topics}
+    with Writer(folder, version=VERSION) as writer, suppress(KeyboardInterrupt):
+        recorder = Recorder(node, writer, wanted)
+        due = time.monotonic()
+        end = due + args.duration if args.duration > 0 else float("inf")
+        while (now := time.monotonic()) < end:
+            if now >= due:
+                recorder.look()
+                due = now + LOOK_AGAIN
+            rclpy.spin_once(node, timeout_sec=0.05)
+    print(f"{recorder.count} messages in {folder}", flush=True)
     return None
 
 
