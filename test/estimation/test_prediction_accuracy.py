@@ -5,7 +5,7 @@ import pytest
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
@@ -14,12 +14,11 @@ from hexapod_dynamics.simulation import Truth
 POSE, TILT, SINGLE = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 
 
-@pytest.mark.parametrize("gait", [AdaptiveGait, pytest.param(TripodGait, marks=pytest.mark.slow)])
-def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted(gait):
+def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted():
     """Two walks of 20 s each, the second on rough ground; benchmark/prediction.py measures 60 s of many."""
     rng, squares, ends = np.random.default_rng(3000), [], []
     for k in range(2):
-        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=gait())
+        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=AdaptiveGait())
         rows = walk.run(20.0)
         assert not walk.said  # no false doubt
         _, tilt, *both = errors(rows)

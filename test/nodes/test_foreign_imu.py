@@ -16,9 +16,8 @@ QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @pytest.fixture(scope="module")
 def imu(probe):
-    process = Process.node("imu", "-p", "source:=topic", "-p", "calibrate_level:=false")
-    yield process
-    process.end()
+    with Process.node("imu", "-p", "source:=topic", "-p", "calibrate_level:=false") as process:
+        yield process
     assert "Traceback" not in process.output, process.output
 
 

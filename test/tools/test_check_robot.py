@@ -359,7 +359,7 @@ def test_without_the_pins_each_check_runs_or_says_why_not(rehearse):
     assert done.stdout.count("needs the servo port") == 3 and "1 of 5 passed" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
     one, options = devices
     report = tmp_path / "r.md"
