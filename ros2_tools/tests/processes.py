@@ -87,10 +87,10 @@ def printed(code, out, err=""):
 
 def check_printed(expected, given):
     """Assert that an output is that of a session."""
-    checker = doctest.OutputChecker()
-    example = doctest.Example("", f"{expected}\n")
-    if not checker.check_output(example.want, f"{given}\n", doctest.ELLIPSIS):
-        raise AssertionError(checker.output_difference(example, f"{given}\n", doctest.ELLIPSIS | doctest.REPORT_NDIFF))
+    checker, example = doctest.OutputChecker(), doctest.Example("", f"{expected}\n")
+    how = doctest.ELLIPSIS | doctest.REPORT_NDIFF
+    fits = checker.check_output(example.want, f"{given}\n", how)
+    assert fits, checker.output_difference(example, f"{given}\n", how)
 
 
 def comparable(text):

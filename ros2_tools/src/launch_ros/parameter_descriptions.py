@@ -14,10 +14,7 @@ from ros2_tools.errors import NotCovered
 
 
 class ParameterValue:
-    """A value, or substitutions whose text is read as `value_type`.
-
-    That is bool, int, float, str, a typing.List of one of them, or None for what YAML makes of it.
-    """
+    """A value, or substitutions whose text is read as `value_type`, as `perform_typed_substitution` says."""
 
     def __init__(self, value, *, value_type=None):
         self._value, self._value_type = value, value_type

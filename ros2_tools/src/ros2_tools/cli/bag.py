@@ -13,6 +13,7 @@ from .verbs import arg, flag, verb
 LOOK_AGAIN = 0.5  # [s] between looks for new topics while recording
 VERSION = 8  # of the bag's metadata: the last one that Humble writes its QoS profiles in
 BAG = arg("bag", help="Folder of the bag")
+MISSING = "{}: the message type {} is not installed here"
 
 
 def _stored(profile):
@@ -63,11 +64,7 @@ class Recorder:
             self._writer.write(connection, time.time_ns(), bytes(raw))
             self.count += 1
 
-        self._node.create_subscription(_message_class(topic, kind), topic, keep, profile, raw=True)
-
-
-def _message_class(topic, kind):
-    return message_class(kind, f"{topic}: the message type {kind} is not installed here")
+        self._node.create_subscription(message_class(kind, MISSING.format(topic, kind)), topic, keep, profile, raw=True)
 
 
 @verb(
@@ -125,8 +122,8 @@ def _publisher(node, connection):
         reliability=getattr(ReliabilityPolicy, reliability, ReliabilityPolicy.RELIABLE),
         durability=getattr(DurabilityPolicy, durability, DurabilityPolicy.VOLATILE),
     )
-    kind = _message_class(connection.topic, connection.msgtype)
-    return node.create_publisher(kind, connection.topic, profile)
+    topic, kind = connection.topic, connection.msgtype
+    return node.create_publisher(message_class(kind, MISSING.format(topic, kind)), topic, profile)
 
 
 @verb(
