@@ -11,25 +11,26 @@ where X^ = [[ [w], v ], [0, 0]]. Denavit-Hartenberg rows are the special case wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.chain.chain_sources import (
-    BASE,
-    KINDS,
-    PRISMATIC,
-    REVOLUTE,
-    leg_arguments,
-    urdf_arguments,
-)
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DynamicsError, RobotError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import Ad, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
+from hexapod_dynamics.robot.model_tree import TreeJoint, TreeLink, carried, mass_properties, rigid_parts
+from hexapod_dynamics.robot.urdf_reading import read_inertial, read_root, read_tree
+from hexapod_dynamics.se3 import Ad, Array, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
 
-__all__ = ["BASE", "KINDS", "PRISMATIC", "REVOLUTE", "Chain", "DenavitHartenbergRow"]
+REVOLUTE, PRISMATIC = KINDS = "revolute", "prismatic"
+BASE = -1  # the parent of a body that is attached to the base
+
+
+def refuse(wrong: bool | np.bool_, message: str) -> None:
+    """Raise DynamicsError with this message if something is wrong."""
+    if wrong:
+        raise DynamicsError(message)
 
 
 class DenavitHartenbergRow(NamedTuple):
@@ -72,61 +73,51 @@ class Chain:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        set_field = object.__setattr__
+        set_field, n = object.__setattr__, len(self.parents)
+        refuse(n == 0, "a chain needs at least one joint, none was given")
         set_field(self, "parents", tuple(int(parent) for parent in self.parents))
         set_field(self, "kinds", tuple(self.kinds))
-        n = len(self.parents)
-        if n == 0:
-            raise DynamicsError("a chain needs at least one joint, none was given")
         set_field(self, "names", tuple(self.names) or tuple(f"joint_{i + 1}" for i in range(n)))
-        if len(self.names) != n or len(set(self.names)) != n:
-            raise DynamicsError(f"{n} different joint names are needed, given {list(self.names)}")
-        for field, shape in (
-            ("placements", (n, 4, 4)),
-            ("screws", (n, 6)),
-            ("masses", (n,)),
-            ("coms", (n, 3)),
-            ("inertias", (n, 3, 3)),
-            ("gravity", (3,)),
-        ):
-            set_field(self, field, _finite(field, getattr(self, field), shape))
-        if len(self.kinds) != n:
-            raise DynamicsError(f"{n} joint kinds are needed, given {len(self.kinds)}")
+        different = len(self.names) == n == len(set(self.names))
+        refuse(not different, f"{n} different joint names are needed, given {list(self.names)}")
+        refuse(len(self.kinds) != n, f"{n} joint kinds are needed, given {len(self.kinds)}")
+        shapes = {"placements": (n, 4, 4), "screws": (n, 6), "masses": (n,), "coms": (n, 3), "inertias": (n, 3, 3)}
+        for field, shape in (shapes | {"gravity": (3,)}).items():
+            array = np.array(getattr(self, field), float)
+            refuse(array.shape != shape, f"{field} has shape {array.shape}, needed: {shape}")
+            refuse(not np.isfinite(array).all(), f"{field} is not finite: {array.tolist()}")
+            array.setflags(write=False)
+            set_field(self, field, array)
         for i in range(n):
             self._check_body(i)
 
     def _check_body(self, i: int) -> None:
-        name, parent = self.names[i], self.parents[i]
-        if not BASE <= parent < i:
-            raise DynamicsError(
-                f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
-                "a parent that comes later closes a loop: cut it (see sensitivities.closed_loop)"
-            )
-        if self.kinds[i] not in KINDS:
-            raise DynamicsError(f"joint {name} is {self.kinds[i]!r}, allowed: {', '.join(KINDS)}")
+        name, parent, kind, mass, inertia = (
+            each[i] for each in (self.names, self.parents, self.kinds, self.masses, self.inertias)
+        )
+        refuse(
+            not BASE <= parent < i,
+            f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
+            "a parent that comes later closes a loop: cut it (see sensitivities.closed_loop)",
+        )
+        refuse(kind not in KINDS, f"joint {name} is {kind!r}, allowed: {', '.join(KINDS)}")
         linear, angular = self.screws[i, :3], self.screws[i, 3:]
-        unit = angular if self.kinds[i] == REVOLUTE else linear
-        if abs(np.linalg.norm(unit) - 1) > 1e-9:
-            raise DynamicsError(f"the {self.kinds[i]} joint {name} needs a unit axis, given {unit}")
-        if self.kinds[i] == PRISMATIC and np.any(angular):
-            raise DynamicsError(f"the prismatic joint {name} must not turn, its screw has w = {angular}")
-        if self.kinds[i] == REVOLUTE and abs(linear @ angular) > 1e-9:
-            raise DynamicsError(f"the revolute joint {name} has pitch {linear @ angular:.3g} m/rad, allowed: 0")
-        rotation = self.placements[i, :3, :3]
-        if not (
-            np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
-            and np.linalg.det(rotation) > 0
-            and np.array_equal(self.placements[i, 3], (0, 0, 0, 1))
-        ):
-            raise DynamicsError(f"the placement of {name} is no rigid motion: {self.placements[i].tolist()}")
-        if self.masses[i] < 0:
-            raise DynamicsError(f"the mass of body {name} is {self.masses[i]:g} kg, allowed: 0 or more")
-        inertia = self.inertias[i]
-        if not np.allclose(inertia, inertia.T, atol=1e-12):
-            raise DynamicsError(f"the inertia of body {name} is not symmetric: {inertia.tolist()}")
+        unit, pitch = angular if kind == REVOLUTE else linear, linear @ angular
+        refuse(abs(np.linalg.norm(unit) - 1) > 1e-9, f"the {kind} joint {name} needs a unit axis, given {unit}")
+        still = kind == REVOLUTE or not np.any(angular)
+        refuse(not still, f"the prismatic joint {name} must not turn, its screw has w = {angular}")
+        turns = kind == REVOLUTE and abs(pitch) > 1e-9
+        refuse(turns, f"the revolute joint {name} has pitch {pitch:.3g} m/rad, allowed: 0")
+        rotation, last = self.placements[i, :3, :3], self.placements[i, 3]
+        rigid = np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) and np.linalg.det(rotation) > 0
+        rigid = rigid and np.array_equal(last, (0, 0, 0, 1))
+        refuse(not rigid, f"the placement of {name} is no rigid motion: {self.placements[i].tolist()}")
+        refuse(mass < 0, f"the mass of body {name} is {mass:g} kg, allowed: 0 or more")
+        symmetric = np.allclose(inertia, inertia.T, atol=1e-12)
+        refuse(not symmetric, f"the inertia of body {name} is not symmetric: {inertia.tolist()}")
         smallest = np.linalg.eigvalsh(np.trace(inertia) / 2 * np.eye(3) - inertia)[0]
-        if smallest < -1e-9 * max(np.trace(inertia), 1e-12):
-            raise DynamicsError(f"the inertia of body {name} breaks the triangle inequality: {inertia.tolist()}")
+        wrong = smallest < -1e-9 * max(np.trace(inertia), 1e-12)
+        refuse(wrong, f"the inertia of body {name} breaks the triangle inequality: {inertia.tolist()}")
 
     # ---- sources -------------------------------------------------------------------------------------------------
 
@@ -147,8 +138,9 @@ class Chain:
         `convention='standard'`: T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha) (Hollerbach 1980, eq. 2; Xiang 2008, eq. 1);
         `convention='modified'`: T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d) (Craig). coms and inertias in the link frames.
         """
-        if convention not in ("standard", "modified"):
-            raise DynamicsError(f"convention is {convention!r}, allowed: 'standard', 'modified'")
+        refuse(
+            convention not in ("standard", "modified"), f"convention is {convention!r}, allowed: 'standard', 'modified'"
+        )
         placements, screws, kinds = [], [], []
         for row in (DenavitHartenbergRow(*row) for row in rows):
             about_z = pose(rotation_about(2, row.theta), (0, 0, row.d))
@@ -161,17 +153,9 @@ class Chain:
                 placements.append(about_x @ about_z)
                 screws.append(axis)
             kinds.append(row.kind)
-        return cls(
-            tuple(range(-1, len(kinds) - 1)),
-            tuple(kinds),
-            np.array(placements),
-            np.array(screws),
-            np.asarray(masses),
-            np.asarray(coms),
-            np.asarray(inertias),
-            np.asarray(gravity),
-            tuple(names),
-        )
+        bodies: Any = masses, coms, inertias, gravity
+        parents = tuple(range(-1, len(kinds) - 1))
+        return cls(parents, tuple(kinds), np.array(placements), np.array(screws), *bodies, names=tuple(names))
 
     @classmethod
     def from_screws(
@@ -187,21 +171,20 @@ class Chain:
         names: Iterable[str] = (),
     ) -> Chain:
         """Chain from spatial joint screws (n,6) (v, w) and body poses (n,4,4), both at zero in the base frame."""
-        screws, poses = np.asarray(screws, float), np.asarray(poses, float)
+        screws, poses, bodies = np.asarray(screws, float), np.asarray(poses, float), (masses, coms, inertias, gravity)
         n = len(screws)
         parents = tuple(range(-1, n - 1)) if parents is None else tuple(parents)
-        if poses.shape != (n, 4, 4) or screws.shape != (n, 6) or len(parents) != n:
-            raise DynamicsError(
-                f"screws (n,6), poses (n,4,4) and parents (n,) are needed, given {screws.shape}, "
-                f"{poses.shape} and ({len(parents)},)"
-            )
-        placements = [
-            g if parent == BASE else inverse(poses[parent]) @ g for g, parent in zip(poses, parents, strict=True)
-        ]
-        body_screws = [Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)]
+        refuse(
+            poses.shape != (n, 4, 4) or screws.shape != (n, 6) or len(parents) != n,
+            f"screws (n,6), poses (n,4,4) and parents (n,) are needed, given {screws.shape}, {poses.shape} and "
+            f"({len(parents)},)",
+        )
+        above = [np.eye(4) if parent == BASE else poses[parent] for parent in parents]
+        placements = np.array([inverse(outer) @ g for outer, g in zip(above, poses, strict=True)])
+        body_screws = np.array([Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)])
         kinds = tuple(REVOLUTE if np.any(screw[3:]) else PRISMATIC for screw in screws)
-        arrays = (np.asarray(masses), np.asarray(coms), np.asarray(inertias), np.asarray(gravity))
-        return cls(tuple(parents), kinds, np.array(placements), np.array(body_screws), *arrays, names=tuple(names))
+        arrays: Any = bodies
+        return cls(parents, kinds, placements, body_screws, *arrays, names=tuple(names))
 
     @classmethod
     def from_leg(
@@ -214,43 +197,76 @@ class Chain:
         welded.
         """
         links = robot.leg(leg).links if morphology is None else morphology.links(leg)
-        chain = cls(**leg_arguments(robot, leg, links, gravity))
-        if morphology is not None:
-            for i in reversed(range(len(links))):
-                angle = morphology.locked_angle(leg, links[i].name)
-                chain = chain if angle is None else chain.welded(i, angle)
+        description = robot.leg(leg)
+        joints = description.joints[: len(links)]
+        for joint in joints:
+            wrong = joint.kind not in KINDS
+            refuse(wrong, f"joint {joint.name} is {joint.kind}, a chain has {REVOLUTE} and {PRISMATIC} joints")
+        mount = pose(description.mount_rotation, description.mount_position)
+        poses = [
+            mount @ pose(np.eye(3), joint.origin + link.com_in_leg) for joint, link in zip(joints, links, strict=True)
+        ]
+        chain = cls.from_screws(
+            [Ad(mount) @ joint.screw for joint in joints],
+            np.reshape(poses, (-1, 4, 4)),
+            [link.mass for link in links],
+            np.zeros((len(links), 3)),
+            [link.inertia_in_leg for link in links],
+            gravity=(0, 0, -robot.gravity) if gravity is None else gravity,
+            names=[joint.name for joint in joints],
+        )
+        for i in reversed(range(len(links))):
+            angle = None if morphology is None else morphology.locked_angle(leg, links[i].name)
+            chain = chain if angle is None else chain.welded(i, angle)
         return chain
 
     @classmethod
     def from_robot(cls, robot: Robot, *, gravity: np.ndarray | None = None) -> Chain:
         """Return the chain of all legs of a `Robot` on its fixed body; `nth_order` can let this base float."""
         legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
-        starts = np.cumsum([0] + [len(leg) for leg in legs])
-        parents = [
-            parent if parent == BASE else parent + start
-            for leg, start in zip(legs, starts, strict=False)
-            for parent in leg.parents
-        ]
-
-        def joined(field: str) -> np.ndarray:
-            return np.concatenate([getattr(leg, field) for leg in legs])
-
+        starts = np.cumsum([0] + [len(leg) for leg in legs[:-1]])
+        joined: Any = {
+            field: np.concatenate([getattr(leg, field) for leg in legs])
+            for field in ("placements", "screws", "masses", "coms", "inertias")
+        }
         return cls(
-            tuple(parents),
-            tuple(kind for leg in legs for kind in leg.kinds),
-            joined("placements"),
-            joined("screws"),
-            joined("masses"),
-            joined("coms"),
-            joined("inertias"),
-            legs[0].gravity,
-            sum((leg.names for leg in legs), ()),
+            parents=tuple(
+                BASE if parent == BASE else parent + start
+                for leg, start in zip(legs, starts, strict=True)
+                for parent in leg.parents
+            ),
+            kinds=sum((leg.kinds for leg in legs), ()),
+            names=sum((leg.names for leg in legs), ()),
+            gravity=legs[0].gravity,
+            **joined,
         )
 
     @classmethod
     def from_urdf(cls, text: str, *, gravity: npt.ArrayLike = (0, 0, -9.81)) -> Chain:
-        """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body."""
-        return cls(**urdf_arguments(text), gravity=np.asarray(gravity))
+        """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body,
+        in the order of the joints from the root outward.
+        """
+        try:
+            base = read_tree(read_root(text))
+            for link in base.below():
+                read_inertial(link)
+        except RobotError as error:
+            raise DynamicsError(f"this is no URDF of a chain: {error}") from error
+        parents: list[int] = []
+        bodies: list[tuple[Array, TreeJoint, float, Array, Array]] = []
+
+        def add(link: TreeLink, body: int) -> None:
+            for turn, place, child in rigid_parts(link)[1]:
+                parents.append(body)
+                bodies.append((pose(turn, place), carried(child), *mass_properties(rigid_parts(child)[0])))
+                add(child, len(parents) - 1)
+
+        add(base, BASE)
+        refuse(not bodies, "a chain needs at least one joint, none was given")
+        placements, joints, *properties = zip(*bodies, strict=True)
+        kinds, names = tuple(joint.kind for joint in joints), tuple(joint.name for joint in joints)
+        arrays: Any = placements, [_screw(joint) for joint in joints], *properties, gravity
+        return cls(tuple(parents), kinds, *arrays, names=names)
 
     # ---- what the methods ask for --------------------------------------------------------------------------------
 
@@ -268,41 +284,38 @@ class Chain:
 
     def welded(self, joint: int, q: float) -> Chain:
         """Return the chain with one joint fixed at q [rad or m]: its body becomes part of its parent."""
-        if not 0 <= joint < len(self):
-            raise DynamicsError(f"no joint {joint}, this chain has 0 to {len(self) - 1}")
+        refuse(not 0 <= joint < len(self), f"no joint {joint}, this chain has 0 to {len(self) - 1}")
         kept = [i for i in range(len(self)) if i != joint]
-        if not kept:
-            raise DynamicsError(f"{self.names[joint]} is the only joint: nothing would move")
+        refuse(not kept, f"{self.names[joint]} is the only joint: nothing would move")
         held, above = self.transforms(np.where(np.arange(len(self)) == joint, q, 0.0))[joint], self.parents[joint]
-        placements = [held @ self.placements[i] if self.parents[i] == joint else self.placements[i] for i in kept]
         parents = [above if self.parents[i] == joint else self.parents[i] for i in kept]
-        parents = [parent - (parent > joint) for parent in parents]
         masses, coms, inertias = self.masses.copy(), self.coms.copy(), self.inertias.copy()
         if above != BASE:
             com, turn = held[:3, :3] @ coms[joint] + held[:3, 3], held[:3, :3]
             masses[above], coms[above], inertias[above] = combined_inertia(
                 [(masses[above], coms[above], inertias[above]), (masses[joint], com, turn @ inertias[joint] @ turn.T)]
             )
-        return Chain(
-            tuple(parents),
-            tuple(self.kinds[i] for i in kept),
-            np.array(placements),
-            self.screws[kept],
-            masses[kept],
-            coms[kept],
-            inertias[kept],
-            self.gravity,
-            tuple(self.names[i] for i in kept),
+        return replace(
+            self,
+            parents=tuple(parent - (parent > joint) for parent in parents),
+            kinds=tuple(self.kinds[i] for i in kept),
+            names=tuple(self.names[i] for i in kept),
+            placements=np.array(
+                [held @ self.placements[i] if self.parents[i] == joint else self.placements[i] for i in kept]
+            ),
+            screws=self.screws[kept],
+            masses=masses[kept],
+            coms=coms[kept],
+            inertias=inertias[kept],
         )
 
     def check_state(self, *vectors: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """Return the vectors as float arrays (..., n); DynamicsError for a wrong length or a non-finite value."""
         arrays = [np.asarray(vector, float) for vector in vectors]
         for name, array in zip(("q", "qdot", "qddot"), arrays, strict=False):
-            if array.shape[-1:] != (len(self),):
-                raise DynamicsError(f"{name} has shape {array.shape}, this chain has {len(self)} joints")
-            if not np.isfinite(array).all():
-                raise DynamicsError(f"{name} is not finite: {array}")
+            wrong = array.shape[-1:] != (len(self),)
+            refuse(wrong, f"{name} has shape {array.shape}, this chain has {len(self)} joints")
+            refuse(not np.isfinite(array).all(), f"{name} is not finite: {array}")
         return tuple(arrays)
 
     def hats(self) -> np.ndarray:
@@ -345,11 +358,13 @@ class Chain:
         return np.array([spatial_inertia(*body) for body in zip(self.masses, self.coms, self.inertias, strict=True)])
 
 
-def _finite(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.array(value, float)
-    if array.shape != shape:
-        raise DynamicsError(f"{name} has shape {array.shape}, needed: {shape}")
-    if not np.isfinite(array).all():
-        raise DynamicsError(f"{name} is not finite: {array.tolist()}")
-    array.setflags(write=False)
-    return array
+def _screw(joint: TreeJoint) -> Array:
+    """Return the screw (v, w) of a joint of a URDF in its body's frame. Raises DynamicsError."""
+    wrong, mimic = joint.kind not in KINDS, joint.element.find("mimic")
+    refuse(wrong, f"joint {joint.name} is {joint.kind!r}, allowed: {', '.join(KINDS)}, continuous, fixed")
+    if mimic is not None:
+        raise DynamicsError(f"joint {joint.name} mimics {mimic.get('joint')}: a chain needs independent joints")
+    length = np.linalg.norm(joint.axis)
+    refuse(not length > 0.0, f"joint {joint.name} has the axis {joint.axis}, needed: a direction")
+    axis = joint.axis / length
+    return np.concatenate((np.zeros(3), axis) if joint.kind == REVOLUTE else (axis, np.zeros(3)))

@@ -12,15 +12,16 @@ between these points, until it violates no bound by more than `tolerance`. Solve
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
 from scipy.optimize import OptimizeResult, minimize
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import Sensitivities, inverse_dynamics, sensitivities
+from hexapod_dynamics.dynamics.chain.chain import Chain, refuse
+from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, sensitivities
 from hexapod_dynamics.errors import DynamicsError
 
 DEGREE = 3
@@ -73,68 +74,60 @@ class MotionProblem:
     sparse: bool = False
 
     def __post_init__(self) -> None:
-        n, put = len(self.chain), lambda name, value: object.__setattr__(self, name, value)
-        for name in ("start", "end", "start_rate", "end_rate"):
-            value = getattr(self, name)
+        n = len(self.chain)
+        given = {name: getattr(self, name) for name in ("start", "end", "start_rate", "end_rate")}
+        for name, value in given.items():
             value = np.zeros(n) if value is None and name.endswith("rate") else np.asarray(value, float)
-            if value.shape != (n,) or not np.isfinite(value).all():
-                raise DynamicsError(f"{name} is {value}, needed: {n} finite values")
-            put(name, value)
+            refuse(value.shape != (n,) or not np.isfinite(value).all(), f"{name} is {value}, needed: {n} finite values")
+            object.__setattr__(self, name, value)
         for name in ("torque_bound", "speed_bound"):
             if getattr(self, name) is not None:
                 bound = np.broadcast_to(np.asarray(getattr(self, name), float), (n,))
-                if not (bound > 0).all():
-                    raise DynamicsError(f"{name} is {bound}, allowed: above 0")
-                if np.isinf(bound).all():
-                    bound = None
-                put(name, bound)
-        if not 0 <= self.effort <= 1:
-            raise DynamicsError(f"effort is {self.effort}, allowed: 0 (time alone) to 1 (effort alone)")
-        if self.duration is None and self.effort == 1:
-            raise DynamicsError("effort alone has no best time: give a duration or an effort below 1")
-        if self.duration is not None and not 0 < self.duration < np.inf:
-            raise DynamicsError(f"duration is {self.duration} s, allowed: above 0")
-        if self.control_points < 2 * DEGREE + 1:
-            raise DynamicsError(f"{self.control_points} control points, allowed: {2 * DEGREE + 1} or more")
-        self._refuse_what_has_no_best_time()
+                refuse(not (bound > 0).all(), f"{name} is {bound}, allowed: above 0")
+                object.__setattr__(self, name, None if np.isinf(bound).all() else bound)
+        if self.position_bounds is not None:
+            bounds = tuple(np.broadcast_to(np.asarray(bound, float), (n,)) for bound in self.position_bounds)
+            object.__setattr__(self, "position_bounds", bounds)
+        u, least = self.effort, 2 * DEGREE + 1
+        refuse(not 0 <= u <= 1, f"effort is {u}, allowed: 0 (time alone) to 1 (effort alone)")
+        refuse(self.control_points < least, f"{self.control_points} control points, allowed: {least} or more")
+        if self.duration is None:
+            self._refuse_what_has_no_best_time()
+        else:
+            refuse(not 0 < self.duration < np.inf, f"duration is {self.duration} s, allowed: above 0")
         self._refuse_what_no_motion_keeps()
 
     def _refuse_what_has_no_best_time(self) -> None:
         """Raise DynamicsError if the time has no minimum: it needs a lower bound and two different postures."""
-        if self.duration is not None:
-            return
-        if np.array_equal(self.start, self.end) and np.array_equal(self.start_rate, self.end_rate) and not self.paths:
-            raise DynamicsError(
-                f"start and end are the same posture {self.start.tolist()}: the best time is 0; give a duration, or "
-                "two different postures"
-            )
-        if self.torque_bound is None and self.speed_bound is None and self.effort == 0:
-            raise DynamicsError(
-                "nothing bounds the time from below: give torque_bound, speed_bound, an effort above 0 or a duration"
-            )
+        refuse(self.effort == 1, "effort alone has no best time: give a duration or an effort below 1")
+        same = np.array_equal(self.start, self.end) and np.array_equal(self.start_rate, self.end_rate)
+        refuse(
+            same and not self.paths,
+            f"start and end are the same posture {self.start.tolist()}: the best time is 0; give a duration, or two "
+            "different postures",
+        )
+        refuse(
+            self.torque_bound is None and self.speed_bound is None and self.effort == 0,
+            "nothing bounds the time from below: give torque_bound, speed_bound, an effort above 0 or a duration",
+        )
 
     def _refuse_what_no_motion_keeps(self) -> None:
-        names = self.chain.names
-        if self.position_bounds is not None:
-            lower, upper = (np.broadcast_to(np.asarray(bound, float), (len(names),)) for bound in self.position_bounds)
-            object.__setattr__(self, "position_bounds", (lower, upper))
-            for where, q in (("start", self.start), ("end", self.end)):
-                for i in np.flatnonzero((q < lower) | (q > upper)):
-                    raise DynamicsError(f"{names[i]} {where}s at {q[i]:.4g}, allowed: {lower[i]:.4g} to {upper[i]:.4g}")
-        if self.speed_bound is not None:
-            for where, rate in (("start", self.start_rate), ("end", self.end_rate)):
-                for i in np.flatnonzero(np.abs(rate) > self.speed_bound):
-                    raise DynamicsError(
-                        f"{names[i]} {where}s at {rate[i]:.4g} /s, its bound is {self.speed_bound[i]:.4g}"
-                    )
-            if self.duration is not None:
-                needed = np.abs(self.end - self.start) / self.duration
-                for i in np.flatnonzero(needed > self.speed_bound):
-                    raise DynamicsError(
-                        f"{names[i]} needs {needed[i]:.4g} /s on average to arrive in "
-                        f"{self.duration:g} s, its bound is {self.speed_bound[i]:.4g}: "
-                        "no motion keeps it"
-                    )
+        for i, name in enumerate(self.chain.names):
+            for where, q, rate in (("start", self.start, self.start_rate), ("end", self.end, self.end_rate)):
+                if self.position_bounds is not None:
+                    lower, upper = (bound[i] for bound in self.position_bounds)
+                    wrong = not lower <= q[i] <= upper
+                    refuse(wrong, f"{name} {where}s at {q[i]:.4g}, allowed: {lower:.4g} to {upper:.4g}")
+                if self.speed_bound is not None:
+                    bound = self.speed_bound[i]
+                    refuse(abs(rate[i]) > bound, f"{name} {where}s at {rate[i]:.4g} /s, its bound is {bound:.4g}")
+            if self.speed_bound is not None and self.duration is not None:
+                needed = abs(self.end[i] - self.start[i]) / self.duration
+                refuse(
+                    needed > self.speed_bound[i],
+                    f"{name} needs {needed:.4g} /s on average to arrive in {self.duration:g} s, its bound is "
+                    f"{self.speed_bound[i]:.4g}: no motion keeps it",
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +140,7 @@ class Motion:
     cost: float
     iterations: int
     crossing: float  # largest excess over a bound on a fine grid, relative to the bound
-    history: tuple[float, ...] = field(default=())
+    history: tuple[float, ...] = ()  # cost after each iteration
 
     def spline(self) -> BSpline:
         """The profile over s in [0, 1]."""
@@ -181,34 +174,35 @@ def predict_motion(
     start: tuple[npt.ArrayLike, float] | None = None,
     *,
     tolerance: float = 1e-4,
-    gradients: str = "analytic",
     iterations: int = 300,
 ) -> Motion:
     """Return the motion of least cost; NotConvergedError (with the best point as `best`) if the solver finds no
     optimum.
 
     start: (points, duration), default `straight_start`; tolerance: largest relative violation of bounds between
-    the points where they are imposed; gradients: 'analytic', or 'differences' for comparison.
+    the points where they are imposed.
     """
-    if gradients not in ("analytic", "differences"):
-        raise DynamicsError(f"gradients is {gradients!r}, allowed: 'analytic', 'differences'")
     points, duration = straight_start(problem) if start is None else start
     grid = _Grid(problem)
     x = grid.pack(np.asarray(points, float), duration)
     history: list[float] = []
-    used, message = 0, ""
+    used = 0
     fine = np.linspace(0, 1, 40 * (problem.control_points - DEGREE) + 1)
     for _ in range(8):
-        outcome = _solve(grid, x, gradients, iterations, history)
+        outcome = _solve(grid, x, iterations, history)
         x, used, message = outcome.x, used + outcome.nit, outcome.message
-        motion = grid.motion(x, used, history, fine)
+        excess = grid.excess(x, fine)
+        points, T, _ = grid.points(x)
+        crossing = max(0.0, float(excess.max()))
+        motion = Motion(problem, points, float(T), float(grid.cost(x)[0]), used, crossing, tuple(history))
         if not outcome.success:
             break
-        if motion.crossing <= tolerance:
+        if crossing <= tolerance:
             return motion
-        grid.ask_at(grid.crossings(x, fine, tolerance / 2))
+        peak = (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1)) & (excess > tolerance / 2)
+        grid.ask_at(fine[peak])
     else:
-        message = f"bounds are still crossed by {motion.crossing:.2g} (relative) between the points asked at"
+        message = f"bounds are still crossed by {crossing:.2g} (relative) between the points asked at"
     raise NotConvergedError(
         f"no optimum found after {used} iterations: {message}; T = {motion.duration:.5g} s is the "
         "best point, not a solution",
@@ -216,19 +210,20 @@ def predict_motion(
     )
 
 
-def _solve(grid: _Grid, x: np.ndarray, gradients: str, iterations: int, history: list[float]) -> OptimizeResult:
-    analytic = gradients == "analytic"
-    constraint = {"type": "ineq", "fun": lambda x: grid.constraints(x)[0]}
-    if analytic:
-        constraint["jac"] = lambda x: grid.constraints(x)[1]
+def _solve(grid: _Grid, x: np.ndarray, iterations: int, history: list[float]) -> OptimizeResult:
+    constraint = {
+        "type": "ineq",
+        "fun": lambda x: grid.constraints(x)[0],
+        "jac": lambda x: grid.constraints(x)[1],
+    }
     scale = 1 / max(abs(grid.cost(x)[0]), 1e-12)  # the solver's tolerances are absolute
     lower = np.full(len(x), -np.inf)
     if grid.free_time:
         lower[-1] = 1e-3
     return minimize(
-        lambda x: scale * grid.cost(x)[0],
+        lambda x: tuple(scale * part for part in grid.cost(x)),
         x,
-        jac=(lambda x: scale * grid.cost(x)[1]) if analytic else None,
+        jac=True,
         method="SLSQP",
         constraints=[constraint] if len(grid.constraints(x)[0]) else [],
         bounds=list(zip(lower, np.full(len(x), np.inf), strict=True)),
@@ -242,8 +237,14 @@ def _knots(control_points: int) -> np.ndarray:
     return np.concatenate((np.zeros(DEGREE), inner, np.ones(DEGREE)))
 
 
-# T, q and qdot (S, n), the derivatives of q, qdot and qddot by T, and the torques with their sensitivities.
-_States = tuple[float, np.ndarray, np.ndarray, tuple[np.ndarray, ...], Sensitivities]
+class _States(NamedTuple):
+    """States at S points of the path, and their derivatives by the solver's variables (..., V)."""
+
+    duration: float
+    state: np.ndarray  # q, qdot, qddot (3, S, n)
+    state_x: np.ndarray  # (3, S, n, V)
+    torques: np.ndarray  # (S, n)
+    torques_x: np.ndarray  # (S, n, V)
 
 
 class _Grid:
@@ -266,16 +267,13 @@ class _Grid:
     def ask_at(self, more: np.ndarray) -> None:
         """Impose the bounds at these s, too."""
         self.asked = np.unique(np.concatenate((self.asked, more)))
-        s = np.concatenate((self.asked, self.gauss))
-        self.B0, self.B1, self.B2 = self.basis(s), self.basis(s, 1), self.basis(s, 2)
         self.cached = None
 
     def pack(self, points: np.ndarray, duration: float) -> np.ndarray:
-        if points.shape != (self.problem.control_points, len(self.problem.chain)) or not np.isfinite(points).all():
-            raise DynamicsError(
-                f"the start has points {points.shape}, needed: finite "
-                f"({self.problem.control_points}, {len(self.problem.chain)})"
-            )
+        """Return the solver's variables for control points and a duration."""
+        shape = self.problem.control_points, len(self.problem.chain)
+        wrong = points.shape != shape or not np.isfinite(points).all()
+        refuse(wrong, f"the start has points {points.shape}, needed: finite {shape}")
         return np.append(points[2:-2].ravel(), duration if self.free_time else [])
 
     def points(self, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
@@ -289,120 +287,61 @@ class _Grid:
         by_T[1], by_T[-2] = ends
         return points, T, by_T
 
-    def evaluate(self, x: np.ndarray) -> _States:
-        """Return states, torques and their sensitivities at all points of s; the result is cached for the last x."""
-        if self.cached is None or not np.array_equal(self.cached[0], x):
-            P, T, P_T = self.points(x)
-            q, qdot, qddot = self.B0 @ P, self.B1 @ P / T, self.B2 @ P / T**2
-            by_T = (self.B0 @ P_T, self.B1 @ P_T / T - qdot / T, self.B2 @ P_T / T**2 - 2 * qddot / T)
-            torque = sensitivities(self.problem.chain, q, qdot, qddot, self.problem.loads)
-            self.cached = x.copy(), (T, q, qdot, by_T, torque)
-        return self.cached[1]
+    def states(self, x: np.ndarray, s: np.ndarray) -> _States:
+        """Return states and torques at s, with the chain rule (41), (42)."""
+        points, T, points_T = self.points(x)
+        n, state, state_x = points.shape[1], [], []
+        for order in range(3):
+            B = self.basis(s, order) / T**order
+            state.append(B @ points)
+            by_points = np.einsum("sj,ik->sijk", B[:, 2:-2], np.eye(n)).reshape(len(s), n, -1)
+            by_T = (B @ points_T - order / T * state[-1])[..., None]
+            state_x.append(np.concatenate((by_points, by_T), axis=2) if self.free_time else by_points)
+        torques, *by_state = sensitivities(self.problem.chain, *state, self.problem.loads)
+        torques_x = sum(by @ each for by, each in zip(by_state, state_x, strict=True))
+        return _States(T, np.array(state), np.array(state_x), torques, torques_x)
 
-    def by_x(
-        self,
-        T: float,
-        J_q: np.ndarray | None,
-        J_qdot: np.ndarray | None,
-        J_qddot: np.ndarray | None,
-        by_T: tuple[np.ndarray, ...],
-        rows: slice,
-    ) -> np.ndarray:
-        """Chain rule (41), (42): Jacobians (S, m, n) by q, qdot, qddot -> (S, m, variables)."""
-        B0, B1, B2 = (B[rows, None, 2:-2, None] for B in (self.B0, self.B1, self.B2))
-        through: np.ndarray = sum(
-            J[:, :, None, :] * B / T**order
-            for order, (J, B) in enumerate(((J_q, B0), (J_qdot, B1), (J_qddot, B2)))
-            if J is not None
-        )
-        through = through.reshape(*through.shape[:2], -1)
-        if not self.free_time:
-            return through
-        along = sum(
-            (J @ dT[rows][..., None])[..., 0]
-            for J, dT in zip((J_q, J_qdot, J_qddot), by_T, strict=True)
-            if J is not None
-        )
-        return np.concatenate((through, along[..., None]), axis=-1)
+    def evaluate(self, x: np.ndarray) -> _States:
+        """Return the states where bounds are imposed, then at the Gauss points; the result is kept for the last x."""
+        if self.cached is None or not np.array_equal(self.cached[0], x):
+            self.cached = x.copy(), self.states(x, np.concatenate((self.asked, self.gauss)))
+        return self.cached[1]
 
     def cost(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """The integral (67) over s times T, and its gradient."""
-        T, _, _, by_T, torque = self.evaluate(x)
-        u, rows = self.problem.effort, slice(len(self.asked), None)
-        tau = torque.torques[rows]
+        at, u, rows = self.evaluate(x), self.problem.effort, slice(len(self.asked), None)
+        T, tau = at.duration, at.torques[rows]
         square = self.weights @ (tau**2).sum(axis=1)
-        value = T * ((1 - u) + u * square)
-        tau_x = self.by_x(T, torque.by_q[rows], torque.by_qdot[rows], torque.by_qddot[rows], by_T, rows)
-        gradient = 2 * T * u * np.einsum("s,si,six->x", self.weights, tau, tau_x)
+        gradient = 2 * T * u * np.einsum("s,si,six->x", self.weights, tau, at.torques_x[rows])
         if self.free_time:
             gradient[-1] += (1 - u) + u * square
-        return value, gradient
+        return T * ((1 - u) + u * square), gradient
 
     def constraints(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All bounds as values that must not be negative, relative to the bound, and their Jacobian."""
-        T, q, qdot, by_T, torque = self.evaluate(x)
-        rows, p = slice(0, len(self.asked)), self.problem
-        values, jacobians = [], []
-
-        def stay_above(
-            value: np.ndarray,
-            J_q: np.ndarray | None = None,
-            J_qdot: np.ndarray | None = None,
-            J_qddot: np.ndarray | None = None,
-        ) -> None:
-            values.append(value.ravel())
-            jacobian = self.by_x(T, J_q, J_qdot, J_qddot, by_T, rows)
-            jacobians.append(jacobian.reshape(-1, jacobian.shape[-1]))
-
-        one = np.broadcast_to(np.eye(q.shape[1]), (len(self.asked), q.shape[1], q.shape[1]))
-        if p.torque_bound is not None:
-            bound = p.torque_bound
-            scaled = [J[rows] / bound[:, None] for J in (torque.by_q, torque.by_qdot, torque.by_qddot)]
-            for sign in (1, -1):
-                stay_above(1 - sign * torque.torques[rows] / bound, *(-sign * J for J in scaled))
-        if p.speed_bound is not None:
-            for sign in (1, -1):
-                stay_above(1 - sign * qdot[rows] / p.speed_bound, J_qdot=-sign * one / p.speed_bound[:, None])
-        if p.position_bounds is not None:
-            stay_above(q[rows] - p.position_bounds[0], J_q=one)
-            stay_above(p.position_bounds[1] - q[rows], J_q=-one)
-        for path in p.paths:
-            stay_above(path.value(self.asked, q[rows]), J_q=path.by_q(self.asked, q[rows]))
-        if not values:
-            return np.empty(0), np.empty((0, len(x)))
-        return np.concatenate(values), np.concatenate(jacobians)
+        values, by_x = self._bounds(self.evaluate(x), self.asked)
+        return values.ravel(), by_x.reshape(-1, len(x))
 
     def excess(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
         """Largest violation (S,) of any bound at each path parameter s."""
-        P, T, _ = self.points(x)
-        spline, p = BSpline(self.basis.t, P, DEGREE), self.problem
-        q, qdot, qddot = spline(s), spline(s, 1) / T, spline(s, 2) / T**2
-        parts = [np.full((len(s), 1), -np.inf)]
-        if p.torque_bound is not None:
-            parts.append(np.abs(inverse_dynamics(p.chain, q, qdot, qddot, p.loads)) / p.torque_bound - 1)
-        if p.speed_bound is not None:
-            parts.append(np.abs(qdot) / p.speed_bound - 1)
+        return -self._bounds(self.states(x, s), s)[0].min(axis=1, initial=np.inf)
+
+    def _bounds(self, at: _States, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (S, m) that must not be negative at the first points of `at`, which are s, and Jacobians (S, m, V)."""
+        p, S = self.problem, len(s)
+        q, q_x = at.state[0, :S], at.state_x[0, :S]
+        values, by_x = [np.empty((S, 0))], [np.empty((S, 0, q_x.shape[2]))]
+        for bound, value, value_x in (
+            (p.torque_bound, at.torques[:S], at.torques_x[:S]),
+            (p.speed_bound, at.state[1, :S], at.state_x[1, :S]),
+        ):
+            if bound is not None:
+                values += [1 - value / bound, 1 + value / bound]
+                by_x += [-value_x / bound[:, None], value_x / bound[:, None]]
         if p.position_bounds is not None:
-            parts += [p.position_bounds[0] - q, q - p.position_bounds[1]]
-        parts += [-path.value(s, q) for path in p.paths]
-        return np.concatenate(parts, axis=1).max(axis=1)
-
-    def crossings(self, x: np.ndarray, s: np.ndarray, tolerance: float) -> np.ndarray:
-        """Return the s, between the points where bounds are imposed, at which the excess has a peak above the
-        tolerance.
-        """
-        excess = self.excess(x, s)
-        peak = (excess >= np.roll(excess, 1)) & (excess >= np.roll(excess, -1)) & (excess > tolerance)
-        return s[peak]
-
-    def motion(self, x: np.ndarray, iterations: int, history: list[float], fine: np.ndarray) -> Motion:
-        points, T, _ = self.points(x)
-        return Motion(
-            self.problem,
-            points,
-            float(T),
-            float(self.cost(x)[0]),
-            iterations,
-            max(0.0, float(self.excess(x, fine).max())),
-            tuple(history),
-        )
+            values += [q - p.position_bounds[0], p.position_bounds[1] - q]
+            by_x += [q_x, -q_x]
+        for path in p.paths:
+            values.append(path.value(s, q))
+            by_x.append(path.by_q(s, q) @ q_x)
+        return np.concatenate(values, axis=1), np.concatenate(by_x, axis=1)

@@ -13,7 +13,7 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     straight_start,
 )
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.two_link_arm import closed_form, tip_load, two_link_arm
+from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
 
 STARTS = [(1.0, 0.0), (0.5, 0.3)]  # T [s], wobble [rad]
 
@@ -115,14 +115,6 @@ def test_least_effort_in_a_given_time_keeps_every_kind_of_bound():
     assert np.allclose(motion.state(0)[1], problem.start_rate) and np.allclose(motion.state(0.8)[1], problem.end_rate)
 
 
-def test_differences_for_gradients_find_the_same_optimum():
-    small = {**vars(example_1()), "control_points": 9}
-    analytic, differences = (
-        predict_motion(MotionProblem(**small), gradients=kind) for kind in ("analytic", "differences")
-    )
-    assert abs(analytic.duration / differences.duration - 1) < 1e-4
-
-
 def test_what_does_not_converge_says_so_and_is_no_solution():
     with pytest.raises(NotConvergedError, match="not a solution") as caught:
         predict_motion(example_2(), iterations=3)
@@ -159,7 +151,5 @@ def test_wrong_input_is_refused_by_name(change, needle):
 
 
 def test_wrong_options_are_refused_by_name():
-    with pytest.raises(DynamicsError, match="gradients"):
-        predict_motion(example_1(), gradients="guessed")
     with pytest.raises(DynamicsError, match="the start has points"):
         predict_motion(example_1(), start=(np.zeros((3, 2)), 1.0))
