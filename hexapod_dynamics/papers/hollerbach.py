@@ -1,10 +1,10 @@
 """Inverse dynamics of a serial chain in six formulations (Hollerbach 1980): the same torques with n^4 to n
 operations.
 
-`uicker_kahn` (4), `waters` (6)-(10), `recursive_4x4` (12)-(14), `recursive_3x3` (15)-(18), `newton_euler` in link
-coordinates and `configuration_space` take a chain and q, qdot, qddot (n,) and return the generalized forces (n,) [N m
-or N]. Each is written as in the paper, and shares only what its equations share, so that Tables I and II follow
-from runs on counting numbers (`hollerbach_operations`).
+`FORMULATIONS`: `uicker_kahn` (4), `waters` (6)-(10), `recursive_4x4` (12)-(14), `recursive_3x3` (15)-(18),
+`newton_euler` in link coordinates and `configuration_space` take a chain and q, qdot, qddot (n,) and return the
+generalized forces (n,) [N m or N]. Each is written as in the paper, and shares only what its equations share, so that
+Tables I and II follow from runs on counting numbers (`hollerbach_operations`).
 
 Frames as in the paper's Fig. 1: z_i is on the axis of joint i+1, frame 0 is the base; the frames of a chain from
 screws are changed accordingly. Four misprints of the paper are corrected where they occur: the gravity terms of
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def _onto_axis(placement: np.ndarray, screw: np.ndarray) -> np.ndarray:
     return pose(np.column_stack((x, np.cross(z, x), z)), np.cross(z, linear) if turns else np.zeros(3))
 
 
-# ---- the six, each from its terms: these run on floats and on counting numbers alike ---------------------------------
+# ---- the six, each from its terms: these run on floats and on counting numbers alike --------------------------------
 
 
 def uicker_kahn_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
@@ -119,9 +120,7 @@ def _uicker_derivatives(
     for a in range(n):
         for j in range(a + 1, n):
             partial[a][j] = k.A[j] if j == a + 1 else partial[a][j - 1] @ k.A[j]
-    W = [k.A[0]]
-    for j in range(1, n):
-        W.append(W[-1] @ k.A[j])
+    W = list(accumulate(k.A, np.matmul))
     lead = [k.dA[0]] + [W[a - 1] @ k.dA[a] for a in range(1, n)]  # W_{a-1} dA_a/dq_a
     twice = [k.d2A[0]] + [W[a - 1] @ k.d2A[a] for a in range(1, n)]
     dW = [[lead[a] if a == j else lead[a] @ partial[a][j] for a in range(j + 1)] for j in range(n)]
@@ -167,7 +166,7 @@ def recursive_3x3_terms(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> np
     r, g = k.r[:, :3], k.g[:3]
     dW, Wdot, Wddot = _motion(R, qdot, qddot)
     first_moment = [r[j] * k.m[j] for j in range(n)]  # n_j (A4)
-    W = _orientations(R) if any(k.slides) else []
+    W = list(accumulate(R.A, np.matmul)) if any(k.slides) else []
     pddot: list[np.ndarray] = []
     for j in range(n):  # (16)
         step = Wddot[j] @ k.p_star[j]
@@ -286,13 +285,6 @@ def _motion(k: LinkTerms, qdot: np.ndarray, qddot: np.ndarray) -> tuple[Matrices
     return dW, Wdot, Wddot
 
 
-def _orientations(k: LinkTerms) -> list[np.ndarray]:
-    W = [k.A[0]]
-    for A in k.A[1:]:
-        W.append(W[-1] @ A)
-    return W
-
-
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Cross product (3,), written out so that it also works with counting numbers."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
@@ -300,43 +292,6 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _zeros(like: np.ndarray) -> np.ndarray:
     return like * 0 if like.dtype == float else type(like[0]).zeros(len(like))
-
-
-# ---- the six, from a chain -------------------------------------------------------------------------------------------
-
-
-def uicker_kahn(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the Uicker/Kahn formulation, equation (4)."""
-    return _run(uicker_kahn_terms, chain, q, qdot, qddot)
-
-
-def waters(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by Waters' formulation, equations (6)-(10)."""
-    return _run(waters_terms, chain, q, qdot, qddot)
-
-
-def recursive_4x4(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the recursive Lagrangian formulation with 4x4 matrices, equations (12)-(14)."""
-    return _run(recursive_4x4_terms, chain, q, qdot, qddot)
-
-
-def recursive_3x3(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the recursive Lagrangian formulation with 3x3 matrices, equations (15)-(18)."""
-    return _run(recursive_3x3_terms, chain, q, qdot, qddot)
-
-
-def newton_euler(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the recursive Newton-Euler formulation in link coordinates."""
-    return _run(newton_euler_terms, chain, q, qdot, qddot)
-
-
-def configuration_space(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
-    """Generalized forces (n,) by the configuration space method; the tables are computed here for this posture
-    only.
-    """
-    return _run(
-        lambda terms, *rates: configuration_space_terms(*configuration_tables(terms), *rates), chain, q, qdot, qddot
-    )
 
 
 # The formulations as functions of given terms, for counting operations and measuring times.
@@ -347,18 +302,19 @@ TERMS = {
     "recursive_3x3": recursive_3x3_terms,
     "newton_euler": newton_euler_terms,
 }
-FORMULATIONS = {
-    "uicker_kahn": uicker_kahn,
-    "waters": waters,
-    "recursive_4x4": recursive_4x4,
-    "recursive_3x3": recursive_3x3,
-    "newton_euler": newton_euler,
-    "configuration_space": configuration_space,
+
+
+def _of_chain(formulation: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Return the formulation as a function of a chain and its state; see the module."""
+
+    def torques(chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray) -> np.ndarray:
+        q, qdot, qddot = chain.check_state(q, qdot, qddot)
+        return formulation(link_terms(chain, q), qdot, qddot)
+
+    return torques
+
+
+# Generalized forces (n,) of a chain at q, qdot, qddot; the configuration space method's tables are made for each call.
+FORMULATIONS = {name: _of_chain(formulation) for name, formulation in TERMS.items()} | {
+    "configuration_space": _of_chain(lambda k, *rates: configuration_space_terms(*configuration_tables(k), *rates))
 }
-
-
-def _run(
-    formulation: Callable[..., np.ndarray], chain: Chain, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
-) -> np.ndarray:
-    q, qdot, qddot = chain.check_state(q, qdot, qddot)
-    return formulation(link_terms(chain, q), qdot, qddot)

@@ -16,10 +16,10 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from hexapod_dynamics import se3
-from hexapod_dynamics.dynamics.chain.chain import BASE, Chain
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.dynamics.chain.chain import BASE, Chain, refuse
 
 Matrices = Sequence[np.ndarray] | np.ndarray  # a matrix and its derivatives by time
 
@@ -109,7 +109,7 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
         if parent != BASE or base is not None:
             step[rows, _block(parent + first)] = se3.Ad(se3.inverse(T))
     a = [
-        _block_diagonal([np.zeros((6, 6))] * first + [ad * rate for ad, rate in zip(ad_X, row[-n:], strict=True)])
+        block_diag(*[np.zeros((6, 6))] * first, *(ad * rate for ad, rate in zip(ad_X, row[-n:], strict=True)))
         for row in rates
     ]
     A = [np.linalg.solve(np.eye(size) - step, np.eye(size))]  # (28)
@@ -117,7 +117,7 @@ def closed_form(chain: Chain, motion: np.ndarray, order: int, base: FloatingBase
         A.append(_leibniz(A, a, k) - sum(comb(k, j) * A[j] @ _leibniz(a, A, k - j) for j in range(k + 1)))
     J = [A_k @ X for A_k in A]  # (22), (52)
     V = [sum(comb(k, j) * J[j] @ rates[k - j] for j in range(k + 1)) for k in range(N + 1)]  # (21)
-    b = [_block_diagonal([se3.ad(v) for v in V_k.reshape(-1, 6)]) for V_k in V]  # (42)
+    b = [block_diag(*map(se3.ad, V_k.reshape(-1, 6))) for V_k in V]  # (42)
     gravity = [_gravity_twists(chain, motion[0], base)]
     for k in range(N):  # U' = -b U (44)
         gravity.append(-_leibniz(b, gravity, k))
@@ -168,41 +168,102 @@ def _block(i: int) -> slice:
     return slice(6 * i, 6 * i + 6)
 
 
-def _block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:
-    matrix = np.zeros((6 * len(blocks), 6 * len(blocks)))
-    for i, block in enumerate(blocks):
-        matrix[_block(i), _block(i)] = block
-    return matrix
-
-
 def _check(
     chain: Chain, motion: np.ndarray, order: int, base: FloatingBase | None
 ) -> tuple[np.ndarray, FloatingBase | None]:
-    if isinstance(order, bool) or int(order) != order or order < 0:
-        raise DynamicsError(f"order is {order!r}, allowed: 0 (the forces themselves), 1, 2, ...")
-    motion = np.asarray(motion, float)
-    if motion.ndim != 2 or motion.shape[1] != len(chain) or len(motion) < order + 3:
-        raise DynamicsError(
-            f"motion has shape {motion.shape}, order {order} needs q and {order + 2} derivatives of "
-            f"{len(chain)} joints: ({order + 3}, {len(chain)})"
-        )
+    whole = not isinstance(order, bool) and int(order) == order and order >= 0
+    refuse(not whole, f"order is {order!r}, allowed: 0 (the forces themselves), 1, 2, ...")
+    motion, n = np.asarray(motion, float), len(chain)
+    refuse(
+        motion.ndim != 2 or motion.shape[1] != n or len(motion) < order + 3,
+        f"motion has shape {motion.shape}, order {order} needs q and {order + 2} derivatives of {n} joints: "
+        f"({order + 3}, {n})",
+    )
     motion = motion[: order + 3]
-    if not np.isfinite(motion).all():
-        raise DynamicsError(f"derivative {int(np.argwhere(~np.isfinite(motion))[0][0])} of q is not finite")
-    if base is not None:
-        twists = np.asarray(base.twists, float)
-        if twists.ndim != 2 or twists.shape[1] != 6 or len(twists) < order + 2 or not np.isfinite(twists).all():
-            raise DynamicsError(f"the base has twists {twists.shape}, order {order} needs finite ({order + 2}, 6)")
-        inertia, rotation = np.asarray(base.inertia, float), np.asarray(base.rotation, float)
-        if inertia.shape != (6, 6) or not np.isfinite(inertia).all():
-            raise DynamicsError(f"the base's inertia has shape {inertia.shape}, a finite (6, 6) is needed")
-        if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * np.abs(inertia).max()):
-            raise DynamicsError(f"the base's inertia is not symmetric: {inertia.tolist()}")
-        if np.linalg.eigvalsh(inertia)[0] <= 0:
-            raise DynamicsError(f"the base's inertia is not positive definite: {inertia.tolist()}")
-        if rotation.shape != (3, 3) or not (
-            np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9) and np.linalg.det(rotation) > 0
-        ):
-            raise DynamicsError(f"the base's rotation is not a rotation matrix: {rotation.tolist()}")
-        base = FloatingBase(inertia, rotation, twists[: order + 2])
-    return motion, base
+    for k, row in enumerate(motion):
+        refuse(not np.isfinite(row).all(), f"derivative {k} of q is not finite")
+    if base is None:
+        return motion, None
+    inertia, rotation, twists = (np.asarray(part, float) for part in base)
+    refuse(
+        twists.ndim != 2 or twists.shape[1] != 6 or len(twists) < order + 2 or not np.isfinite(twists).all(),
+        f"the base has twists {twists.shape}, order {order} needs finite ({order + 2}, 6)",
+    )
+    wrong = inertia.shape != (6, 6) or not np.isfinite(inertia).all()
+    refuse(wrong, f"the base's inertia has shape {inertia.shape}, a finite (6, 6) is needed")
+    symmetric = np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * np.abs(inertia).max())
+    refuse(not symmetric, f"the base's inertia is not symmetric: {inertia.tolist()}")
+    positive = np.linalg.eigvalsh(inertia)[0] > 0
+    refuse(not positive, f"the base's inertia is not positive definite: {inertia.tolist()}")
+    turns = rotation.shape == (3, 3) and np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
+    turns = turns and np.linalg.det(rotation) > 0
+    refuse(not turns, f"the base's rotation is not a rotation matrix: {rotation.tolist()}")
+    return motion, FloatingBase(inertia, rotation, twists[: order + 2])
+
+
+# ---- the second order by hand ----------------------------------------------------------------------------------------
+
+
+def second_order(chain: Chain, motion: np.ndarray) -> np.ndarray:
+    """Generalized forces and their first two time derivatives, (3, n), each line differentiated by hand ([12]).
+
+    motion (5, n): q and its derivatives up to order 4. DynamicsError for another shape or a value that is not finite.
+    `recursive` does this for any order by the Leibniz rule; here, to compare results and times, it is written out for a
+    chain on the ground. For body i, from its parent's quantities, with A = Ad_{i,p}, r_k = q^(k), x = ad_{X_i}, from
+    D A = -x A r_1 and x X = 0:
+
+        V     = A V_p + X r_1
+        V'    = A V'_p   - x (r_1 V) + X r_2
+        V''   = A V''_p  - x (2 r_1 V' + r_2 V + r_1^2 x V) + X r_3
+        V'''  = A V'''_p - x (3 r_1 V'' + 3 r_2 V' + r_3 V + x (3 r_1^2 V' + 3 r_1 r_2 V + r_1^3 x V)) + X r_4
+
+    and for the twist G that represents gravity the same without X, up to order 2.
+    """
+    motion, shape = np.asarray(motion, float), (5, len(chain))
+    wrong = motion.shape != shape or not np.isfinite(motion).all()
+    refuse(wrong, f"motion: shape {motion.shape} given, finite numbers of shape {shape} needed")
+    still = np.zeros((4, 6)), np.array([[*-chain.gravity, 0.0, 0.0, 0.0], [0.0] * 6, [0.0] * 6])
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = {BASE: still}
+    carried, wrenches, inertias = [], [], chain.spatial_inertias()
+    for i, (pose, X) in enumerate(zip(chain.transforms(motion[0]), chain.screws, strict=True)):
+        A, x, (r1, r2, r3, r4) = se3.Ad(se3.inverse(pose)), se3.ad(X), motion[1:, i]
+        V_p, G_p = known[chain.parents[i]]
+        V, V1, V2, V3 = V_p @ A.T
+        G, G1, G2 = G_p @ A.T
+        V = V + X * r1
+        xV = x @ V
+        V1 = V1 - r1 * xV + X * r2
+        xV1, xxV = x @ V1, x @ xV
+        V2 = V2 - 2 * r1 * xV1 - r2 * xV - r1**2 * xxV + X * r3
+        inner = 3 * r1**2 * xV1 + 3 * r1 * r2 * xV + r1**3 * xxV
+        V3 = V3 - 3 * r1 * (x @ V2) - 3 * r2 * xV1 - r3 * xV - x @ inner + X * r4
+        xG = x @ G
+        G1 = G1 - r1 * xG
+        G2 = G2 - 2 * r1 * (x @ G1) - r2 * xG - r1**2 * (x @ xG)
+        known[i] = np.array((V, V1, V2, V3)), np.array((G, G1, G2))
+        carried.append((A, x, r1, r2))
+        wrenches.append(_two_wrenches(inertias[i], known[i]))
+    forces = np.empty((3, len(chain)))
+    for i in reversed(range(len(chain))):
+        W, W1, W2 = wrenches[i]
+        forces[:, i] = wrenches[i] @ chain.screws[i]
+        if chain.parents[i] != BASE:
+            A, x, r1, r2 = carried[i]
+            xW = W @ x  # x^T W
+            W2 = W2 - 2 * r1 * (W1 @ x) - r2 * xW + r1**2 * (xW @ x)
+            wrenches[chain.parents[i]] += np.array((W, W1 - r1 * xW, W2)) @ A
+    return forces
+
+
+def _two_wrenches(M: np.ndarray, motion: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """W = M (V' + G) - ad_V^T M V and its first two derivatives, (3, 6)."""
+    (V, V1, V2, V3), (G, G1, G2) = motion
+    P, P1, P2 = M @ V, M @ V1, M @ V2
+    a, a1, a2 = se3.ad(V).T, se3.ad(V1).T, se3.ad(V2).T
+    return np.array(
+        (
+            M @ (V1 + G) - a @ P,
+            M @ (V2 + G1) - a1 @ P - a @ P1,
+            M @ (V3 + G2) - a2 @ P - 2 * (a1 @ P1) - a @ P2,
+        )
+    )

@@ -217,34 +217,34 @@ class Dynamics:
 def partial_forces(link: Link, position: ca.SX, gravity: ca.DM, q: list, qd: list, qdd: list) -> ca.SX:
     """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
     q, qd, qdd = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
-    velocity = ca.jtimes(position, q, qd)  # pdot
-    K = link.mass / 2 * ca.dot(velocity, velocity)
-    P = link.stiffness / 2 * ca.dot(position, position) - link.mass * ca.dot(gravity, position)
-    R = link.damping / 2 * ca.dot(velocity, velocity)
-    L = K - P  # (2)
-    momentum = ca.gradient(L, qd)
-    rate = ca.jtimes(momentum, q, qd) + ca.jtimes(momentum, qd, qdd)  # d/dt dL/dqdot
-    return rate - ca.gradient(L, q) + ca.gradient(R, qd)  # (4)
+    return _forces(*_lagrangian(link, position, gravity, q, qd), q, qd, qdd)
 
 
 def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:
     """The usual Lagrangian method, D_k L of the sum (3), for comparison: the same forces, but nothing can be
     reused.
     """
-    n = len(chain)
-    q, qd, qdd = (ca.vertcat(*_symbols(name, n)) for name in ("q", "qd", "qdd"))
+    q, qd, qdd = (ca.vertcat(*_symbols(name, len(chain))) for name in ("q", "qd", "qdd"))
     L, R = ca.SX(0), ca.SX(0)
     for link, place in zip(chain.links, chain.places, strict=True):
-        position = ca.vertcat(*place.mass)
-        velocity = ca.jtimes(position, q, qd)
-        L += (
-            link.mass / 2 * ca.dot(velocity, velocity)
-            - link.stiffness / 2 * ca.dot(position, position)
-            + link.mass * ca.dot(ca.DM(chain.gravity), position)
-        )
-        R += link.damping / 2 * ca.dot(velocity, velocity)
+        own = _lagrangian(link, ca.vertcat(*place.mass), ca.DM(chain.gravity), q, qd)
+        L, R = L + own[0], R + own[1]
+    return _forces(L, R, q, qd, qdd)
+
+
+def _lagrangian(link: Link, position: ca.SX, gravity: ca.DM, q: ca.SX, qd: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """L_i = K_i - P_i (2) of a link, and its dissipation R_i."""
+    velocity = ca.jtimes(position, q, qd)  # pdot
+    K = link.mass / 2 * ca.dot(velocity, velocity)
+    P = link.stiffness / 2 * ca.dot(position, position) - link.mass * ca.dot(gravity, position)
+    return K - P, link.damping / 2 * ca.dot(velocity, velocity)
+
+
+def _forces(L: ca.SX, R: ca.SX, q: ca.SX, qd: ca.SX, qdd: ca.SX) -> ca.SX:
+    """D_k L + dR/dqdot_k for all k (4)."""
     momentum = ca.gradient(L, qd)
-    return ca.jtimes(momentum, q, qd) + ca.jtimes(momentum, qd, qdd) - ca.gradient(L, q) + ca.gradient(R, qd)
+    rate = ca.jtimes(momentum, q, qd) + ca.jtimes(momentum, qd, qdd)  # d/dt dL/dqdot
+    return rate - ca.gradient(L, q) + ca.gradient(R, qd)
 
 
 _SYMBOLS: dict[str, list] = {"q": [], "qd": [], "qdd": []}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.chain.chain import BASE, Chain
+from hexapod_dynamics.dynamics.chain.chain import BASE, Chain, refuse
 from hexapod_dynamics.dynamics.chain.sensitivities import (
     ExternalLoad,
     Sensitivities,
@@ -43,14 +43,14 @@ class ClosedLoop:
     passive: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.cuts:
-            raise DynamicsError("a closed loop needs at least one cut joint, none was given")
+        refuse(not self.cuts, "a closed loop needs at least one cut joint, none was given")
+        n = len(self.tree)
         for cut in self.cuts:
-            if cut.body == cut.other or not (0 <= cut.body < len(self.tree) and BASE <= cut.other < len(self.tree)):
-                raise DynamicsError(f"{cut} joins no two different bodies of the {len(self.tree)} of this tree")
+            joins = cut.body != cut.other and 0 <= cut.body < n and BASE <= cut.other < n
+            refuse(not joins, f"{cut} joins no two different bodies of the {n} of this tree")
         for joint in self.passive:
-            if not 0 <= joint < len(self.tree):
-                raise DynamicsError(f"passive joint {joint} does not exist, this tree has 0 to {len(self.tree) - 1}")
+            exists = 0 <= joint < n
+            refuse(not exists, f"passive joint {joint} does not exist, this tree has 0 to {n - 1}")
 
     def constraint(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gap g (..., 3L) [m] between the points of every cut, and its Jacobian (..., 3L, n)."""
@@ -120,23 +120,25 @@ class ClosedLoop:
         there are none.
         """
         gap, jacobian = self.constraint(q)
-        if np.abs(gap).max() > 1e-8:
-            raise DynamicsError(f"the loop is open by {np.abs(gap).max():.3g} m, allowed: 1e-8; see closed_posture")
-        slip = jacobian @ np.asarray(qdot, float)
-        if np.abs(slip).max() > 1e-8 * (1 + np.abs(qdot).max()):
-            raise DynamicsError(f"these rates tear the loop open at {np.abs(slip).max():.3g} m/s")
-        pull = jacobian @ np.asarray(qddot, float) + self.acceleration_bias(q, qdot)
-        if np.abs(pull).max() > 1e-8 * (1 + np.abs(qddot).max() + np.abs(qdot).max() ** 2):
-            raise DynamicsError(
-                f"these accelerations tear the loop open at {np.abs(pull).max():.3g} m/s^2; see acceleration_bias"
-            )
+        fastest, strongest = np.abs(qdot).max(), np.abs(qddot).max()
+        open_by = np.abs(gap).max()
+        refuse(open_by > 1e-8, f"the loop is open by {open_by:.3g} m, allowed: 1e-8; see closed_posture")
+        slip = np.abs(jacobian @ np.asarray(qdot, float)).max()
+        refuse(slip > 1e-8 * (1 + fastest), f"these rates tear the loop open at {slip:.3g} m/s")
+        pull = np.abs(jacobian @ np.asarray(qddot, float) + self.acceleration_bias(q, qdot)).max()
+        refuse(
+            pull > 1e-8 * (1 + strongest + fastest**2),
+            f"these accelerations tear the loop open at {pull:.3g} m/s^2; see acceleration_bias",
+        )
         open_torques = inverse_dynamics(self.tree, q, qdot, qddot)
         passive = list(self.passive)
         forces = np.linalg.lstsq(jacobian[:, passive].T, open_torques[passive], rcond=1e-9)[0]
         torques = open_torques - jacobian.T @ forces  # (16) with f at the cuts
-        left_over = np.abs(torques[passive]).max(initial=0)
-        if left_over > 1e-8 * (1 + np.abs(open_torques).max()):
-            raise DynamicsError(f"{left_over:.3g} N m stay in the passive joints: these cuts cannot carry the motion")
+        left = np.abs(torques[passive]).max(initial=0)
+        refuse(
+            left > 1e-8 * (1 + np.abs(open_torques).max()),
+            f"{left:.3g} N m stay in the passive joints: these cuts cannot carry the motion",
+        )
         torques[passive] = 0.0
         return torques, forces.reshape(-1, 3)
 

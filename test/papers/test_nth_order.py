@@ -5,9 +5,8 @@ from support.extended_precision import DIGITS, ExtendedChain, as_floats, derivat
 from support.pinocchio_chain import random_chain, rnea
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.franka import LOWER, SPEED, UPPER, franka, franka_trajectory
-from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive
-from hexapod_dynamics.papers.second_order import second_order
+from hexapod_dynamics.papers.arms import LOWER, SPEED, UPPER, franka, franka_trajectory
+from hexapod_dynamics.papers.nth_order import FloatingBase, closed_form, recursive, second_order
 
 TOLERANCE = 1e-8  # the issue's, relative; observed 1e-13
 ORDER = 6

@@ -7,7 +7,7 @@ import pytest
 from support.random_robots import random_robot
 
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.trigonometric import FUNCTIONS, PAPER_BASIS, TrigonometricLeg
+from hexapod_dynamics.papers.closed_form import FUNCTIONS, PAPER_BASIS, TrigonometricLeg
 from hexapod_dynamics.robot import Robot
 
 JETHEXA = Robot.jethexa()

@@ -11,7 +11,7 @@ from support.pinocchio_robot import PinocchioRobot
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.papers.hollerbach import newton_euler
+from hexapod_dynamics.papers.hollerbach import FORMULATIONS
 from hexapod_dynamics.papers.partial_lagrangian import Link as PointLink
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, Place
 from hexapod_dynamics.robot import Leg, Morphology, Robot
@@ -107,7 +107,7 @@ def test_the_positions_lagrangian_is_the_legs_dynamics():
         links = [PointLink(0.0, pass_on)] * j + [PointLink(mass, at)]
         one = PartialLagrangian(links, gravity=(0, 0, -9.81), base=Place((0, 0, 0), (0, 0, 0), []))
         total[: j + 1] += one.dynamics().torques(q[: j + 1], qdot[: j + 1], qddot[: j + 1])
-    theirs = newton_euler(dataclasses.replace(chain, gravity=(0, 0, -9.81)), q, qdot, qddot)
+    theirs = FORMULATIONS["newton_euler"](dataclasses.replace(chain, gravity=(0, 0, -9.81)), q, qdot, qddot)
     assert np.allclose(total, theirs, rtol=TOLERANCE, atol=TOLERANCE)
 
 

@@ -5,7 +5,7 @@ of joints.
 import numpy as np
 
 from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, least_time, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, least_time, logarithmic, panels
 from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
@@ -74,12 +74,9 @@ def reproduce(output_folder, progress):
     figure, ((axis,),) = panels(height=4.2)
     n = np.arange(1, 13)
     for colour, (method, name) in zip(COLOURS, NAMES.items(), strict=False):
-        axis.loglog(n, [sum(count_operations(method, int(k))) for k in n], color=colour, lw=1.6, label=name)
-        axis.loglog(n, [float(sum(printed(method, int(k)))) for k in n], "o", color=colour, ms=3.5, mfc="none")
-    axis.set(xlabel="joints", ylabel="multiplications and additions")
-    axis.set_xticks([1, 2, 3, 4, 6, 8, 12], ["1", "2", "3", "4", "6", "8", "12"])
-    axis.minorticks_off()
-    axis.legend(fontsize=8, frameon=False)
+        axis.plot(n, [sum(count_operations(method, int(k))) for k in n], color=colour, lw=1.6, label=name)
+        axis.plot(n, [float(sum(printed(method, int(k)))) for k in n], "o", color=colour, ms=3.5, mfc="none")
+    logarithmic(axis, (1, 2, 3, 4, 6, 8, 12), "multiplications and additions")
     axis.set_title("Lines: counted. Circles: the printed polynomials.", fontsize=10, loc="left")
     page.figure("operations", figure, "Operations against the number of joints")
 
@@ -90,15 +87,8 @@ def reproduce(output_folder, progress):
         chosen = sizes.get(method, (2, 4, 8, 16, 32, 64))
         times[method] = (chosen, [_seconds(TERMS[method], joints) for joints in chosen])
         counts = [sum(count_operations(method, joints)) for joints in chosen[-2:]]
-        slopes.append(
-            [
-                NAMES[method],
-                *(
-                    float(np.polyfit(np.log(chosen[-2:]), np.log(values), 1)[0])
-                    for values in (times[method][1][-2:], counts)
-                ),
-            ]
-        )
+        orders = (np.polyfit(np.log(chosen[-2:]), np.log(each), 1)[0] for each in (times[method][1][-2:], counts))
+        slopes.append([NAMES[method], *map(float, orders)])
     page.heading("Time")
     page.table("orders", ["method", "order of the measured time", "order of the count"], slopes)
     page.table(
@@ -109,11 +99,8 @@ def reproduce(output_folder, progress):
     )
     figure, ((axis,),) = panels(height=4.2)
     for colour, (method, (chosen, values)) in zip(COLOURS, times.items(), strict=False):
-        axis.loglog(chosen, 1e3 * np.array(values), "o-", color=colour, lw=1.6, ms=4, label=NAMES[method])
-    axis.set(xlabel="joints", ylabel="time of one call [ms]")
-    axis.set_xticks([2, 4, 8, 16, 32, 64, 128], ["2", "4", "8", "16", "32", "64", "128"])
-    axis.minorticks_off()
-    axis.legend(fontsize=8, frameon=False)
+        axis.plot(chosen, 1e3 * np.array(values), "o-", color=colour, lw=1.6, ms=4, label=NAMES[method])
+    logarithmic(axis, (2, 4, 8, 16, 32, 64, 128), "time of one call [ms]")
     page.figure("times", figure, "Measured time against the number of joints (last two points: the orders above)")
     page.text("Timed is what the table counts: A_j and its derivatives are given.")
     progress(1.0, "done")

@@ -4,7 +4,7 @@ time.
 
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, logarithmic, panels
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, usual_lagrangian_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -134,15 +134,10 @@ def _cost(page):
     figure, ((axis, count),) = panels(1, 2, width=9.5, height=3.6)
     rows = np.array(rows)
     for k, name in enumerate(("whole", "all columns", "one more column")):
-        axis.loglog(rows[:, 0], rows[:, k + 1], "o-", color=COLOURS[k], ms=4, lw=1.6, label=name)
-    axis.set(xlabel="links", ylabel="time to derive [ms]")
-    axis.legend(fontsize=8, frameon=False)
-    count.loglog(rows[:, 0], rows[:, 4], "o-", color=COLOURS[3], ms=4, lw=1.6, label="tau")
+        axis.plot(rows[:, 0], rows[:, k + 1], "o-", color=COLOURS[k], ms=4, lw=1.6, label=name)
+    count.plot(rows[:, 0], rows[:, 4], "o-", color=COLOURS[3], ms=4, lw=1.6, label="tau")
     square = rows[-1, 4] * (rows[:, 0] / rows[-1, 0]) ** 2
-    count.loglog(rows[:, 0], square, color="0.5", lw=1, linestyle="--", label="n^2")
-    count.set(xlabel="links", ylabel="operations")
-    count.legend(fontsize=8, frameon=False)
-    for each in (axis, count):
-        each.set_xticks([1, 2, 3, 4, 6, 10], ["1", "2", "3", "4", "6", "10"])
-        each.tick_params(axis="x", which="minor", bottom=False)
+    count.plot(rows[:, 0], square, color="0.5", lw=1, linestyle="--", label="n^2")
+    for each, what in ((axis, "time to derive [ms]"), (count, "operations")):
+        logarithmic(each, (1, 2, 3, 4, 6, 10), what, "links")
     page.figure("cost", figure, "Figure 5b: cost against the number of links")

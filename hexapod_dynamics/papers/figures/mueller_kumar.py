@@ -4,10 +4,9 @@ each order.
 
 import numpy as np
 
+from hexapod_dynamics.papers.arms import franka, franka_trajectory
 from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
-from hexapod_dynamics.papers.franka import franka, franka_trajectory
-from hexapod_dynamics.papers.nth_order import closed_form, recursive
-from hexapod_dynamics.papers.second_order import second_order
+from hexapod_dynamics.papers.nth_order import closed_form, recursive, second_order
 
 ORDER, DURATION = 3, 10.0
 UNITS = ("Q [N m]", "dQ/dt [N m/s]", "d2Q/dt2 [N m/s^2]", "d3Q/dt3 [N m/s^3]")
@@ -17,7 +16,7 @@ def reproduce(output_folder, progress):
     """Write the five figures, the agreement of the forms and the cost of each order; returns the page's path."""
     page = Page(output_folder, "mueller_kumar", "Mueller & Kumar: n-th order time derivatives of inverse dynamics")
     page.text(
-        "The Franka Emika Panda with the parameters of Gaz et al. 2019 (see `papers/franka.py`), the source "
+        "The Franka Emika Panda with the parameters of Gaz et al. 2019 (see `papers/arms.py`), the source "
         "the paper names; all seven joints, where the paper says six. The paper gives its trajectory as a "
         "picture: here two sines a joint within the arm's ranges and speeds."
     )
@@ -94,8 +93,8 @@ def reproduce(output_folder, progress):
     )
     page.text(
         "The algorithm of second order that the paper's reference [12] writes out by hand "
-        "(`papers/second_order.py`) gives the same numbers. What the recursion for any order costs more is its "
-        "sums over binomial coefficients; by hand, each further order is a page of new formulas."
+        "(`second_order` of `papers/nth_order.py`) gives the same numbers. What the recursion for any order costs "
+        "more is its sums over binomial coefficients; by hand, each further order is a page of new formulas."
     )
     page.text(
         "The paper finds its recursive form slightly ahead of its closed form (MATLAB). Here the recursion wins "

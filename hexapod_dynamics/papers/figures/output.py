@@ -82,6 +82,14 @@ def curves(axis, x, columns, names, xlabel, ylabel, title=None):
         axis.legend(fontsize=8, frameon=False, ncol=len(names))
 
 
+def logarithmic(axis, ticks, ylabel, xlabel="joints"):
+    """Give an axis logarithmic scales with these ticks along x, and a legend."""
+    axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    axis.set_xticks(ticks, list(map(str, ticks)))
+    axis.minorticks_off()
+    axis.legend(fontsize=8, frameon=False)
+
+
 def least_time(function, *arguments, least=0.15):
     """Time [s] of the fastest of several calls, three or more, that together take `least` [s] or longer."""
     laps = []

@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 
 from hexapod_dynamics.dynamics.chain.sensitivities import sensitivities
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
+from hexapod_dynamics.papers.arms import LENGTH, closed_form, tip_load, two_link_arm
 from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, panels
-from hexapod_dynamics.papers.two_link_arm import LENGTH, closed_form, tip_load, two_link_arm
 
 GRAVITY, LOAD = 9.8062, 10.0
 STARTS = [(1.0, 0.0), (0.5, 0.3), (2.0, 0.3), (0.7, 0.5), (1.5, 0.1)]
@@ -52,58 +52,19 @@ def reproduce(output_folder, progress):
             progress(0.45 * step + 0.08 * k, f"{title}, start {k + 1} of {len(STARTS)}")
             start = time.perf_counter()
             motion = predict_motion(problem, straight_start(problem, T, wobble=wobble, seed=k))
-            found.append(
-                [
-                    k + 1,
-                    T,
-                    wobble,
-                    motion.duration,
-                    motion.cost,
-                    motion.iterations,
-                    motion.crossing,
-                    time.perf_counter() - start,
-                ]
-            )
+            outcome = motion.duration, motion.cost, motion.iterations, motion.crossing
+            found.append([k + 1, T, wobble, *outcome, time.perf_counter() - start])
             motions.setdefault(key, motion)
-        page.table(
-            f"{key}_starts",
-            [
-                "start",
-                "T at start [s]",
-                "shaken by [rad]",
-                "T [s]",
-                "cost",
-                "iterations",
-                "bound crossed by (relative)",
-                "solved in [s]",
-            ],
-            found,
-        )
+        header = "start,T at start [s],shaken by [rad],T [s],cost,iterations,bound crossed by (relative),solved in [s]"
+        page.table(f"{key}_starts", header.split(","), found)
         motion = motions[key]
-        rows.append(
-            [
-                title,
-                printed,
-                motion.duration,
-                100 * (motion.duration / printed - 1),
-                motion.crossing,
-                _integration_error(motion, gravity, force),
-            ]
-        )
+        apart = 100 * (motion.duration / printed - 1)
+        missed = _integration_error(motion, gravity, force)
+        rows.append([title, printed, motion.duration, apart, motion.crossing, missed])
         _figures(page, key, motion, figures)
     page.heading("The two travel times")
-    page.table(
-        "times",
-        [
-            "example",
-            "printed T [s]",
-            "ours [s]",
-            "difference [%]",
-            "bound crossed by (relative)",
-            "torques integrated forward miss the motion by [rad]",
-        ],
-        rows,
-    )
+    header = "example,printed T [s],ours [s],difference [%],bound crossed by (relative)"
+    page.table("times", [*header.split(","), "torques integrated forward miss the motion by [rad]"], rows)
     progress(0.92, "sensitivities")
     _sensitivity_figure(page, motions["example2"])
     progress(1.0, "done")

@@ -11,8 +11,8 @@ from hexapod_dynamics.dynamics.chain.sensitivities import (
     sensitivities,
 )
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
 from hexapod_dynamics.papers.sensitivities_closed_loop import ClosedLoop, CutJoint
-from hexapod_dynamics.papers.two_link_arm import closed_form, tip_load, two_link_arm
 
 TOLERANCE = 1e-9  # the issue's; observed 3e-15
 
