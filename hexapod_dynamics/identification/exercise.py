@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hexapod_dynamics.core._core import hull_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError, IdentificationError
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.se3 import rotation_rpy

@@ -8,7 +8,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.brace import Brace, BraceSettings
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()

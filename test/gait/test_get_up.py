@@ -24,7 +24,7 @@ from hexapod_dynamics.gait.recovery.motion import GIVES, FollowWatch
 from hexapod_dynamics.gait.recovery.poses import GetUpSettings, Phase, Sensed, legs_damaged_only_at, lost_legs, seated
 from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
 from hexapod_dynamics.gait.recovery.waiting import EASES, LIFT, YIELDS
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 ROBOT = Robot.jethexa()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot, Servo
 from hexapod_dynamics.robot.urdf_legs import with_gait_joints
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, require_positive
-from hexapod_dynamics.kinematics.leg_kinematics import LegKinematics
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 
