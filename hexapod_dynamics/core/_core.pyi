@@ -11,6 +11,9 @@ from hexapod_dynamics.robot import Joint, Link, Morphology, Robot
 Array = NDArray[np.float64]
 Forces = dict[str, ArrayLike]
 
+FARTHEST_POSITION: float
+ROTATION_TOLERANCE: float
+
 def widest() -> int: ...
 def joint_numbers(joint: Joint, link: Link, offset: ArrayLike) -> dict[str, Any]: ...
 
@@ -24,7 +27,7 @@ class Selection:
     n: int
     size: int
 
-class ModelCore:
+class Model:
     robot: Robot
     lanes: int
     def __init__(self, robot: Robot, *, lanes: int = 0) -> None: ...
@@ -55,8 +58,6 @@ class ModelCore:
     def tip_force_rows(
         self, rotation: ArrayLike, q: ArrayLike, tip_forces: Forces, morphology: Morphology | None = None
     ) -> Array: ...
-
-class Model(ModelCore):
     def inverse_dynamics_derivatives(
         self, rotation: ArrayLike, q: ArrayLike, nu: ArrayLike, nudot: ArrayLike, morphology: Morphology | None = None
     ) -> tuple[Array, Array, Array]: ...

@@ -16,10 +16,8 @@ from hexapod_dynamics.errors import DynamicsError
 
 cnp.import_array()
 
-include "arrays.pxi"
 include "model.pxi"
 include "model_calls.pxi"
 include "simulation.pxi"
 include "control.pxi"
 include "gait.pxi"
-include "learning.pxi"

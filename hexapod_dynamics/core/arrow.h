@@ -15,62 +15,65 @@ struct hd_arrow {
     spatial V, A;
 };
 
-/* Moving joints of the leg whose first moving one is `start`. */
-static int64_t hd_leg_size(const struct hd_model *m, int64_t start)
+/* Factor a symmetric matrix, given by its lower triangle with rows `stride` apart: L of B = L D L^T, 1 / D on its diagonal. */
+static inline void hd_factor(double *B, int64_t stride, int64_t size)
 {
-    int64_t end = start + 1;
-    while (end < m->moving && m->free[end].start == start)
-        end++;
-    return end - start;
+    for (int64_t a = 0; a < size; a++) {
+        double *row = B + a * stride, pivot;
+        for (int64_t b = 0; b < a; b++) /* row a of L D */
+            for (int64_t c = 0; c < b; c++)
+                row[b] -= row[c] * B[b * stride + c];
+        pivot = row[a];
+        for (int64_t b = 0; b < a; b++) { /* then of L */
+            const double factor = row[b] * B[b * stride + b];
+            pivot -= row[b] * factor;
+            row[b] = factor;
+        }
+        row[a] = 1.0 / pivot;
+    }
 }
 
-/* Replace columns first to last of `count` rows of x by B^-1 times them. */
-static inline void hd_substitute_leg(const double (*legs)[HD_COLUMNS], int64_t count, double *x, int64_t columns,
-                                     int64_t first, int64_t last)
+/* Replace columns first to last of `size` rows of x by B^-1 times them. */
+static inline void hd_substitute(const double *B, int64_t stride, int64_t size, double *x, int64_t columns, int64_t first,
+                                 int64_t last)
 {
-    for (int64_t a = 0; a < count; a++)
+    for (int64_t a = 0; a < size; a++)
         for (int64_t b = 0; b < a; b++) {
-            const double factor = legs[a][6 + b];
+            const double factor = B[a * stride + b];
             for (int64_t c = first; c < last; c++)
                 x[a * columns + c] -= factor * x[b * columns + c];
         }
-    for (int64_t a = count - 1; a >= 0; a--) {
-        const double pivot = legs[a][6 + a];
+    for (int64_t a = size - 1; a >= 0; a--) {
+        const double pivot = B[a * stride + a];
         for (int64_t c = first; c < last; c++)
             x[a * columns + c] *= pivot;
-        for (int64_t b = a + 1; b < count; b++) {
-            const double factor = legs[b][6 + a];
+        for (int64_t b = a + 1; b < size; b++) {
+            const double factor = B[b * stride + a];
             for (int64_t c = first; c < last; c++)
                 x[a * columns + c] -= factor * x[b * columns + c];
         }
     }
 }
+static inline void hd_substitute_leg(const double (*legs)[HD_COLUMNS], int64_t count, double *x, int64_t columns, int64_t first,
+                                     int64_t last)
+{
+    hd_substitute(legs[0] + 6, HD_COLUMNS, count, x, columns, first, last);
+}
 
 /* Write Y and the factors of B for each moving joint; the legs' terms stand in the scratch memory. */
 static void hd_factor_legs(const struct hd_model *m, double (*legs)[HD_COLUMNS])
 {
-    int64_t count;
-    for (int64_t start = 0; start < m->moving; start += count) {
-        const double *lane = (const double *)m->scratch + m->free[start].scratch;
+    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
+        const int64_t start = m->start[leg], count = m->start[leg + 1] - start;
         double(*own)[HD_COLUMNS] = legs + start;
-        count = hd_leg_size(m, start);
         for (int64_t a = 0; a < count; a++) {
             const int64_t k = m->free[start + a].k;
-            double *row = own[a], pivot;
-            hd_read(lane, HD_AT(arm) + 6 * HD_LANES * k, HD_LANES, 6, row);
+            const double *lane = (const double *)m->scratch + m->free[start + a].scratch;
+            hd_read(lane, HD_AT(arm) + 6 * HD_LANES * k, HD_LANES, 6, own[a]);
             for (int64_t b = 0; b <= a; b++)
-                row[6 + b] = lane[HD_AT(block) + (HD_MOST_JOINTS * k + m->free[start + b].k) * HD_LANES];
-            for (int64_t b = 0; b < a; b++) /* row a of L D */
-                for (int64_t c = 0; c < b; c++)
-                    row[6 + b] -= row[6 + c] * own[b][6 + c];
-            pivot = row[6 + a];
-            for (int64_t b = 0; b < a; b++) { /* then of L */
-                const double factor = row[6 + b] * own[b][6 + b];
-                pivot -= row[6 + b] * factor;
-                row[6 + b] = factor;
-            }
-            row[6 + a] = 1.0 / pivot;
+                own[a][6 + b] = lane[HD_AT(block) + (HD_MOST_JOINTS * k + m->free[start + b].k) * HD_LANES];
         }
+        hd_factor(own[0] + 6, HD_COLUMNS, count);
         hd_substitute_leg((const double(*)[HD_COLUMNS])own, count, own[0], HD_COLUMNS, 0, 6);
     }
 }
@@ -78,23 +81,15 @@ static void hd_factor_legs(const struct hd_model *m, double (*legs)[HD_COLUMNS])
 /* Write S^-1 of a head by its lower triangle, in the first lane. */
 static void hd_invert_head(const real *H, double (*out)[6])
 {
+    double S[6][6];
     for (int r = 0; r < 6; r++)
-        for (int c = 0; c <= r; c++)
-            out[r][c] = out[c][r] = lane_of(H + r * (r + 1) / 2 + c, 0);
-    for (int p = 0; p < 6; p++) {
-        const double pivot = 1.0 / out[p][p];
-        out[p][p] = 1.0;
-        for (int c = 0; c < 6; c++)
-            out[p][c] *= pivot;
-        for (int r = 0; r < 6; r++) {
-            if (r == p)
-                continue;
-            const double factor = out[r][p];
-            out[r][p] = 0.0;
-            for (int c = 0; c < 6; c++)
-                out[r][c] -= factor * out[p][c];
+        for (int c = 0; c < 6; c++) {
+            if (c <= r)
+                S[r][c] = lane_of(H + r * (r + 1) / 2 + c, 0);
+            out[r][c] = r == c;
         }
-    }
+    hd_factor(S[0], 6, 6);
+    hd_substitute(S[0], 6, 6, out[0], 6, 0, 6);
 }
 
 /* Factor the mass matrix of the state that is set; nudot (6 + n): the accelerations. */
@@ -142,10 +137,9 @@ static inline void hd_subtract_arm(const double *Y, const double *restrict head,
 static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
 {
     const int64_t n = m->moving, size = 6 + n;
-    int64_t count;
     memcpy(head, x, (size_t)(6 * size) * sizeof(double));
-    for (int64_t start = 0; start < n; start += count) {
-        count = hd_leg_size(m, start);
+    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
+        const int64_t start = m->start[leg], count = m->start[leg + 1] - start;
         for (int64_t a = start; a < start + count; a++) {
             const double *row = x + (6 + a) * size;
             for (int r = 0; r < 6; r++) {
@@ -169,7 +163,6 @@ static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arro
 static void hd_write_inverse(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
 {
     const int64_t n = m->moving;
-    int64_t count;
     memset(x, 0, (size_t)((6 + n) * n) * sizeof(double));
     for (int64_t i = 0; i < n; i++) {
         x[(6 + i) * n + i] = m->free[i].driven;
@@ -177,9 +170,9 @@ static void hd_write_inverse(const struct hd_model *m, const struct hd_arrow *ar
             head[r * n + i] = -arrow->legs[i][r] * m->free[i].driven;
     }
     hd_times_inverse(arrow->inverse, head, x, n, 1.0);
-    for (int64_t start = 0; start < n; start += count) {
-        count = hd_leg_size(m, start);
-        hd_substitute_leg(arrow->legs + start, count, x + (6 + start) * n, n, start, start + count);
+    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
+        const int64_t start = m->start[leg], end = m->start[leg + 1];
+        hd_substitute_leg(arrow->legs + start, end - start, x + (6 + start) * n, n, start, end);
     }
     for (int64_t a = 0; a < n; a++)
         hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * n, n, 1.0);

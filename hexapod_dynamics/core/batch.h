@@ -9,34 +9,21 @@ struct hd_batch {
     struct hd_leg legs[HD_MOST_LEGS];
     struct hd_scratch scratch; /* one for all: each leg is finished before the next */
 };
-static int64_t hd_batch_bytes(const struct hd_model *m)
-{
-    (void)m;
-    return (int64_t)sizeof(struct hd_batch);
-}
 
 /* Copy a model's legs, each to all lanes of a struct of its own. */
-static void hd_batch_begin(const struct hd_model *m, void *memory)
+static void hd_batch_begin(const struct hd_model *m, struct hd_batch *batch)
 {
-    struct hd_batch *batch = memory;
-    const struct hd_robot *r = m->robot;
-    int64_t place[HD_MOST_LEGS], leg = 0;
     batch->used = 0;
-    for (int64_t i = 0; i < r->legs; i++) {
-        if (m->last[i] < 0)
+    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
+        if (m->last[leg] < 0)
             continue;
-        struct hd_leg *b = batch->legs + batch->used;
-        const int64_t lane = i % HD_LANES;
-        *b = m->legs[i / HD_LANES];
+        struct hd_leg *b = batch->legs + batch->used++;
+        *b = m->legs[leg / HD_LANES];
         for (real *row = b->q; row < (real *)(b + 1); row++)
-            *row = splat(lane_of(row, lane));
+            *row = splat(lane_of(row, leg % HD_LANES));
         memset(b->rate, 0, sizeof b->rate), memset(b->tau, 0, sizeof b->tau), memset(b->qdd, 0, sizeof b->qdd);
-        place[i] = batch->used++;
-    }
-    for (int64_t i = 0; i < m->moving; i++) {
-        while (m->free[i].joint >= r->first[leg + 1])
-            leg++;
-        batch->place[i] = batch->legs[place[leg]].q - batch->legs[0].q + m->free[i].k;
+        for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++)
+            batch->place[i] = b->q - batch->legs[0].q + m->free[i].k;
     }
 }
 
@@ -62,14 +49,15 @@ HD_INLINE hd_whole_lanes hd_not_rotations(const double *const *R)
 /* Write out for `count` states (indices of rows); return the first that is not finite or wrong, -1 if none.
  *
  * given: tau for forward dynamics, else nudot; all: nu, given and out have all joints, as in hd_forward_all. */
-static int64_t hd_batch(const struct hd_model *m, void *memory, int forward, int all, const int64_t *states, int64_t count,
-                        const double *R, const double *q, const double *nu, const double *given, double *out)
+static int64_t hd_batch(const struct hd_model *m, int forward, int all, const int64_t *states, int64_t count, const double *R,
+                        const double *q, const double *nu, const double *given, double *out)
 {
-    struct hd_batch *batch = memory;
+    struct hd_batch batch; /* 150 kB with eight lanes */
     const struct hd_kernels *run = hd_kernels_of[m->shape];
     const int64_t joints = m->robot->joints, n = all ? joints : m->moving, size = 6 + n, width = forward ? n : size;
-    real *const row = batch->legs[0].q; /* the others follow it, see HD_ROW */
+    real *const row = batch.legs[0].q; /* the others follow it, see HD_ROW */
     int64_t bad = -1;
+    hd_batch_begin(m, &batch);
     for (int64_t group = 0; group < count; group += HD_LANES) {
         const int64_t live = count - group < HD_LANES ? count - group : HD_LANES;
         const double *R_of[HD_LANES], *q_of[HD_LANES], *nu_of[HD_LANES], *given_of[HD_LANES];
@@ -88,7 +76,7 @@ static int64_t hd_batch(const struct hd_model *m, void *memory, int forward, int
         }
         for (int64_t i = 0; i < m->moving; i++) {
             const int64_t j = m->free[i].joint, c = all ? j : i;
-            real *at = row + batch->place[i];
+            real *at = row + batch.place[i];
             const real value = hd_gather(q_of, j);
             wrong |= hd_not_within(value, HD_FARTHEST_POSITION);
             at[0] = value, at[HD_RATE * HD_MOST_JOINTS] = hd_gather(nu_of, 6 + c);
@@ -100,26 +88,26 @@ static int64_t hd_batch(const struct hd_model *m, void *memory, int forward, int
         memset(H, 0, sizeof H), memset(F, 0, sizeof F);
         add_to_head(main_body(m), H);
         subtract_wrench(body_wrench(m, V, A), F);
-        for (int64_t i = 0; i < batch->used; i++) {
-            struct hd_leg *b = batch->legs + i;
+        for (int64_t i = 0; i < batch.used; i++) {
+            struct hd_leg *b = batch.legs + i;
             struct hd_share t;
             if (forward) {
-                run->terms(b, &batch->scratch, &V, &A, &t);
-                run->eliminate(b, &batch->scratch, H, F);
+                run->terms(b, &batch.scratch, &V, &A, &t);
+                run->eliminate(b, &batch.scratch, H, F);
                 add_to_head(t.composite, H);
             } else
-                run->inverse(b, &batch->scratch, &V, &A, &t.wrench);
+                run->inverse(b, &batch.scratch, &V, &A, &t.wrench);
             subtract_wrench(t.wrench, F);
         }
         if (forward) {
             solve_head(H, F, x);
             const spatial a = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-            for (int64_t i = 0; i < batch->used; i++)
-                run->substitute(batch->legs + i, &a);
+            for (int64_t i = 0; i < batch.used; i++)
+                run->substitute(batch.legs + i, &a);
         }
         for (int64_t i = 0; i < 6 + m->moving; i++) {
             const int64_t c = i < 6 ? i : 6 + (all ? m->free[i - 6].joint : i - 6);
-            const real value = i < 6 ? forward ? x[i] : -F[i] : row[batch->place[i - 6] + (forward ? HD_ACC : HD_OUT) * HD_MOST_JOINTS];
+            const real value = i < 6 ? forward ? x[i] : -F[i] : row[batch.place[i - 6] + (forward ? HD_ACC : HD_OUT) * HD_MOST_JOINTS];
             wrong |= hd_not_finite(value);
             for (int64_t lane = 0; lane < live; lane++)
                 out[states[group + lane] * size + c] = lane_of(&value, lane);

@@ -5,11 +5,12 @@
 #include <string.h>
 #include "inline.h"
 #ifdef HD_LANES
-#include "lanes.h"
+#include "vec.h"
 #endif
 
 #define HD_ROTATION_TOLERANCE 1e-6
-/* Largest position [rad or m] of a joint: hd_sincos is exact up to here; from 1e15 on its error is as large as the sine. */
+/* Largest position [rad or m] of a joint: the reduction of hd_sincos is exact up to here, with and without fused products; from
+ * 1e15 on its error is as large as the sine. */
 #define HD_FARTHEST_POSITION 1e6
 
 /* Comparisons of magnitudes by the bits of a double, which see infinity and NaN whatever a compiler assumes of numbers. */

@@ -16,20 +16,15 @@
 #define HD_LEAST_PIVOT 1e-8
 enum { HD_HELD = 3 * HD_MOST_LEGS };
 
-/* Write K (3, 6), Jq^T and B^-1 Jq^T of a leg in its joints' rows (n, 3), and right (3), less the tip's acceleration.
- * *end gets the row behind the leg's last one; its first one is returned. */
-static int64_t hd_tip_rows(const struct hd_model *m, int64_t leg, const double *nu, const struct hd_arrow *arrow,
-                           const double *nudot, double (*K)[6], double (*Jq)[3], double (*Z)[3], double *right, int64_t *end)
+/* Write K (3, 6), Jq^T and B^-1 Jq^T of a leg in its joints' rows (n, 3), and right (3), less the tip's acceleration. */
+static void hd_tip_rows(const struct hd_model *m, int64_t leg, const double *nu, const struct hd_arrow *arrow,
+                        const double *nudot, double (*K)[6], double (*Jq)[3], double (*Z)[3], double *right)
 {
-    const int64_t start = hd_first_moving(m, leg), last = m->last[leg];
+    const int64_t start = m->start[leg], end = m->start[leg + 1], last = m->last[leg];
     double x[3], bias[3], velocity[3], slide[3], screw[6];
-    int64_t at = start;
     hd_read(&m->scratch[leg / HD_LANES].end[last], leg % HD_LANES, HD_LANES, 3, x);
     memset(K, 0, 3 * sizeof *K);
-    for (int c = 0; c < 3; c++) { /* (1, -[x]) */
-        const int i = (c + 1) % 3, j = (c + 2) % 3;
-        K[c][c] = 1.0, K[i][3 + j] = x[c], K[j][3 + i] = -x[c];
-    }
+    hd_body_velocity(x, K[0], 6);
     hd_bias_at(m, leg, last, x, nu, bias, velocity);
     hd_cross(nu + 3, x, slide);
     for (int r = 0; r < 3; r++)
@@ -37,7 +32,7 @@ static int64_t hd_tip_rows(const struct hd_model *m, int64_t leg, const double *
     hd_cross(nu + 3, velocity, slide);
     for (int r = 0; r < 3; r++)
         right[r] = -(bias[r] + slide[r]) - hd_dot(K[r], nudot, 6);
-    for (; hd_is_of_leg(m, at, leg, last); at++) {
+    for (int64_t at = start; at < end; at++) {
         hd_read_screw(m, at, screw);
         hd_point_velocity(screw, x, Jq[at]);
         for (int r = 0; r < 3; r++) {
@@ -47,40 +42,7 @@ static int64_t hd_tip_rows(const struct hd_model *m, int64_t leg, const double *
                 K[r][c] -= Jq[at][r] * arrow->legs[at][c];
         }
     }
-    hd_substitute_leg(arrow->legs + start, at - start, Z[start], 3, 0, 3);
-    *end = at;
-    return start;
-}
-
-/* Replace x (size) by D^-1 x, by D = L D L^T in its place; whether D is regular. */
-static int hd_solve_symmetric(double (*D)[HD_HELD], double *x, int64_t size)
-{
-    double largest = 0.0;
-    for (int64_t r = 0; r < size; r++)
-        if (D[r][r] > largest)
-            largest = D[r][r];
-    for (int64_t r = 0; r < size; r++) {
-        double *row = D[r], pivot;
-        for (int64_t c = 0; c < r; c++)
-            for (int64_t k = 0; k < c; k++)
-                row[c] -= row[k] * D[c][k];
-        pivot = row[r];
-        for (int64_t c = 0; c < r; c++) {
-            const double factor = row[c] / D[c][c];
-            pivot -= row[c] * factor;
-            row[c] = factor;
-            x[r] -= factor * x[c];
-        }
-        if (!(pivot > HD_LEAST_PIVOT * largest))
-            return 0;
-        row[r] = pivot;
-    }
-    for (int64_t r = 0; r < size; r++)
-        x[r] /= D[r][r];
-    for (int64_t r = size - 1; r >= 0; r--)
-        for (int64_t k = r + 1; k < size; k++)
-            x[r] -= D[k][r] * x[k];
-    return 1;
+    hd_substitute_leg(arrow->legs + start, end - start, Z[start], 3, 0, 3);
 }
 
 /* Accelerations out (6 + n) with the tips of some legs held, and their forces (3) in world axes, one for each.
@@ -101,20 +63,25 @@ static int hd_hold(struct hd_model *m, const double *R, const double *q, const d
     hd_factor_arrow(m, splat_spatial(nu), gravity_acceleration(m, R), &arrow, out);
     for (int64_t foot = 0; foot < count; foot++) {
         const int64_t at = 3 * foot;
-        int64_t end;
-        const int64_t start = hd_tip_rows(m, legs[foot], nu, &arrow, out, K + at, Jq, Z, f + at, &end);
+        hd_tip_rows(m, legs[foot], nu, &arrow, out, K + at, Jq, Z, f + at);
         for (int r = 0; r < 3; r++) {
             for (int c = 0; c < 6; c++)
                 W[c] = hd_dot(K[at + r], arrow.inverse[c], 6); /* S^-1 is symmetric */
             for (int64_t c = 0; c < at + 3; c++)
                 D[at + r][c] = hd_dot(W, K[c], 6);
             for (int c = 0; c < 3; c++)
-                for (int64_t a = start; a < end; a++)
+                for (int64_t a = m->start[legs[foot]]; a < m->start[legs[foot] + 1]; a++)
                     D[at + r][at + c] += Jq[a][r] * Z[a][c];
         }
     }
-    if (!hd_solve_symmetric(D, f, 3 * count))
-        return 0;
+    double largest = 0.0;
+    for (int64_t r = 0; r < 3 * count; r++)
+        largest = D[r][r] > largest ? D[r][r] : largest;
+    hd_factor(D[0], HD_HELD, 3 * count);
+    for (int64_t r = 0; r < 3 * count; r++)
+        if (!(1.0 > HD_LEAST_PIVOT * largest * D[r][r] && D[r][r] > 0.0)) /* where 1 over the pivot stands */
+            return 0;
+    hd_substitute(D[0], HD_HELD, 3 * count, f, 1, 0, 1);
     for (int64_t foot = 0; foot < count; foot++) {
         hd_add_tip_force(m, legs[foot], f + 3 * foot, arrow.F);
         hd_turn(R, f + 3 * foot, forces + 3 * foot);

@@ -32,6 +32,12 @@ HD_INLINE void hd_set_row(struct hd_model *m, int which, const double *values, c
     for (int64_t i = 0; i < m->moving; i++)
         row[m->free[i].place] = values[all ? m->free[i].joint : i];
 }
+/* Where a field of the scratch memory stands in a lane, in doubles; the screw of a joint that moves. */
+#define HD_AT(field) ((int64_t)(offsetof(struct hd_scratch, field) / sizeof(double)))
+static inline void hd_read_screw(const struct hd_model *m, int64_t i, double *screw)
+{
+    hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
+}
 HD_INLINE void hd_clear_row(struct hd_model *m, int which)
 {
     double *row = hd_row(m, which);
@@ -282,6 +288,13 @@ static inline int hd_inverse_all(struct hd_model *m, const double *R, const doub
     return good;
 }
 
+/* Compute where all links are, in base_link's axes, or, where `base` is its place in others, in these. */
+static inline void hd_set_all_frames(struct hd_model *m, const struct hd_place *base)
+{
+    for (int64_t i = 0; i < m->blocks; i++)
+        hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, base);
+}
+
 /* Sum of J_tip^T F, out (6 + n), of forces (3) in world axes, 0 where there is none. */
 static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const double *q, const double *const *forces, double *out)
 {
@@ -289,8 +302,7 @@ static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const d
     if (!hd_is_rotation(R) || !hd_set_q(m, q) || !hd_are_forces(m, forces))
         return 0;
     memset(out, 0, (size_t)(6 + m->moving) * sizeof(double));
-    for (int64_t i = 0; i < m->blocks; i++)
-        hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, 0);
+    hd_set_all_frames(m, 0);
     for (int64_t leg = 0; leg < m->robot->legs; leg++)
         if (forces[leg]) {
             hd_turn_back(R, forces[leg], force);
@@ -299,28 +311,23 @@ static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const d
             for (int r = 0; r < 6; r++)
                 out[r] += wrench[leg][r];
         }
-    int64_t leg = 0;
-    for (int64_t i = 0; i < m->moving; i++) {
-        double screw[6];
-        while (m->free[i].joint >= m->robot->first[leg + 1])
-            leg++;
-        hd_read(&m->scratch[leg / HD_LANES].J[m->free[i].k], leg % HD_LANES, HD_LANES, 6, screw);
-        out[6 + i] = hd_dot(screw, wrench[leg], 6);
-    }
+    for (int64_t leg = 0; leg < m->robot->legs; leg++)
+        for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++) {
+            double screw[6];
+            hd_read_screw(m, i, screw);
+            out[6 + i] = hd_dot(screw, wrench[leg], 6);
+        }
     return 1;
 }
 
 /* ---- matrices ------------------------------------------------------------------------------------------------------- */
 
-/* Where a field of the scratch memory stands in a lane, in doubles. */
-#define HD_AT(field) ((int64_t)(offsetof(struct hd_scratch, field) / sizeof(double)))
-
 /* Write the joints' part of a matrix (6 + n, 6 + n) in the form of an arrow: columns and rows of the body's six, from the
  * fields at `column` and `row` (6 for each joint), and the legs' squares, of which the lower triangle may be enough. */
 HD_INLINE void hd_write_arrow(const struct hd_model *m, double *out, int64_t column, int64_t row, int64_t square, const int symmetric)
 {
-    const int64_t n = m->moving, size = 6 + n;
-    for (int64_t i = 0; i < n; i++) {
+    const int64_t size = 6 + m->moving;
+    for (int64_t i = 0, leg = 0; i < m->moving; i++) {
         const struct hd_free *at = m->free + i;
         const double *lane = (const double *)m->scratch + at->scratch;
         const double *c = lane + column + 6 * HD_LANES * at->k, *r = lane + row + 6 * HD_LANES * at->k;
@@ -328,7 +335,9 @@ HD_INLINE void hd_write_arrow(const struct hd_model *m, double *out, int64_t col
             out[e * size + 6 + i] = c[e * HD_LANES];
             out[(6 + i) * size + e] = r[e * HD_LANES];
         }
-        for (int64_t o = at->start; o <= i; o++) {
+        while (i >= m->start[leg + 1])
+            leg++;
+        for (int64_t o = m->start[leg]; o <= i; o++) {
             const int64_t k = at->k, l = m->free[o].k;
             const double low = lane[square + (HD_MOST_JOINTS * k + l) * HD_LANES];
             out[(6 + i) * size + 6 + o] = low;

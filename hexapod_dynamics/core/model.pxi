@@ -1,4 +1,69 @@
-# The whole-body model: a robot's numbers, the memory of a morphology, and the calls of one state.
+# The whole-body model: arrays, a robot's numbers, the memory of a morphology, and what the calls are given.
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_EMPTY(int nd, cnp.npy_intp *dims, int typenum, int fortran)
+    int PyArray_ISCARRAY_RO(cnp.ndarray) nogil
+
+
+cdef void *room(int64_t size) except NULL:
+    """Allocate memory that begins on a cache line; to be freed by `free`."""
+    cdef void *p = NULL
+    if posix_memalign(&p, 64, size):
+        raise MemoryError
+    return p
+
+
+cdef inline bint fits(object a, int dimensions, Py_ssize_t rows, Py_ssize_t columns) noexcept:
+    """Whether `a` is an aligned C-contiguous float64 array of this shape; columns: 0 of one with one dimension."""
+    return (
+        cnp.PyArray_CheckExact(a)
+        and cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE
+        and PyArray_ISCARRAY_RO(<cnp.ndarray>a)
+        and cnp.PyArray_NDIM(a) == dimensions
+        and cnp.PyArray_DIMS(a)[0] == rows
+        and (dimensions == 1 or cnp.PyArray_DIMS(a)[1] == columns)
+    )
+
+
+cdef inline double *data(object a) noexcept:
+    """Return the numbers of an array that this module made."""
+    return <double *>cnp.PyArray_DATA(<cnp.ndarray>a)
+
+
+cdef inline object vector(cnp.npy_intp n):
+    """Return an array (n,) without values."""
+    return PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+
+
+cdef inline object matrix(cnp.npy_intp rows, cnp.npy_intp columns):
+    """Return an array (rows, columns) without values."""
+    cdef cnp.npy_intp n[2]
+    n[0], n[1] = rows, columns
+    return PyArray_EMPTY(2, n, cnp.NPY_DOUBLE, 0)
+
+
+cdef int put(double *to, values) except -1:
+    """Copy all numbers of an array-like."""
+    for i, value in enumerate(np.asarray(values, float).ravel()):
+        to[i] = value
+    return 0
+
+
+cdef double *must(object a, Py_ssize_t size) except NULL:
+    """Return the numbers of an array of `size` numbers that may be written; raise ValueError if `a` is none."""
+    if not (cnp.PyArray_CheckExact(a) and cnp.PyArray_TYPE(a) == cnp.NPY_DOUBLE and PyArray_ISCARRAY_RO(<cnp.ndarray>a) and cnp.PyArray_SIZE(a) == size):
+        raise ValueError(f"a contiguous float64 array of {size} numbers needed")
+    return <double *>cnp.PyArray_DATA(a)
+
+
+cdef object view(object base, Py_ssize_t start, int dimensions, cnp.npy_intp size):
+    """Return an array (size,) or (size, size) on numbers of another one."""
+    cdef cnp.npy_intp sizes[2]
+    sizes[0] = sizes[1] = size
+    made = cnp.PyArray_SimpleNewFromData(dimensions, sizes, cnp.NPY_DOUBLE, data(base) + start)
+    cnp.set_array_base(made, base)
+    return made
+
 
 cdef extern from "robot.h" nogil:
     enum: HD_MOST_LEGS, HD_MOST, HD_MOST_JOINTS
@@ -36,7 +101,6 @@ cdef extern from "robot.h" nogil:
         double inertia[6]
         double external[6]
         double links_mass
-    ctypedef const double *numbers "const double *"
     struct hd_functions:
         int64_t lanes
         int64_t (*leg_bytes)(const hd_robot *) noexcept
@@ -48,7 +112,7 @@ cdef extern from "robot.h" nogil:
         int (*inverse_all)(hd_model *, double *R, double *q, double *nu, double *nudot, double *out) noexcept nogil
         int (*mass)(hd_model *, double *q, double *out) noexcept
         int (*coriolis)(hd_model *, double *q, double *nu, double *out) noexcept
-        int (*tip_jacobian)(hd_model *, double *q, int64_t leg, double *out) noexcept
+        int (*tip)(hd_model *, double *q, int64_t leg, double *out) noexcept
         int (*tip_force_rows)(hd_model *, double *R, double *q, const double *const *forces, double *out) noexcept
         int (*inverse_derivatives)(hd_model *, double *R, double *q, double *nu, double *nudot, double *, double *, double *) noexcept
         int (*forward_derivatives)(hd_model *, double *R, double *q, double *nu, double *tau, double *, double *, double *) noexcept
@@ -60,9 +124,7 @@ cdef extern from "robot.h" nogil:
         int (*potential_energy)(hd_model *, double *R, double *p, double *q, double *out) noexcept
         int (*kinetic_energy)(hd_model *, double *q, double *nu, double *out) noexcept
         int (*centroidal_momentum)(hd_model *, double *R, double *q, double *nu, double *out) noexcept
-        int64_t (*batch_bytes)(const hd_model *) noexcept
-        void (*batch_begin)(const hd_model *, void *memory) noexcept
-        int64_t (*batch)(const hd_model *, void *memory, int forward, int all, const int64_t *states, int64_t count,
+        int64_t (*batch)(const hd_model *, int forward, int all, const int64_t *states, int64_t count,
                          double *R, double *q, double *nu, double *given, double *out) noexcept nogil
         void (*steps)(hd_model *, hd_world *, double, int64_t) noexcept nogil
         void (*strike)(hd_model *, double *q, double *impulse, double *nu) noexcept nogil
@@ -71,6 +133,7 @@ cdef extern from "robot.h" nogil:
     const hd_functions hd_table_2, hd_table_4, hd_table_8
 
 cdef extern from "checks.h" nogil:
+    double HD_FARTHEST_POSITION, HD_ROTATION_TOLERANCE
     int hd_are_finite(const double *numbers, int64_t count)
     int hd_is_rotation(const double *R)
 
@@ -92,6 +155,9 @@ cdef extern from *:
     }
     """
     const hd_functions *hd_functions_of(int lanes)
+
+
+FARTHEST_POSITION, ROTATION_TOLERANCE = HD_FARTHEST_POSITION, HD_ROTATION_TOLERANCE
 
 
 def widest() -> int:
@@ -187,6 +253,7 @@ cdef class Selection:
     cdef Scratch scratch
     cdef Numbers numbers
     cdef readonly object given, morphology
+    cdef readonly Py_ssize_t n, size  # number of joints that exist and move, and of velocities, 6 + n
     cdef tuple links  # names of the existing links, None until they are needed
 
     def __cinit__(self, Numbers numbers, Scratch scratch, morphology, given):
@@ -199,21 +266,40 @@ cdef class Selection:
         """Change to another morphology of the robot, in the same memory."""
         table = np.ascontiguousarray(morphology.table, dtype=float)
         self.m.run.set(&self.m, &self.numbers.r, data(table), self.legs, self.scratch.memory)
-        self.morphology = morphology
+        self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving
         return 0
 
     def __dealloc__(self):
         free(self.legs)
 
-    @property
-    def n(self) -> int:
-        """Number of joints that exist and move."""
-        return self.m.moving
+    # Arguments of a call as arrays of the core's kind: what is given, or converted; DynamicsError names what is wrong.
 
-    @property
-    def size(self) -> int:
-        """Number of velocities, 6 + n."""
-        return 6 + self.m.moving
+    cdef inline object rotation(self, value):
+        return value if fits(value, 2, 3, 3) else checks().as_input("R", value, self.morphology)
+
+    cdef inline object positions(self, value):
+        return value if fits(value, 1, self.numbers.r.joints, 0) else checks().as_input("q", value, self.morphology)
+
+    cdef inline object rates(self, value):
+        return value if fits(value, 1, self.size, 0) else checks().as_input("nu", value, self.morphology)
+
+    cdef inline object accelerations(self, value):
+        return value if fits(value, 1, self.size, 0) else checks().as_input("nudot", value, self.morphology)
+
+    cdef inline object torques(self, value):
+        return value if fits(value, 1, self.n, 0) else checks().as_input("tau", value, self.morphology)
+
+    cdef inline object position(self, value):
+        return value if fits(value, 1, 3, 0) else checks().as_input("p", value, self.morphology)
+
+    cdef inline object point(self, value):
+        return value if fits(value, 1, 3, 0) else checks().as_input("point", value, self.morphology)
+
+    cdef int refuse(self, dict given) except -1:
+        """Raise the DynamicsError of a call that gave no result; given: its arguments by the names of messages."""
+        for name, value in given.items():
+            checks().as_input(name, value, self.morphology)
+        raise DynamicsError(f"the result is not finite: {', '.join(given)} are too large")
 
 
 cdef class Scratch:
@@ -234,11 +320,10 @@ cdef class Scratch:
 KEPT_SELECTIONS = 256  # number of morphologies whose memory a model keeps, so that each costs only a look-up
 
 
-cdef class ModelCore:
-    """Input of the calls of WholeBodyModel, and the first of them; see dynamics/whole_body.py for conventions.
+cdef class ModelInput:
+    """What the calls of WholeBodyModel share: morphologies, and names of legs and links; see dynamics/whole_body.py.
 
-    A call first tries what it is given; `again` converts, or refuses by name, what is no array of the right kind, and what
-    the core could not compute. lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot can use.
+    lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot can use.
     """
 
     cdef readonly object robot
@@ -295,37 +380,23 @@ cdef class ModelCore:
         self.known = found  # for the next call; this call uses the returned selection
         return found
 
-    cdef list converted(self, Selection known, tuple given):
-        """Return arrays made of arguments (name, value) that were not taken; DynamicsError names what is wrong."""
-        values = [checks().as_input(name, value, known.morphology) for name, value in given]
-        for (_, value), array in zip(given, values):
-            if not fits(value, array.ndim, array.shape[0], array.shape[array.ndim - 1]):
-                return values
-        raise DynamicsError(f"the result is not finite: {', '.join(name for name, _ in given)} are too large")
-
-    cdef int listed(self, tip_forces, const double **forces) except -1:
-        """Write the address of each leg's force, NULL where there is none; return whether all are arrays (3,)."""
+    cdef dict forces_of(self, tip_forces, Selection known, const double **forces):
+        """Write the address of each leg's force, NULL where there is none; return the arrays (3,) by leg."""
         cdef int leg
+        cdef dict given = tip_forces if type(tip_forces) is dict else self.made_forces(tip_forces)
         for leg in range(HD_MOST_LEGS):
             forces[leg] = NULL
-        if type(tip_forces) is not dict:
-            return 0
-        for name, force in (<dict>tip_forces).items():
-            index = self.legs.get(name) if isinstance(name, str) else None
-            if index is None:
-                return 0
-            leg = index
-            forces[leg] = vector_of(force, 3)
-            if forces[leg] == NULL:
-                return 0
-        return 1
+        for name, force in given.items():
+            leg = self.leg_index(name, known)
+            if not fits(force, 1, 3, 0):
+                return self.forces_of(self.made_forces(tip_forces), known, forces)
+            forces[leg] = data(force)
+        return given
 
-    cdef dict made_forces(self, tip_forces, Selection known):
+    cdef dict made_forces(self, tip_forces):
         """Return tip forces as arrays (3,); DynamicsError if they are wrong."""
         if not isinstance(tip_forces, Mapping):
             raise DynamicsError(f"tip_forces: {tip_forces!r} given, a dict {{leg: force (3,)}} needed")
-        for leg in tip_forces:
-            self.leg_index(leg, known)
         return {leg: checks().as_array(f"tip_forces[{leg!r}]", force, (3,)) for leg, force in tip_forces.items()}
 
     cdef int leg_index(self, leg, Selection known) except -1:
@@ -350,112 +421,3 @@ cdef class ModelCore:
         """Names of the n joints that exist and move, in order. Raises DynamicsError."""
         moves = self._select(morphology).morphology.moving_mask
         return [name for name, moving in zip(self.robot.joint_names, moves, strict=True) if moving]
-
-    # ---- the model ---------------------------------------------------------------------------------------------------
-
-    def forward_dynamics(self, rotation, q, nu, tau, morphology=None, tip_forces=None):
-        """Accelerations nudot (6+n,) under joint torques tau (n,) and tip_forces {leg: force (3,) [N], world axes}.
-
-        A limp joint's torque is zero; its entry in tau is ignored. Raises DynamicsError for input of the wrong
-        shape or not finite. (6), solved as an arrow: n_i x n_i blocks and one 6x6.
-        """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        cdef double *c = vector_of(tau, m.moving)
-        cdef const double *forces[8]
-        cdef bint pushed = bool(tip_forces)
-        out = vector(6 + m.moving)
-        if R != NULL and a != NULL and b != NULL and c != NULL and (not pushed or self.listed(tip_forces, forces)):
-            if m.run.forward(m, R, a, b, c, forces if pushed else NULL, data(out)):
-                return out
-        if pushed:
-            made = self.made_forces(tip_forces, known)
-            if not self.listed(tip_forces, forces):
-                return self.forward_dynamics(rotation, q, nu, tau, known.given, made)
-        given = self.converted(known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)))
-        return self.forward_dynamics(*given, known.given, tip_forces)
-
-    def inverse_dynamics(self, rotation, q, nu, nudot, morphology=None, tip_forces=None):
-        """Wrench on the base and joint torques (6+n,) that accelerations nudot (6+n,) need, in addition to tip_forces.
-
-        tip_forces {leg: force (3,) [N], world axes}. A limp joint's entry is the torque that it would need: if it
-        is not zero, the robot cannot perform this motion. Raises DynamicsError. (6), by recursion along each leg.
-        """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        cdef double *c = vector_of(nudot, 6 + m.moving)
-        out = vector(6 + m.moving)
-        if R == NULL or a == NULL or b == NULL or c == NULL or not m.run.inverse(m, R, a, b, c, data(out)):
-            given = self.converted(known, (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)))
-            out = self.inverse_dynamics(*given, known.given)
-        if tip_forces:
-            out -= self.tip_force_rows(rotation, q, tip_forces, morphology)
-        return out
-
-    def mass_matrix(self, q, morphology=None):
-        """Mass matrix M (6+n, 6+n), (31) and (32)."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *a = vector_of(q, self.joints)
-        out = matrix(6 + m.moving, 6 + m.moving)
-        if a == NULL or not m.run.mass(m, a, data(out)):
-            return self.mass_matrix(*self.converted(known, (("q", q),)), known.given)
-        return out
-
-    def coriolis_matrix(self, q, nu, morphology=None):
-        """Coriolis matrix C (6+n, 6+n) such that Mdot - 2C is skew-symmetric, (44)-(51)."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        out = matrix(6 + m.moving, 6 + m.moving)
-        if a == NULL or b == NULL or not m.run.coriolis(m, a, b, data(out)):
-            return self.coriolis_matrix(*self.converted(known, (("q", q), ("nu", nu))), known.given)
-        return out
-
-    def gravity_force(self, rotation, q, morphology=None):
-        """Gravity g (6+n,) on the left-hand side, M nudot + C nu + g = tau (9)."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        out = vector(6 + m.moving)
-        if R == NULL or a == NULL or not m.run.inverse(m, R, a, NULL, NULL, data(out)):
-            return self.gravity_force(*self.converted(known, (("R", rotation), ("q", q))), known.given)
-        return out
-
-    def tip_jacobian(self, leg, q, morphology=None):
-        """Jacobian J (6, 6+n) of a leg's tip, V_tip = J nu (11).
-
-        The tip frame is at the end of the leg's last existing link and has that link's axes, x along the link.
-        """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef int index = self.leg_index(leg, known)
-        cdef double *a = vector_of(q, self.joints)
-        out = matrix(6, 6 + m.moving)
-        if a == NULL or not m.run.tip_jacobian(m, a, index, data(out)):
-            return self.tip_jacobian(leg, *self.converted(known, (("q", q),)), known.given)
-        return out
-
-    def tip_force_rows(self, rotation, q, tip_forces, morphology=None):
-        """Sum of J_tip^T F (6+n,) over tip_forces {leg: force (3,) [N], world axes}."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef const double *forces[8]
-        out = vector(6 + m.moving)
-        if R != NULL and a != NULL and self.listed(tip_forces, forces) and m.run.tip_force_rows(m, R, a, forces, data(out)):
-            return out
-        made = self.made_forces(tip_forces, known)
-        if not self.listed(tip_forces, forces):
-            return self.tip_force_rows(rotation, q, made, known.given)
-        rotation, q = self.converted(known, (("R", rotation), ("q", q)))
-        return self.tip_force_rows(rotation, q, tip_forces, known.given)

@@ -1,9 +1,94 @@
-# The whole-body model: derivatives, held feet, links and points, momentum and energy, batches.
+# The whole-body model: the calls of one state, and of batches.
 
-cdef class Model(ModelCore):
-    """The calls of WholeBodyModel: those of ModelCore, derivatives, held feet, links, points, momentum, energy, batches."""
+cdef class Model(ModelInput):
+    """The calls of WholeBodyModel for one state, and rows of batches; see dynamics/whole_body.py for conventions.
 
-    # ---- derivatives -------------------------------------------------------------------------------------------------
+    A call takes arrays of the core's kind as they are, and converts others. The core returns 0 where it could compute no
+    result; `Selection.refuse` then names what is wrong.
+    """
+
+    def forward_dynamics(self, rotation, q, nu, tau, morphology=None, tip_forces=None):
+        """Accelerations nudot (6+n,) under joint torques tau (n,) and tip_forces {leg: force (3,) [N], world axes}.
+
+        A limp joint's torque is zero; its entry in tau is ignored. Raises DynamicsError for input of the wrong
+        shape or not finite. (6), solved as an arrow: n_i x n_i blocks and one 6x6.
+        """
+        cdef Selection s = self.choose(morphology)
+        cdef const double *forces[8]
+        cdef const double *const *pushing = NULL
+        R, q, nu, tau = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau)
+        if tip_forces:
+            tip_forces = self.forces_of(tip_forces, s, forces)
+            pushing = forces
+        out = vector(s.size)
+        if not s.m.run.forward(&s.m, data(R), data(q), data(nu), data(tau), pushing, data(out)):
+            if tip_forces:
+                self.made_forces(tip_forces)
+            s.refuse({"R": R, "q": q, "nu": nu, "tau": tau})
+        return out
+
+    def inverse_dynamics(self, rotation, q, nu, nudot, morphology=None, tip_forces=None):
+        """Wrench on the base and joint torques (6+n,) that accelerations nudot (6+n,) need, in addition to tip_forces.
+
+        tip_forces {leg: force (3,) [N], world axes}. A limp joint's entry is the torque that it would need: if it
+        is not zero, the robot cannot perform this motion. Raises DynamicsError. (6), by recursion along each leg.
+        """
+        cdef Selection s = self.choose(morphology)
+        R, q, nu, nudot = s.rotation(rotation), s.positions(q), s.rates(nu), s.accelerations(nudot)
+        out = vector(s.size)
+        if not s.m.run.inverse(&s.m, data(R), data(q), data(nu), data(nudot), data(out)):
+            s.refuse({"R": R, "q": q, "nu": nu, "nudot": nudot})
+        if tip_forces:
+            out -= self.tip_force_rows(R, q, tip_forces, morphology)
+        return out
+
+    def mass_matrix(self, q, morphology=None):
+        """Mass matrix M (6+n, 6+n), (31) and (32)."""
+        cdef Selection s = self.choose(morphology)
+        q, out = s.positions(q), matrix(s.size, s.size)
+        if not s.m.run.mass(&s.m, data(q), data(out)):
+            s.refuse({"q": q})
+        return out
+
+    def coriolis_matrix(self, q, nu, morphology=None):
+        """Coriolis matrix C (6+n, 6+n) such that Mdot - 2C is skew-symmetric, (44)-(51)."""
+        cdef Selection s = self.choose(morphology)
+        q, nu, out = s.positions(q), s.rates(nu), matrix(s.size, s.size)
+        if not s.m.run.coriolis(&s.m, data(q), data(nu), data(out)):
+            s.refuse({"q": q, "nu": nu})
+        return out
+
+    def gravity_force(self, rotation, q, morphology=None):
+        """Gravity g (6+n,) on the left-hand side, M nudot + C nu + g = tau (9)."""
+        cdef Selection s = self.choose(morphology)
+        R, q, out = s.rotation(rotation), s.positions(q), vector(s.size)
+        if not s.m.run.inverse(&s.m, data(R), data(q), NULL, NULL, data(out)):
+            s.refuse({"R": R, "q": q})
+        return out
+
+    def tip_jacobian(self, leg, q, morphology=None):
+        """Jacobian J (6, 6+n) of a leg's tip, V_tip = J nu (11).
+
+        The tip frame is at the end of the leg's last existing link and has that link's axes, x along the link.
+        """
+        cdef Selection s = self.choose(morphology)
+        cdef int index = self.leg_index(leg, s)
+        q, out = s.positions(q), matrix(6, s.size)
+        if not s.m.run.tip(&s.m, data(q), index, data(out)):
+            s.refuse({"q": q})
+        return out
+
+    def tip_force_rows(self, rotation, q, tip_forces, morphology=None):
+        """Sum of J_tip^T F (6+n,) over tip_forces {leg: force (3,) [N], world axes}."""
+        cdef Selection s = self.choose(morphology)
+        cdef const double *forces[8]
+        R, q, tip_forces, out = s.rotation(rotation), s.positions(q), self.forces_of(tip_forces, s, forces), vector(s.size)
+        if not s.m.run.tip_force_rows(&s.m, data(R), data(q), forces, data(out)):
+            self.made_forces(tip_forces)
+            s.refuse({"R": R, "q": q})
+        return out
+
+    # ---- derivatives, held feet --------------------------------------------------------------------------------------
 
     def inverse_dynamics_derivatives(self, rotation, q, nu, nudot, morphology=None):
         """Derivatives of inverse dynamics: (dtau_dconf, dtau_dnu, M), each (6+n, 6+n).
@@ -12,19 +97,13 @@ cdef class Model(ModelCore):
         (g exp([V])), then the moving joints. The derivative by nudot is the mass matrix M. Exact: Singh, Russell &
         Wensing 2022. Raises DynamicsError.
         """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        cdef double *c = vector_of(nudot, 6 + m.moving)
-        cdef Py_ssize_t n = 6 + m.moving
+        cdef Selection s = self.choose(morphology)
+        cdef Py_ssize_t n = s.size
+        R, q, nu, nudot = s.rotation(rotation), s.positions(q), s.rates(nu), s.accelerations(nudot)
         x, y, z = matrix(n, n), matrix(n, n), matrix(n, n)
-        if R != NULL and a != NULL and b != NULL and c != NULL:
-            if m.run.inverse_derivatives(m, R, a, b, c, data(x), data(y), data(z)):
-                return x, y, z
-        given = self.converted(known, (("R", rotation), ("q", q), ("nu", nu), ("nudot", nudot)))
-        return self.inverse_dynamics_derivatives(*given, known.given)
+        if not s.m.run.inverse_derivatives(&s.m, data(R), data(q), data(nu), data(nudot), data(x), data(y), data(z)):
+            s.refuse({"R": R, "q": q, "nu": nu, "nudot": nudot})
+        return x, y, z
 
     def forward_dynamics_derivatives(self, rotation, q, nu, tau, morphology=None):
         """Derivatives of forward dynamics: (da_dconf, da_dnu), each (6+n, 6+n), and da_dtau (6+n, n).
@@ -32,42 +111,29 @@ cdef class Model(ModelCore):
         Columns as in `inverse_dynamics_derivatives`: they are -M^-1 times those derivatives. da_dtau: the joints'
         columns of M^-1, zero for limp joints. Raises DynamicsError.
         """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        cdef double *c = vector_of(tau, m.moving)
-        cdef Py_ssize_t n = 6 + m.moving
-        x, y, z = matrix(n, n), matrix(n, n), matrix(n, m.moving)
-        if R != NULL and a != NULL and b != NULL and c != NULL:
-            if m.run.forward_derivatives(m, R, a, b, c, data(x), data(y), data(z)):
-                return x, y, z
-        given = self.converted(known, (("R", rotation), ("q", q), ("nu", nu), ("tau", tau)))
-        return self.forward_dynamics_derivatives(*given, known.given)
+        cdef Selection s = self.choose(morphology)
+        cdef Py_ssize_t n = s.size
+        R, q, nu, tau = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau)
+        x, y, z = matrix(n, n), matrix(n, n), matrix(n, n - 6)
+        if not s.m.run.forward_derivatives(&s.m, data(R), data(q), data(nu), data(tau), data(x), data(y), data(z)):
+            s.refuse({"R": R, "q": q, "nu": nu, "tau": tau})
+        return x, y, z
 
     cpdef _hold(self, rotation, q, nu, tau, list names, morphology):
         """Accelerations and forces with the tips of legs held; None for what hold_tips or an error is needed."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        cdef double *c = vector_of(tau, m.moving)
+        cdef Selection s = self.choose(morphology)
         cdef int64_t legs[8]
-        cdef int count = len(names), i, k
-        if R == NULL or a == NULL or b == NULL or c == NULL or count > HD_MOST_LEGS:
+        cdef int count = len(names), seen = 0, i
+        if count > HD_MOST_LEGS:
             return None
         for i in range(count):
-            index = self.legs.get(names[i]) if isinstance(names[i], str) else None
-            if index is None:
+            legs[i] = self.leg_index(names[i], s)
+            if seen >> legs[i] & 1:
                 return None
-            legs[i] = index
-            for k in range(i):
-                if legs[k] == legs[i]:
-                    return None
-        out, forces = vector(6 + m.moving), matrix(count, 3)
-        if not m.run.hold(m, R, a, b, c, legs, count, data(out), data(forces)):
+            seen |= 1 << legs[i]
+        R, q, nu, tau = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau)
+        out, forces = vector(s.size), matrix(count, 3)
+        if not s.m.run.hold(&s.m, data(R), data(q), data(nu), data(tau), legs, count, data(out), data(forces)):
             return None
         return out, dict(zip(names, forces))
 
@@ -75,34 +141,25 @@ cdef class Model(ModelCore):
 
     def link_poses(self, rotation, position, q, morphology=None):
         """Poses of all existing links in the world: {"LF.tibia": (R (3, 3), p (3,) [m]), ...}."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *p = vector_of(position, 3)
-        cdef double *a = vector_of(q, self.joints)
+        cdef Selection s = self.choose(morphology)
         cdef Py_ssize_t i
-        if known.links is None:
-            known.links = tuple([name for name, (leg, k) in self.links.items() if k <= m.last[<int>leg]])
-        rows = matrix(len(known.links), 12)
-        if R == NULL or p == NULL or a == NULL or not m.run.link_poses(m, R, p, a, data(rows)):
-            given = self.converted(known, (("R", rotation), ("p", position), ("q", q)))
-            return self.link_poses(*given, known.given)
+        if s.links is None:
+            s.links = tuple([name for name, (leg, k) in self.links.items() if k <= s.m.last[<int>leg]])
+        R, p, q, rows = s.rotation(rotation), s.position(position), s.positions(q), matrix(len(s.links), 12)
+        if not s.m.run.link_poses(&s.m, data(R), data(p), data(q), data(rows)):
+            s.refuse({"R": R, "p": p, "q": q})
         poses = {}
-        for i in range(len(known.links)):
-            poses[known.links[i]] = view(rows, 12 * i, 2, 3), view(rows, 12 * i + 9, 1, 3)
+        for i in range(len(s.links)):
+            poses[s.links[i]] = view(rows, 12 * i, 2, 3), view(rows, 12 * i + 9, 1, 3)
         return poses
 
     def point_jacobian(self, link, point, q, morphology=None):
         """Jacobian (3, 6+n) of a point (3,) [m] of a link: its velocity in base_link axes is J nu."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef tuple at = self.link_index(link, known)
-        cdef double *x = vector_of(point, 3)
-        cdef double *a = vector_of(q, self.joints)
-        out = matrix(3, 6 + m.moving)
-        if x == NULL or a == NULL or not m.run.point_jacobian(m, a, at[0], at[1], x, data(out)):
-            point, q = self.converted(known, (("point", point), ("q", q)))
-            return self.point_jacobian(link, point, q, known.given)
+        cdef Selection s = self.choose(morphology)
+        cdef tuple at = self.link_index(link, s)
+        point, q, out = s.point(point), s.positions(q), matrix(3, s.size)
+        if not s.m.run.point_jacobian(&s.m, data(q), at[0], at[1], data(point), data(out)):
+            s.refuse({"point": point, "q": q})
         return out
 
     def point_acceleration_bias(self, link, point, q, nu, morphology=None):
@@ -110,73 +167,52 @@ cdef class Model(ModelCore):
 
         In base_link axes. The point's acceleration in the world, written in them, is J nudot + Jdot nu + w x (J nu).
         """
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef tuple at = self.link_index(link, known)
-        cdef double *x = vector_of(point, 3)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        out = vector(3)
-        if x == NULL or a == NULL or b == NULL or not m.run.point_bias(m, a, b, at[0], at[1], x, data(out)):
-            given = self.converted(known, (("point", point), ("q", q), ("nu", nu)))
-            return self.point_acceleration_bias(link, *given, known.given)
+        cdef Selection s = self.choose(morphology)
+        cdef tuple at = self.link_index(link, s)
+        point, q, nu, out = s.point(point), s.positions(q), s.rates(nu), vector(3)
+        if not s.m.run.point_bias(&s.m, data(q), data(nu), at[0], at[1], data(point), data(out)):
+            s.refuse({"point": point, "q": q, "nu": nu})
         return out
 
     # ---- mass, momentum, energy --------------------------------------------------------------------------------------
 
     def total_mass(self, morphology=None):
         """Mass [kg] of the body and of all links that exist."""
-        cdef Selection known = self.choose(morphology)
-        return known.m.mass + known.m.links_mass
+        cdef Selection s = self.choose(morphology)
+        return s.m.mass + s.m.links_mass
 
     def center_of_mass(self, rotation, position, q, morphology=None):
         """Centre of mass (3,) [m] in the world."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *p = vector_of(position, 3)
-        cdef double *a = vector_of(q, self.joints)
-        out = vector(3)
-        if R == NULL or p == NULL or a == NULL or not m.run.center(m, R, p, a, data(out)):
-            given = self.converted(known, (("R", rotation), ("p", position), ("q", q)))
-            return self.center_of_mass(*given, known.given)
+        cdef Selection s = self.choose(morphology)
+        R, p, q, out = s.rotation(rotation), s.position(position), s.positions(q), vector(3)
+        if not s.m.run.center(&s.m, data(R), data(p), data(q), data(out)):
+            s.refuse({"R": R, "p": p, "q": q})
         return out
 
     def potential_energy(self, rotation, position, q, morphology=None):
         """Potential energy [J] of gravity, zero for a centre of mass at height 0."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *p = vector_of(position, 3)
-        cdef double *a = vector_of(q, self.joints)
+        cdef Selection s = self.choose(morphology)
         cdef double energy
-        if R == NULL or p == NULL or a == NULL or not m.run.potential_energy(m, R, p, a, &energy):
-            given = self.converted(known, (("R", rotation), ("p", position), ("q", q)))
-            return self.potential_energy(*given, known.given)
+        R, p, q = s.rotation(rotation), s.position(position), s.positions(q)
+        if not s.m.run.potential_energy(&s.m, data(R), data(p), data(q), &energy):
+            s.refuse({"R": R, "p": p, "q": q})
         return energy
 
     def kinetic_energy(self, q, nu, morphology=None):
         """Kinetic energy 1/2 nu^T M nu [J]."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
+        cdef Selection s = self.choose(morphology)
         cdef double energy
-        if a == NULL or b == NULL or not m.run.kinetic_energy(m, a, b, &energy):
-            return self.kinetic_energy(*self.converted(known, (("q", q), ("nu", nu))), known.given)
+        q, nu = s.positions(q), s.rates(nu)
+        if not s.m.run.kinetic_energy(&s.m, data(q), data(nu), &energy):
+            s.refuse({"q": q, "nu": nu})
         return energy
 
     def centroidal_momentum(self, rotation, q, nu, morphology=None):
         """Momentum (6,): linear [kg m/s], then angular about the centre of mass [kg m^2/s], world axes."""
-        cdef Selection known = self.choose(morphology)
-        cdef hd_model *m = &known.m
-        cdef double *R = rotation_of(rotation)
-        cdef double *a = vector_of(q, self.joints)
-        cdef double *b = vector_of(nu, 6 + m.moving)
-        out = vector(6)
-        if R == NULL or a == NULL or b == NULL or not m.run.centroidal_momentum(m, R, a, b, data(out)):
-            given = self.converted(known, (("R", rotation), ("q", q), ("nu", nu)))
-            return self.centroidal_momentum(*given, known.given)
+        cdef Selection s = self.choose(morphology)
+        R, q, nu, out = s.rotation(rotation), s.positions(q), s.rates(nu), vector(6)
+        if not s.m.run.centroidal_momentum(&s.m, data(R), data(q), data(nu), data(out)):
+            s.refuse({"R": R, "q": q, "nu": nu})
         return out
 
     # ---- many states -------------------------------------------------------------------------------------------------
@@ -187,8 +223,7 @@ cdef class Model(ModelCore):
         R (N, 3, 3), q, nu, tau or nudot: C-contiguous float64 arrays. in_place: nu, tau, out have all joints, not only
         those that move. The interpreter's lock is released.
         """
-        cdef Selection known = self.choose(morphology)
-        cdef const hd_functions *run = known.m.run
+        cdef Selection s = self.choose(morphology)
         cdef int64_t count = len(states), first
         cdef int64_t *which = <int64_t *>cnp.PyArray_DATA(states)
         cdef double *a = data(R)
@@ -196,16 +231,13 @@ cdef class Model(ModelCore):
         cdef double *c = data(nu)
         cdef double *d = data(given)
         cdef double *e = data(out)
-        cdef void *memory = room(run.batch_bytes(&known.m))
-        run.batch_begin(&known.m, memory)
         with nogil:
-            first = run.batch(&known.m, memory, forward, in_place, which, count, a, b, c, d, e)
-        free(memory)
+            first = s.m.run.batch(&s.m, forward, in_place, which, count, a, b, c, d, e)
         return first
 
     def _run_each(self, bint forward, list morphologies, R, q, nu, given, out):
         """Fill rows of `out`, each for its own morphology; return the first that failed, -1 if none. As with in_place."""
-        cdef Selection known
+        cdef Selection s
         cdef Py_ssize_t i, n = self.joints, size = 6 + n, width = n if forward else size
         cdef double *a
         cdef double *b
@@ -215,25 +247,13 @@ cdef class Model(ModelCore):
         cdef int good
         for i in range(len(morphologies)):
             try:
-                known = self.choose(morphologies[i])
+                s = self.choose(morphologies[i])
             except DynamicsError:
-                known = None
-            if known is None or known is self.whole:
+                s = None
+            if s is None or s is self.whole:
                 checks().check_robot(self.robot, morphologies[i], f"morphology[{i}]")
             a, b, c, d, e = data(R) + 9 * i, data(q) + n * i, data(nu) + size * i, data(given) + width * i, data(out) + size * i
-            if forward:
-                good = known.m.run.forward_all(&known.m, a, b, c, d, e)
-            else:
-                good = known.m.run.inverse_all(&known.m, a, b, c, d, e)
+            good = s.m.run.forward_all(&s.m, a, b, c, d, e) if forward else s.m.run.inverse_all(&s.m, a, b, c, d, e)
             if not good or not hd_is_rotation(a) or not hd_are_finite(e, size):
                 return i
         return -1
-
-
-cdef object view(object base, Py_ssize_t start, int dimensions, cnp.npy_intp size):
-    """Return an array (size,) or (size, size) on numbers of another one."""
-    cdef cnp.npy_intp sizes[2]
-    sizes[0] = sizes[1] = size
-    made = cnp.PyArray_SimpleNewFromData(dimensions, sizes, cnp.NPY_DOUBLE, data(base) + start)
-    cnp.set_array_base(made, base)
-    return made

@@ -1,8 +1,58 @@
-/* The memory of a model: legs in lanes, of any morphology. */
+/* The kernels of a leg for each shape that the compiler knows, and the memory of a model: legs in lanes, of any morphology. */
 #ifndef HD_MORPHOLOGY_H
 #define HD_MORPHOLOGY_H
 #include <string.h>
-#include "kernels.h"
+#include "leg.h"
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+
+struct hd_kernels {
+    void (*terms)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, struct hd_share *);
+    void (*terms_and_ends)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, struct hd_share *);
+    void (*eliminate)(struct hd_leg *, struct hd_scratch *, real *H, real *F);
+    void (*substitute)(struct hd_leg *, const spatial *a);
+    void (*inverse)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, spatial *F);
+    void (*frames)(struct hd_leg *, struct hd_scratch *, const struct hd_place *base);
+    void (*center)(struct hd_leg *, struct hd_scratch *, vec3 *h);
+    void (*coriolis)(struct hd_leg *, struct hd_scratch *, const spatial *V, struct hd_rates *);
+    void (*derivatives)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, struct hd_rates *);
+};
+
+#define HD_KERNEL(name) any_##name
+#define HD_SHAPE(b) hd_general_shape(b)
+#define HD_UNROLL
+#include "leg_kernels.h"
+
+#define HD_KERNEL(name) zyy_##name
+#define HD_SHAPE(b) hd_zyy
+#define HD_UNROLL _Pragma("GCC unroll 6")
+#include "leg_kernels.h"
+
+enum { HD_ANY, HD_ZYY }; /* hd_model.shape */
+static const struct hd_kernels *const hd_kernels_of[] = {&any_kernels, &zyy_kernels};
+
+/* Whether the kernels of hd_zyy fit these legs. */
+static inline int hd_fits_zyy(const struct hd_leg *b)
+{
+    for (int lane = 0; lane < HD_LANES; lane++) {
+        if (b->n > 3 || lane_of(b->mount + 2, lane) != 0.0 || lane_of(b->mount + 5, lane) != 0.0 ||
+            lane_of(b->mount + 6, lane) != 0.0 || lane_of(b->mount + 7, lane) != 0.0)
+            return 0;
+        for (int k = 0; k < 3; k++) {
+            const struct hd_link *link = b->link + k;
+            if (lane_of(&link->mask, lane) == 0.0 && lane_of(&link->turn, lane) == 0.0)
+                continue; /* there is no joint in this lane, and its numbers are zero */
+            if (b->axis[k] != hd_zyy.axis[k] || lane_of(&link->slide, lane) != 0.0)
+                return 0;
+            for (int i = 0; i < HD_NUMBERS; i++)
+                if (lane_of(link->number + i, lane) != 0.0 && !(hd_zyy.nonzero[k] >> i & 1))
+                    return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------------- */
 
 static inline int64_t hd_blocks(const struct hd_robot *r) { return (r->legs + HD_LANES - 1) / HD_LANES; }
 static inline int64_t hd_leg_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_leg); }
@@ -88,9 +138,9 @@ static inline void hd_set(struct hd_model *m, const struct hd_robot *r, const do
         for (int k = 0; k < HD_MOST_JOINTS; k++)
             m->legs[i].axis[k] = -1;
     for (int64_t leg = 0; leg < r->legs; leg++) {
-        const int64_t block = leg / HD_LANES, lane = leg % HD_LANES, start = m->moving;
+        const int64_t block = leg / HD_LANES, lane = leg % HD_LANES;
         hd_set_leg(m->legs + block, r, leg, lane, table);
-        m->last[leg] = -1;
+        m->last[leg] = -1, m->start[leg] = m->moving;
         for (int64_t j = r->first[leg]; j < r->first[leg + 1]; j++) {
             const int64_t k = j - r->first[leg];
             m->last[leg] = table[j] > 0.0 ? k : m->last[leg];
@@ -99,9 +149,10 @@ static inline void hd_set(struct hd_model *m, const struct hd_robot *r, const do
             if (m->moves[j] != 0.0)
                 m->free[m->moving++] = (struct hd_free){
                     j, &lane_of(m->legs[block].q + k, lane) - (const double *)m->legs, table[3 * joints + j],
-                    &lane_of(m->scratch + block, lane) - (const double *)m->scratch, k, start};
+                    &lane_of(m->scratch + block, lane) - (const double *)m->scratch, k};
         }
     }
+    m->start[r->legs] = m->moving;
     m->shape = HD_ZYY;
     for (int64_t i = 0; i < m->blocks; i++) {
         hd_sign_axes(m->legs + i);

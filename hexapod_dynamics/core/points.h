@@ -33,29 +33,22 @@ static inline void hd_place_point(const struct hd_model *m, int64_t leg, int64_t
         out[r] = origin[r] + axes[r] * point[0] + axes[3 + r] * point[1] + axes[6 + r] * point[2];
 }
 
-/* The first moving joint of a leg, among those that move. */
-static inline int64_t hd_first_moving(const struct hd_model *m, int64_t leg)
-{
-    int64_t i = 0;
-    while (i < m->moving && m->free[i].joint < m->robot->first[leg])
-        i++;
-    return i;
-}
-static inline int hd_is_of_leg(const struct hd_model *m, int64_t i, int64_t leg, int64_t last)
-{
-    return i < m->moving && m->free[i].joint < m->robot->first[leg + 1] && m->free[i].k <= last;
-}
-static inline void hd_read_screw(const struct hd_model *m, int64_t i, double *screw)
-{
-    hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
-}
-
 /* Velocity (3) of the point x of base_link at unit rate of a joint: v + w x x of its screw. */
 static inline void hd_point_velocity(const double *screw, const double *x, double *out)
 {
     hd_cross(screw + 3, x, out);
     for (int i = 0; i < 3; i++)
         out[i] += screw[i];
+}
+
+/* Write the matrix (1, -[x]) (3, 6), with `size` columns, that takes the body's twist to the velocity of the point x. */
+static inline void hd_body_velocity(const double *x, double *out, int64_t size)
+{
+    for (int c = 0; c < 3; c++) {
+        const int i = (c + 1) % 3, j = (c + 2) % 3;
+        out[c * size + c] = 1.0;
+        out[i * size + 3 + j] = x[c], out[j * size + 3 + i] = -x[c];
+    }
 }
 
 /* Jacobian (3, 6 + n) of the velocity, in base_link axes, of a link's point (3), which is given in its axes. */
@@ -67,12 +60,8 @@ static inline int hd_point_jacobian(struct hd_model *m, const double *q, int64_t
         return 0;
     hd_place_point(m, leg, k, point, x);
     memset(J, 0, (size_t)(3 * size) * sizeof(double));
-    for (int c = 0; c < 3; c++) { /* (1, -[x]) */
-        const int i = (c + 1) % 3, j = (c + 2) % 3;
-        J[c * size + c] = 1.0;
-        J[i * size + 3 + j] = x[c], J[j * size + 3 + i] = -x[c];
-    }
-    for (int64_t i = hd_first_moving(m, leg); hd_is_of_leg(m, i, leg, k); i++) {
+    hd_body_velocity(x, J, size);
+    for (int64_t i = m->start[leg]; i < m->start[leg + 1] && m->free[i].k <= k; i++) {
         hd_read_screw(m, i, screw);
         hd_point_velocity(screw, x, velocity);
         for (int r = 0; r < 3; r++)
@@ -87,17 +76,17 @@ static inline int hd_point_jacobian(struct hd_model *m, const double *q, int64_t
  * d/dt (v + w x x) = c x v + b x w + (c x w) x x + w x u, and c is made up joint by joint; the body turns with w_0. */
 static inline void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *nu, double *bias, double *velocity)
 {
-    const int64_t first = hd_first_moving(m, leg);
+    int64_t end = m->start[leg];
     double b[3] = {0.0}, c[3] = {0.0}, screw[6], part[3];
     memset(velocity, 0, 3 * sizeof(double));
-    for (int64_t i = first; hd_is_of_leg(m, i, leg, k); i++) {
-        hd_read_screw(m, i, screw);
+    for (; end < m->start[leg + 1] && m->free[end].k <= k; end++) {
+        hd_read_screw(m, end, screw);
         hd_point_velocity(screw, x, part);
         for (int r = 0; r < 3; r++)
-            velocity[r] += part[r] * nu[6 + i];
+            velocity[r] += part[r] * nu[6 + end];
     }
     hd_cross(nu + 3, velocity, bias);
-    for (int64_t i = first; hd_is_of_leg(m, i, leg, k); i++) {
+    for (int64_t i = m->start[leg]; i < end; i++) {
         const double rate = nu[6 + i], *w = screw + 3;
         double cv[3], bw[3], cw[3], cwx[3], wu[3];
         hd_read_screw(m, i, screw);
@@ -142,7 +131,7 @@ static inline int hd_tip(struct hd_model *m, const double *q, int64_t leg, doubl
             out[i * size + 3 + r] = turned[3 * i + r];
         }
     }
-    for (int64_t i = hd_first_moving(m, leg); hd_is_of_leg(m, i, leg, last); i++) {
+    for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++) {
         hd_read_screw(m, i, screw);
         for (int r = 0; r < 3; r++) {
             out[r * size + 6 + i] = hd_dot(axes + 3 * r, screw, 3) + hd_dot(turned + 3 * r, screw + 3, 3);
@@ -161,8 +150,7 @@ static inline int hd_link_poses(struct hd_model *m, const double *R, const doubl
                                    {splat(R[1]), splat(R[4]), splat(R[7])},
                                    {splat(R[2]), splat(R[5]), splat(R[8])}},
                                   {splat(p[0]), splat(p[1]), splat(p[2])}};
-    for (int64_t i = 0; i < m->blocks; i++)
-        hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, &base);
+    hd_set_all_frames(m, &base);
     for (int64_t leg = 0; leg < m->robot->legs; leg++)
         for (int64_t k = 0; k <= m->last[leg]; k++, out += 12) {
             double axes[9];

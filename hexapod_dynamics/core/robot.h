@@ -34,11 +34,11 @@ struct hd_leg;     /* the legs that stand in the lanes of one register: leg.h */
 struct hd_scratch; /* intermediate results of a call: leg.h */
 
 /* A joint that exists and moves: its index among all joints, its place in row q of the legs, 0 where it is limp; where its
- * leg's lane begins in the scratch memory, its place in the leg, the first one of its leg among those that move. */
+ * leg's lane begins in the scratch memory, its place in the leg. */
 struct hd_free {
     int64_t joint, place;
     double driven;
-    int64_t scratch, k, start;
+    int64_t scratch, k;
 };
 
 /* The model of one morphology. `mass`, `h`, `inertia` are those of the main body with its payload, `external` is a wrench
@@ -50,6 +50,7 @@ struct hd_model {
     int64_t last[HD_MOST_LEGS];              /* last link that exists, -1: none */
     double moves[HD_MOST], locked[HD_MOST];  /* 1: exists and moves, else 0; position of a locked joint */
     struct hd_free free[HD_MOST];
+    int64_t start[HD_MOST_LEGS + 1];         /* of each leg, its first joint among those that move */
     double gravity, mass, h[3], inertia[6], external[6], links_mass; /* links_mass: of all links that exist */
     struct hd_leg *legs;
     struct hd_scratch *scratch;
@@ -64,46 +65,44 @@ struct hd_world;
  * functions `_all` they have 6 + joints and joints entries, what does not move is ignored and zero in results, the
  * external wrench acts, and nothing but the positions is checked: of R, any matrix, only the last row counts.
  */
+#define HD_FUNCTIONS(F) \
+    /* bytes of `legs` and of `scratch`, and a model on them; table: rows remaining, moves, locked, driven of all joints */ \
+    F(int64_t, leg_bytes, (const struct hd_robot *)) \
+    F(int64_t, scratch_bytes, (const struct hd_robot *)) \
+    F(void, set, (struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch)) \
+    F(int, forward, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
+                     const double *const *tip_forces, double *nudot)) \
+    F(int, inverse, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau)) \
+    F(int, forward_all, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, double *nudot)) \
+    F(int, inverse_all, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau)) \
+    F(int, mass, (struct hd_model *, const double *q, double *M)) \
+    F(int, coriolis, (struct hd_model *, const double *q, const double *nu, double *C)) \
+    F(int, tip, (struct hd_model *, const double *q, int64_t leg, double *J)) \
+    F(int, tip_force_rows, (struct hd_model *, const double *R, const double *q, const double *const *tip_forces, double *rows)) \
+    F(int, inverse_derivatives, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, \
+                                 double *by_configuration, double *by_nu, double *M)) \
+    F(int, forward_derivatives, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
+                                 double *by_configuration, double *by_nu, double *by_tau)) \
+    F(int, hold, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
+                  const int64_t *legs, int64_t count, double *nudot, double *forces)) \
+    F(int, link_poses, (struct hd_model *, const double *R, const double *p, const double *q, double *poses)) \
+    F(int, point_jacobian, (struct hd_model *, const double *q, int64_t leg, int64_t link, const double *point, double *J)) \
+    F(int, point_bias, (struct hd_model *, const double *q, const double *nu, int64_t leg, int64_t link, const double *point, \
+                        double *bias)) \
+    F(int, center, (struct hd_model *, const double *R, const double *p, const double *q, double *center)) \
+    F(int, potential_energy, (struct hd_model *, const double *R, const double *p, const double *q, double *energy)) \
+    F(int, kinetic_energy, (struct hd_model *, const double *q, const double *nu, double *energy)) \
+    F(int, centroidal_momentum, (struct hd_model *, const double *R, const double *q, const double *nu, double *momentum)) \
+    F(int64_t, batch, (const struct hd_model *, int forward, int all, const int64_t *states, int64_t count, const double *R, \
+                       const double *q, const double *nu, const double *given, double *out)) \
+    F(void, steps, (struct hd_model *, struct hd_world *, double h, int64_t count)) \
+    F(void, strike, (struct hd_model *, const double *q, const double *impulse, double *nu)) \
+    F(double, resting_height, (struct hd_model *, const struct hd_world *)) \
+    F(void, feet, (struct hd_model *, const double *q, double *ends, double *columns))
+#define HD_POINTER(type, name, arguments) type(*name) arguments;
 struct hd_functions {
     int64_t lanes;
-    /* bytes of `legs` and of `scratch`, and a model on them; table: rows remaining, moves, locked, driven of all joints */
-    int64_t (*leg_bytes)(const struct hd_robot *), (*scratch_bytes)(const struct hd_robot *);
-    void (*set)(struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch);
-
-    int (*forward)(struct hd_model *, const double *R, const double *q, const double *nu, const double *tau,
-                   const double *const *tip_forces, double *nudot);
-    int (*inverse)(struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau);
-    int (*forward_all)(struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, double *nudot);
-    int (*inverse_all)(struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau);
-    int (*mass)(struct hd_model *, const double *q, double *M);
-    int (*coriolis)(struct hd_model *, const double *q, const double *nu, double *C);
-    int (*tip_jacobian)(struct hd_model *, const double *q, int64_t leg, double *J);
-    int (*tip_force_rows)(struct hd_model *, const double *R, const double *q, const double *const *tip_forces, double *rows);
-    int (*inverse_derivatives)(struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot,
-                               double *by_configuration, double *by_nu, double *M);
-    int (*forward_derivatives)(struct hd_model *, const double *R, const double *q, const double *nu, const double *tau,
-                               double *by_configuration, double *by_nu, double *by_tau);
-    int (*hold)(struct hd_model *, const double *R, const double *q, const double *nu, const double *tau,
-                const int64_t *legs, int64_t count, double *nudot, double *forces);
-
-    int (*link_poses)(struct hd_model *, const double *R, const double *p, const double *q, double *poses);
-    int (*point_jacobian)(struct hd_model *, const double *q, int64_t leg, int64_t link, const double *point, double *J);
-    int (*point_bias)(struct hd_model *, const double *q, const double *nu, int64_t leg, int64_t link, const double *point,
-                      double *bias);
-    int (*center)(struct hd_model *, const double *R, const double *p, const double *q, double *center);
-    int (*potential_energy)(struct hd_model *, const double *R, const double *p, const double *q, double *energy);
-    int (*kinetic_energy)(struct hd_model *, const double *q, const double *nu, double *energy);
-    int (*centroidal_momentum)(struct hd_model *, const double *R, const double *q, const double *nu, double *momentum);
-
-    int64_t (*batch_bytes)(const struct hd_model *);
-    void (*batch_begin)(const struct hd_model *, void *memory);
-    int64_t (*batch)(const struct hd_model *, void *memory, int forward, int all, const int64_t *states, int64_t count,
-                     const double *R, const double *q, const double *nu, const double *given, double *out);
-
-    void (*steps)(struct hd_model *, struct hd_world *, double h, int64_t count);
-    void (*strike)(struct hd_model *, const double *q, const double *impulse, double *nu);
-    double (*resting_height)(struct hd_model *, const struct hd_world *);
-    void (*feet)(struct hd_model *, const double *q, double *ends, double *columns);
+    HD_FUNCTIONS(HD_POINTER)
 };
 
 extern const struct hd_functions hd_table_2, hd_table_4, hd_table_8; /* the last two on x86-64 only */

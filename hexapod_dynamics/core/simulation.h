@@ -213,18 +213,12 @@ static double clearance(const struct hd_world *w, xyz p)
     return hd_surface(w->plane, w->rises, w->rise_count, at.x, at.y, normal) - at.z;
 }
 
-static void set_frames(struct hd_model *m, const double *q)
-{
-    hd_set_q(m, q);
-    for (int64_t i = 0; i < m->blocks; i++)
-        hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, 0);
-}
-
 /* Height of the body over the origin at which its lowest link end or corner just touches the ground. */
 static double hd_resting_height(struct hd_model *m, const struct hd_world *w)
 {
     double highest = -1e9;
-    set_frames(m, w->q);
+    hd_set_q(m, w->q);
+    hd_set_all_frames(m, 0);
     for (int64_t leg = 0; leg < m->robot->legs; leg++)
         for (int64_t link = 0; link <= m->last[leg]; link++)
             highest = fmax(highest, clearance(w, link_end(m, leg, link)));
@@ -238,7 +232,8 @@ static void hd_feet(struct hd_model *m, const double *q, double *ends, double *c
 {
     memset(ends, 0, (size_t)(3 * m->robot->legs) * sizeof(double));
     memset(columns, 0, (size_t)(3 * m->robot->joints) * sizeof(double));
-    set_frames(m, q);
+    hd_set_q(m, q);
+    hd_set_all_frames(m, 0);
     for (int64_t leg = 0; leg < m->robot->legs; leg++) {
         if (m->last[leg] < 0)
             continue;

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hexapod_dynamics.core._core import Model
 from hexapod_dynamics.dynamics.checks import as_input, check_robot
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Morphology, Robot
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.core._core import Selection
+from hexapod_dynamics.robot import Morphology
 
 Morphologies = Morphology | Sequence[Morphology] | None
 LEAST_SHARE = 2048  # number of states above which another thread saves time
 FEW = 8  # number of states of a morphology up to which one after the other takes less time
-INPUTS = {True: ("R", "q", "nu", "tau"), False: ("R", "q", "nu", "nudot")}
 
 
-class BatchDynamics:
+class BatchDynamics(Model):
     """Calls that WholeBodyModel inherits."""
-
-    robot: Robot
-    _select: Callable[[Morphology | None], Selection]
-    _run_states: Callable[..., int]
-    _run_each: Callable[..., int]
 
     def forward_dynamics_batch(
         self, rotation: ArrayLike, q: ArrayLike, nu: ArrayLike, tau: ArrayLike, morphology: Morphologies = None
@@ -58,36 +49,29 @@ class BatchDynamics:
         if q.ndim != 2:
             raise DynamicsError(f"q: shape {q.shape} given, (N, {whole}) needed: a state in each row")
         count = len(q)
-        one: Morphology | None = None
-        many: Sequence[Morphology] | None = None
-        if morphology is None or isinstance(morphology, Morphology):
-            one = morphology
-        else:
-            self._check_sequence(morphology, count)
-            many = morphology
-        in_place = many is not None
+        one = morphology if isinstance(morphology, Morphology) else None
+        many: list[Morphology] = []
+        if morphology is not one:
+            sequence = isinstance(morphology, Sequence) and not isinstance(morphology, str)
+            if not sequence or len(morphology) != count:
+                size = len(morphology) if sequence else repr(morphology)
+                raise DynamicsError(f"morphology: {size} given, one Morphology or a sequence of {count} needed")
+            many = list(morphology)
+        in_place = morphology is not one
         n = whole if in_place else self._select(one).n
-        shapes = {"R": (count, 3, 3), "q": (count, whole), "nu": (count, 6 + n), "nudot": (count, 6 + n)}
-        shapes["tau"] = count, n
-        given = [_stacked(name, value, shapes[name]) for name, value in values.items()]
+        shapes = {"R": (3, 3), "q": (whole,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,)}
+        given = {name: _stacked(name, value, (count, *shapes[name])) for name, value in values.items()}
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
-        if many is not None and len(set(map(id, many))) * FEW > count:
-            bad = [self._run_each(forward, list(many), *given, out)]
+        if len(set(map(id, many))) * FEW > count:
+            bad = [self._run_each(forward, many, *given.values(), out)]
         else:
-            groups = [(one, np.arange(count))] if many is None else self._grouped(many)
-            bad = [self._run_group(forward, each, in_place, states, given, out) for each, states in groups]
+            groups = self._grouped(many) if in_place else [(one, np.arange(count))]
+            bad = [self._run_group(forward, each, in_place, states, [*given.values(), out]) for each, states in groups]
         first = min((state for state in bad if state >= 0), default=-1)
         if first >= 0:
-            each = one if many is None else many[first]
-            self._refuse(forward, each, in_place, first, [array[first] for array in given])
+            known = self._select(many[first] if in_place else one).morphology
+            self._refuse(known, in_place, first, {name: array[first] for name, array in given.items()})
         return out
-
-    def _check_sequence(self, morphologies: Sequence[object], count: int) -> None:
-        """Raise DynamicsError unless this is a sequence with a morphology for each state."""
-        sequence = isinstance(morphologies, Sequence) and not isinstance(morphologies, str)
-        if not sequence or len(morphologies) != count:
-            size = len(morphologies) if sequence else repr(morphologies)
-            raise DynamicsError(f"morphology: {size} given, one Morphology or a sequence of {count} needed")
 
     def _grouped(self, morphologies: Sequence[Morphology]) -> list[tuple[Morphology | None, np.ndarray]]:
         """Return the states of each morphology; DynamicsError for what is none of this robot."""
@@ -107,16 +91,15 @@ class BatchDynamics:
         morphology: Morphology | None,
         in_place: bool,
         states: np.ndarray,
-        given: list[np.ndarray],
-        out: np.ndarray,
+        arrays: list[np.ndarray],
     ) -> int:
-        """Fill `out` for the states of one morphology; return the first state that failed, -1 if none."""
+        """Fill the last array for states of one morphology; return the first state that failed, -1 if none."""
         workers = max(1, min(len(os.sched_getaffinity(0)), len(states) // LEAST_SHARE))
         shares = np.array_split(states, workers)
         bad = [-1] * workers
 
         def run_share(index: int) -> None:
-            bad[index] = self._run_states(forward, morphology, in_place, shares[index], *given, out)
+            bad[index] = self._run_states(forward, morphology, in_place, shares[index], *arrays)
 
         threads = [threading.Thread(target=run_share, args=(index,)) for index in range(1, workers)]
         for thread in threads:
@@ -126,21 +109,17 @@ class BatchDynamics:
             thread.join()
         return min((state for state in bad if state >= 0), default=-1)
 
-    def _refuse(
-        self, forward: bool, morphology: Morphology | None, in_place: bool, state: int, values: list[np.ndarray]
-    ) -> None:
+    def _refuse(self, known: Morphology, in_place: bool, state: int, values: dict[str, np.ndarray]) -> None:
         """Raise the error that the call for one state raises, for a state that could not be computed."""
-        known = self._select(morphology).morphology
-        if in_place:
-            moving = np.concatenate([np.ones(6, bool), known.moving_mask])
-            values[2] = values[2][moving]
-            values[3] = values[3][moving[6:] if forward else moving]
+        moving = np.concatenate([np.ones(6, bool), known.moving_mask])
         try:
-            for name, value in zip(INPUTS[forward], values, strict=True):
+            for name, value in values.items():
+                if in_place and name in ("nu", "nudot", "tau"):
+                    value = value[moving[6:] if name == "tau" else moving]
                 as_input(name, value, known)
         except DynamicsError as error:
             raise DynamicsError(f"state {state}: {error}") from None
-        raise DynamicsError(f"state {state}: the result is not finite: {', '.join(INPUTS[forward])} are too large")
+        raise DynamicsError(f"state {state}: the result is not finite: {', '.join(values)} are too large")
 
 
 def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) -> np.ndarray:

@@ -8,14 +8,9 @@ from types import EllipsisType
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.core._core import FARTHEST_POSITION, ROTATION_TOLERANCE
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
-
-# Largest position [rad or m] of a joint, HD_FARTHEST_POSITION of core/checks.h. The reduction of angles by multiples of
-# pi/2 (Cody and Waite) is exact up to here, with and without fused products; from 1e15 on its error is as large as the
-# sine.
-FARTHEST_POSITION = 1e6
-ROTATION_TOLERANCE = 1e-6  # HD_ROTATION_TOLERANCE of core/checks.h
 
 
 def checked_robot(robot: object) -> Robot:

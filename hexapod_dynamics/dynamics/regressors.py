@@ -20,28 +20,27 @@ about the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hexapod_dynamics.core._core import Model
 from hexapod_dynamics.dynamics.checks import as_input
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.se3 import skew
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.core._core import Selection
-
 Array = NDArray[np.float64]
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 BASE = "base_link"
-"""Index pairs of the six entries of an inertia, in the order of PARAMETERS."""
+# Index pairs of the six entries of an inertia, in the order of PARAMETERS, and the matrices (6, 3, 3) that they fill.
 _ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+_MATRICES = np.zeros((6, 3, 3))
+for _entry, (_i, _j) in zip(_MATRICES, _ENTRIES, strict=True):
+    _entry[_i, _j] = _entry[_j, _i] = 1.0
 # For base_parameters: number of random states, and the share of the largest column norm below which a column depends on
 # the previous columns.
 _STATES, _RANK_TOLERANCE = 40, 1e-8
@@ -61,9 +60,7 @@ def body_of_parameters(parameters: ArrayLike) -> tuple[float, Array, Array]:
     values = np.asarray(parameters, float)
     if values.shape != (10,) or not np.isfinite(values).all() or values[0] <= 0.0:
         raise DynamicsError(f"parameters: {values.tolist()} given, ten finite numbers with a positive mass needed")
-    mass, about = float(values[0]), np.zeros((3, 3))
-    for value, (i, j) in zip(values[4:], _ENTRIES, strict=True):
-        about[i, j] = about[j, i] = value
+    mass, about = float(values[0]), np.einsum("e,eij->ij", values[4:], _MATRICES)
     c = values[1:4] / mass
     return mass, c, about - mass * (c @ c * np.eye(3) - np.outer(c, c))
 
@@ -84,11 +81,8 @@ class BaseParameters:
     rows: str
 
 
-class Regressors:
+class Regressors(Model):
     """Calls that WholeBodyModel inherits."""
-
-    robot: Robot
-    _select: Callable[[Morphology | None], Selection]
 
     def regressor_links(self, morphology: Morphology | None = None) -> tuple[str, ...]:
         """Names of the links, ten columns for each: base_link, then the existing links."""
@@ -231,16 +225,14 @@ def _in_words(row: Array, first: int, names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class _Motion:
-    """Motion of k links in T samples, in link axes: pose in the parent R (k, T, 3, 3), p (k, T, 3); twist v, w and its
-    rate with gravity removed a, al, each (k, T, 3).
+    """Motion of k links in T samples, in link axes: pose in the parent (k, T, 4, 4), the matrix (k, T, 6, 6) that
+    carries a twist from the parent, twist and its rate with gravity removed (k, T, 6), linear first.
     """
 
-    R: Array
-    p: Array
-    v: Array
-    w: Array
-    a: Array
-    al: Array
+    pose: Array
+    carry: Array
+    twist: Array
+    rate: Array
 
 
 class _MovingTree:
@@ -254,95 +246,79 @@ class _MovingTree:
         rates = np.cumsum(morphology.moving_mask) - 1
         # index of the joint, index of its rate in nu, screw (6,) in link axes; None for base_link and locked joints
         self.joints: list[tuple[int, int, Array] | None] = [None]
-        self.at_zero = [(np.eye(3), np.zeros(3))]
+        self.at_zero = [np.eye(4)]
         for branch in here:
             moves = bool(morphology.moving_mask[branch.index])
             self.joints.append((branch.index, 6 + int(rates[branch.index]), branch.screw) if moves else None)
-            self.at_zero.append((branch.at_zero[:3, :3], branch.at_zero[:3, 3]))
+            self.at_zero.append(branch.at_zero)
         self.size = 6 + int(morphology.moving_mask.sum())
 
     def motion(self, q: Array, nu: Array, nudot: Array, up: Array) -> _Motion:
         """Motion of samples q (T, n), nu, nudot (T, 6+n); up (T, 3): -g in base_link axes [m/s^2]."""
         k, T = len(self.parents), len(q)
-        R, p = np.empty((k, T, 3, 3)), np.empty((k, T, 3))
-        v, w, a, al = np.empty((4, k, T, 3))
-        R[0], p[0] = np.eye(3), 0.0
-        v[0], w[0], a[0], al[0] = nu[:, :3], nu[:, 3:6], nudot[:, :3] + up, nudot[:, 3:6]
-        for i, (parent, joint) in enumerate(zip(self.parents, self.joints, strict=True)):
-            if i == 0:
-                continue
-            R0, p0 = self.at_zero[i]
-            if joint is None:
-                R[i], p[i] = R0, p0
-            else:
-                turn, shift = _displacements(joint[2], q[:, joint[0]])
-                R[i], p[i] = R0 @ turn, p0 + shift @ R0.T
-            back = R[i].transpose(0, 2, 1)
-            v[i] = _turn(back, v[parent] + np.cross(w[parent], p[i]))
-            w[i] = _turn(back, w[parent])
-            a[i] = _turn(back, a[parent] + np.cross(al[parent], p[i]))
-            al[i] = _turn(back, al[parent])
+        pose, carry = np.zeros((k, T, 4, 4)), np.zeros((k, T, 6, 6))
+        twist, rate = np.empty((2, k, T, 6))
+        twist[0], rate[0] = nu[:, :6], nudot[:, :6]
+        rate[0, :, :3] += up
+        for i in range(1, k):
+            parent, joint = self.parents[i], self.joints[i]
+            pose[i] = self.at_zero[i] if joint is None else self.at_zero[i] @ _displacements(joint[2], q[:, joint[0]])
+            back = pose[i, :, :3, :3].transpose(0, 2, 1)
+            carry[i, :, :3, :3] = carry[i, :, 3:, 3:] = back
+            carry[i, :, :3, 3:] = -back @ _skew(pose[i, :, :3, 3])
+            twist[i] = _times(carry[i], twist[parent])
+            rate[i] = _times(carry[i], rate[parent])
             if joint is not None:
-                rate, change = nu[:, joint[1], None] * joint[2], nudot[:, joint[1], None] * joint[2]
-                v[i] += rate[:, :3]
-                w[i] += rate[:, 3:]
+                own = nu[:, joint[1], None] * joint[2]
+                twist[i] += own
                 # the rate of a twist in axes that turn with the link: ad_V S qdot
-                a[i] += change[:, :3] + np.cross(w[i], rate[:, :3]) + np.cross(v[i], rate[:, 3:])
-                al[i] += change[:, 3:] + np.cross(w[i], rate[:, 3:])
-        return _Motion(R, p, v, w, a, al)
+                rate[i] += nudot[:, joint[1], None] * joint[2]
+                rate[i, :, :3] += np.cross(twist[i, :, 3:], own[:, :3]) + np.cross(twist[i, :, :3], own[:, 3:])
+                rate[i, :, 3:] += np.cross(twist[i, :, 3:], own[:, 3:])
+        return _Motion(pose, carry, twist, rate)
 
     def torque_rows(self, motion: _Motion) -> Array:
         """Rows (T, 6+n, 10 k) of the wrenches that the motion needs."""
-        b = motion.a + np.cross(motion.w, motion.v)
-        turn = _skew(motion.al) + _skew(motion.w) @ _skew(motion.w)
-        blocks = np.zeros((*b.shape[:2], 6, 10))
-        blocks[..., :3, 0] = b
-        blocks[..., :3, 1:4] = turn
-        blocks[..., 3:, 1:4] = -_skew(b)
-        blocks[..., 3:, 4:] = _times_inertia(motion.al) + _skew(motion.w) @ _times_inertia(motion.w)
-        return self._gather(motion, blocks)
+        v, w, a, al = motion.twist[..., :3], motion.twist[..., 3:], motion.rate[..., :3], motion.rate[..., 3:]
+        turn, about = _skew(al) + _skew(w) @ _skew(w), _times_inertia(al) + _skew(w) @ _times_inertia(w)
+        return self._gather(motion, a + np.cross(w, v), turn, about)
 
     def momentum_rows(self, motion: _Motion) -> Array:
         """Rows (T, 6+n, 10 k) of the generalised momentum."""
-        blocks = np.zeros((*motion.v.shape[:2], 6, 10))
-        blocks[..., :3, 0] = motion.v
-        blocks[..., :3, 1:4] = _skew(motion.w)
-        blocks[..., 3:, 1:4] = -_skew(motion.v)
-        blocks[..., 3:, 4:] = _times_inertia(motion.w)
-        return self._gather(motion, blocks)
+        v, w = motion.twist[..., :3], motion.twist[..., 3:]
+        return self._gather(motion, v, _skew(w), _times_inertia(w))
 
     def energy_rows(self, motion: _Motion, rotation: Array, position: Array, gravity: float) -> tuple[Array, Array]:
         """Rows (T, 10 k) of kinetic and potential energy."""
-        k, T = motion.v.shape[:2]
+        k, T = motion.twist.shape[:2]
         kinetic, potential = np.zeros((2, T, k, 10))
-        turns, places = np.empty((k, T, 3, 3)), np.empty((k, T, 3))
-        for i, parent in enumerate(self.parents):
-            v, w = motion.v[i], motion.w[i]
-            kinetic[:, i, 0] = 0.5 * np.sum(v * v, axis=1)
-            kinetic[:, i, 1:4] = np.cross(v, w)
-            kinetic[:, i, 4:] = 0.5 * np.einsum("ti,tij->tj", w, _times_inertia(w))
-            if i == 0:
-                turns[0], places[0] = rotation, position
-            else:
-                turns[i] = turns[parent] @ motion.R[i]
-                places[i] = places[parent] + _turn(turns[parent], motion.p[i])
-            potential[:, i, 0] = gravity * places[i][:, 2]
-            potential[:, i, 1:4] = gravity * turns[i][:, 2]
+        place = motion.pose.copy()  # in the world
+        place[0, :, :3, :3], place[0, :, :3, 3], place[0, :, 3, 3] = rotation, position, 1.0
+        for i in range(1, k):
+            place[i] = place[self.parents[i]] @ motion.pose[i]
+        v, w = (np.moveaxis(motion.twist[..., part], 0, 1) for part in (slice(0, 3), slice(3, 6)))
+        kinetic[..., 0] = 0.5 * np.sum(v * v, axis=2)
+        kinetic[..., 1:4] = np.cross(v, w)
+        kinetic[..., 4:] = 0.5 * np.einsum("tki,tkij->tkj", w, _times_inertia(w))
+        potential[..., 0] = gravity * place[:, :, 2, 3].T
+        potential[..., 1:4] = gravity * np.moveaxis(place[:, :, 2, :3], 0, 1)
         return kinetic.reshape(T, -1), potential.reshape(T, -1)
 
-    def _gather(self, motion: _Motion, blocks: Array) -> Array:
-        """Rows (T, 6+n, 10 k) of wrench blocks (k, T, 6, 10), each in the axes of its link."""
-        k, T = blocks.shape[:2]
-        rows = np.zeros((T, self.size, k, 10))
+    def _gather(self, motion: _Motion, linear: Array, turn: Array, about: Array) -> Array:
+        """Rows (T, 6+n, 10 k) of the wrenches (linear m + turn m c, -[linear] m c + about I) of the links, each in the
+        axes of its link.
+        """
+        k, T = linear.shape[:2]
+        blocks, rows = np.zeros((k, T, 6, 10)), np.zeros((T, self.size, k, 10))
+        blocks[..., :3, 0], blocks[..., :3, 1:4] = linear, turn
+        blocks[..., 3:, 1:4], blocks[..., 3:, 4:] = -_skew(linear), about
         for i in range(k):
             block, at = blocks[i], i
             while at:
                 joint = self.joints[at]
                 if joint is not None:
                     rows[:, joint[1], i] = joint[2] @ block
-                force = motion.R[at] @ block[:, :3]
-                moment = motion.R[at] @ block[:, 3:] + _skew(motion.p[at]) @ force
-                block, at = np.concatenate([force, moment], axis=1), self.parents[at]
+                block, at = motion.carry[at].transpose(0, 2, 1) @ block, self.parents[at]
             rows[:, :6, i] = block
         return rows.reshape(T, self.size, -1)
 
@@ -352,31 +328,24 @@ def _tree_of(robot: Robot, morphology: Morphology) -> _MovingTree:
     return _MovingTree(robot, morphology)
 
 
-def _displacements(screw: Array, positions: Array) -> tuple[Array, Array]:
-    """Turns (T, 3, 3) and shifts (T, 3) of a screw through the link's origin by positions (T,): Rodrigues' formula."""
-    hat = skew(screw[3:])
+def _displacements(screw: Array, positions: Array) -> Array:
+    """Poses (T, 4, 4) of a screw through the link's origin at positions (T,): Rodrigues' formula."""
+    hat, poses = skew(screw[3:]), np.zeros((len(positions), 4, 4))
     s, c = np.sin(positions)[:, None, None], np.cos(positions)[:, None, None]
-    return np.eye(3) + s * hat + (1.0 - c) * (hat @ hat), positions[:, None] * screw[:3]
+    poses[:, :3, :3] = np.eye(3) + s * hat + (1.0 - c) * (hat @ hat)
+    poses[:, :3, 3], poses[:, 3, 3] = positions[:, None] * screw[:3], 1.0
+    return poses
 
 
-def _turn(rotations: Array, vectors: Array) -> Array:
-    return (rotations @ vectors[..., None])[..., 0]
+def _times(matrices: Array, vectors: Array) -> Array:
+    return (matrices @ vectors[..., None])[..., 0]
 
 
 def _skew(vectors: Array) -> Array:
-    """Matrices (..., 3, 3) with [a] b = a x b, of vectors (..., 3)."""
-    out = np.zeros((*vectors.shape, 3))
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
-    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
-    return out
+    """Matrices (..., 3, 3) with [a] b = a x b, of vectors (..., 3): row i is e_i x a."""
+    return np.cross(np.eye(3), vectors[..., None, :])
 
 
 def _times_inertia(vectors: Array) -> Array:
     """Matrices (..., 3, 6) with I a = K(a) (Ixx, Ixy, Iyy, Ixz, Iyz, Izz), of vectors a (..., 3)."""
-    out = np.zeros((*vectors.shape, 6))
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = x, y, z
-    out[..., 1, 1], out[..., 1, 2], out[..., 1, 4] = x, y, z
-    out[..., 2, 3], out[..., 2, 4], out[..., 2, 5] = x, y, z
-    return out
+    return np.einsum("eij,...j->...ie", _MATRICES, vectors)

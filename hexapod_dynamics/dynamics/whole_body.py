@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexapod_dynamics.core._core import Model
 from hexapod_dynamics.dynamics.batch import BatchDynamics
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.dynamics.leg_expressions import LegExpressions
 
 
-class WholeBodyModel(Model, BatchDynamics, Regressors):
+class WholeBodyModel(BatchDynamics, Regressors):
     """Mass matrix, Coriolis matrix, gravity, tip Jacobians, forward and inverse dynamics of any morphology of a robot.
 
     The calls for one state are those of the compiled core (core/model.pxi, core/model_calls.pxi). Nothing is compiled

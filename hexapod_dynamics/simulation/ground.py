@@ -106,7 +106,7 @@ class Ground:
         return self.law == "viscous"
 
     def structs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the plane (1,) and the steps (k,) as the compiled core reads them; fields: core/ground.h."""
+        """Return the plane (1,) and the steps (k,) as the compiled core reads them; fields: core/world.h."""
         plane, rises = np.zeros(1, _core.PLANE), np.zeros(len(self.steps), _core.RISE)
         for name in ("slope_x", "slope_y", "rough", "seed", "cell"):
             plane[name] = getattr(self, name)

@@ -41,7 +41,7 @@ class RobotSimulator(ABC):
     """
 
     COMMAND_PERIOD: float | None = None  # [s] by default; None: a time step
-    # Set by `_build`, changed in place. The numbers (1,) of all servos and their states (n,): core/servo.h.
+    # Set by `_build`, changed in place. The numbers (1,) of all servos and their states (n,): core/world.h.
     _state: State
     _servos: np.ndarray
     _drive: np.ndarray

@@ -68,7 +68,7 @@ def make_state(joints: int) -> State:
 
 
 def make_servos(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers (1,) of a Robot's servos and their states (n,), loaded, at zero; fields: core/servo.h."""
+    """Return the numbers (1,) of a Robot's servos and their states (n,), loaded, at zero; fields: core/world.h."""
     drive, servos = np.zeros(1, _core.DRIVE), np.zeros(robot.joint_count, _core.SERVO)
     for name in ("stiffness", "damping", "torque_limit", "speed_limit"):
         drive[name] = getattr(robot.servo, name)
