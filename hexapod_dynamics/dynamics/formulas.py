@@ -1,14 +1,14 @@
 """The model as one plain recursion over numbers, symbols of CasADi or sympy, or polynomials: for reading and export.
 
-What core/leg.h and core/leg_kernels.h do with vector registers stands here with lists of scalars: vectors (3,) and
-rotations as three rows, twists and wrenches (6,) linear first, inertias (m, h, I) with h = m com and
-I = xx yy zz xy xz yz about the origin. Everything is in base_link axes. A scalar is anything with +, - and *; a float
-0.0 stands for what is zero.
+What core/leg.h and core/leg_kernels.h do with vector registers stands here with numpy's arrays of objects: vectors
+(3,), rotations (3, 3), twists and wrenches (6,) linear first, inertias (m, h, I) with m (1,), h = m com and I (3, 3)
+about the origin. Everything is in base_link axes. An object is anything with +, - and *. A scalar that multiplies an
+array is an array (1,): symbols of CasADi would take the other array for a matrix of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,94 +18,57 @@ from hexapod_dynamics.core._core import joint_numbers
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Leg, Link, Morphology
 
-Scalar = Any  # a number, an array, a casadi.SX, a symbol of sympy or a polynomial
+Scalar = Any  # a number, a casadi.SX, a symbol of sympy or a polynomial
 Vector = list[Scalar]
-Inertia = tuple[Scalar, Vector, Vector]
-ROWS, COLUMNS = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
-PLACE = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # of an inertia's entries among its six
+Array = np.ndarray  # of scalars
+Inertia = tuple[Array, Array, Array]
+PLACE = (0, 3, 4, 3, 1, 5, 4, 5, 2)  # of the entries of I, row by row, among xx yy zz xy xz yz
+ONE = np.eye(3).astype(object)
 
 
-def times(a: Scalar, b: Scalar) -> Scalar:
-    """Return a b, exactly 0.0 if either is: CasADi and polynomials would carry it along."""
-    return 0.0 if isinstance(a, float) and a == 0.0 or isinstance(b, float) and b == 0.0 else a * b
+def objects(values: Iterable[Scalar], *shape: int) -> Array:
+    """Return scalars, row by row, as an array of objects of this shape."""
+    flat = np.empty(int(np.prod(shape)), object)
+    for i, value in enumerate(values):
+        flat[i] = value
+    return flat.reshape(shape)
 
 
-def plus(a: Scalar, b: Scalar) -> Scalar:
-    """Return a + b."""
-    return b if isinstance(a, float) and a == 0.0 else a if isinstance(b, float) and b == 0.0 else a + b
-
-
-def add(a: Vector, b: Vector) -> Vector:
-    """Return the sum of two vectors."""
-    return [plus(x, y) for x, y in zip(a, b, strict=True)]
-
-
-def scale(s: Scalar, a: Vector) -> Vector:
-    """Return s a."""
-    return [times(s, x) for x in a]
-
-
-def dot(a: Vector, b: Vector) -> Scalar:
-    """Return a . b."""
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = plus(total, times(x, y))
-    return total
-
-
-def cross(a: Vector, b: Vector) -> Vector:
-    """Return a x b."""
-    return [plus(times(a[i], b[j]), times(-1.0, times(a[j], b[i]))) for i, j in ((1, 2), (2, 0), (0, 1))]
-
-
-def rotate(R: list[Vector], a: Vector) -> Vector:
-    """Return R a."""
-    return [dot(row, a) for row in R]
-
-
-def cross_motion(a: Vector, b: Vector) -> Vector:
+def cross_motion(a: Array, b: Array) -> Array:
     """Return ad_a b, of twists."""
-    return [*add(cross(a[3:], b[:3]), cross(a[:3], b[3:])), *cross(a[3:], b[3:])]
+    return np.concatenate([np.cross(a[3:], b[:3]) + np.cross(a[:3], b[3:]), np.cross(a[3:], b[3:])])
 
 
-def cross_force(a: Vector, f: Vector) -> Vector:
+def cross_force(a: Array, f: Array) -> Array:
     """Return -ad_a^T f, of a twist and a wrench."""
-    return [*cross(a[3:], f[:3]), *add(cross(a[:3], f[:3]), cross(a[3:], f[3:]))]
+    return np.concatenate([np.cross(a[3:], f[:3]), np.cross(a[:3], f[:3]) + np.cross(a[3:], f[3:])])
 
 
-def momentum(inertia: Inertia, t: Vector) -> Vector:
+def momentum(inertia: Inertia, t: Array) -> Array:
     """Return the inertia times a twist."""
     m, h, I = inertia
-    turned = [dot([I[k] for k in PLACE[r]], t[3:]) for r in range(3)]
-    return [*add(scale(m, t[:3]), cross(t[3:], h)), *add(cross(h, t[:3]), turned)]
+    return np.concatenate([m * t[:3] + np.cross(t[3:], h), np.cross(h, t[:3]) + I @ t[3:]])
 
 
-def add_inertia(a: Inertia, b: Inertia) -> Inertia:
-    """Return the inertia of two bodies."""
-    return plus(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2])
+def moving_wrench(inertia: Inertia, V: Array, A: Array) -> Array:
+    """Return the wrench that an inertia needs to move with the twist V and the acceleration A."""
+    return momentum(inertia, A) + cross_force(V, momentum(inertia, V))
 
 
-def transform_inertia(inertia: Inertia, R: list[Vector], p: Vector) -> Inertia:
+def transform_inertia(inertia: Inertia, R: Array, p: Array) -> Inertia:
     """Return an inertia in the axes in which its own have rotation R and origin p (34)."""
     m, h, I = inertia
-    turned = rotate(R, h)
-    moved = add(turned, scale(m, p))
-    rows = [[dot([I[k] for k in PLACE[c]], R[r]) for c in range(3)] for r in range(3)]  # R I
-    square = [times(p[i], plus(turned[i], moved[i])) for i in range(3)]
-    result = []
-    for r, c in zip(ROWS, COLUMNS, strict=True):
-        shift = plus(square[(r + 1) % 3], square[(r + 2) % 3]) if r == c else times(
-            -1.0, plus(times(p[r], moved[c]), times(p[c], turned[r]))
-        )  # fmt: skip
-        result.append(plus(dot(rows[r], R[c]), shift))
-    return m, moved, result
+    turned = R @ h
+    moved = turned + m * p
+    shift = np.outer(p, moved) + np.outer(turned, p)
+    about = R @ I @ R.T + ONE * shift.diagonal().sum(keepdims=True) - shift
+    about[np.tril_indices(3, -1)] = about.T[np.tril_indices(3, -1)]  # one formula for both
+    return m, moved, about
 
 
-def inertia_matrix(inertia: Inertia) -> list[Vector]:
+def inertia_matrix(inertia: Inertia) -> Array:
     """Return an inertia as a matrix (6, 6)."""
-    unit = [[1.0 if r == c else 0.0 for r in range(6)] for c in range(6)]
-    columns = [momentum(inertia, t) for t in unit]
-    return [[columns[c][r] for c in range(6)] for r in range(6)]
+    return np.stack([momentum(inertia, t) for t in np.eye(6)], axis=1)
 
 
 @dataclass
@@ -113,81 +76,71 @@ class Chain:
     """A leg: numbers of its joints (struct hd_joint of core/robot.h), mount, positions, and which joints move."""
 
     joints: Sequence[dict[str, Scalar]]
-    mount: tuple[list[Vector], Vector]
-    q: Vector
+    mount: tuple[Array, Array]
+    q: Sequence[Scalar]
     moves: Sequence[bool]
     sin: Callable[[Scalar], Scalar] = np.sin
     cos: Callable[[Scalar], Scalar] = np.cos
 
-    def links(self) -> list[tuple[Vector, Inertia, Vector]]:
+    def links(self) -> list[tuple[Array, Inertia, Array]]:
         """Screw of each joint (14), inertia of its link (34), and the link's end, in base_link axes."""
         R, p = self.mount
         found = []
         for joint, q in zip(self.joints, self.q, strict=True):
-            axis = rotate(R, joint["axis"])
-            p = add(p, rotate(R, joint["offset"]))
-            w = scale(joint["turn"], axis)
-            v = add(cross(p, w), scale(joint["slide"], axis))
-            p = add(p, scale(times(joint["slide"], q), axis))
+            axis = R @ joint["axis"]
+            p = p + R @ objects(joint["offset"], 3)
+            w = joint["turn"] * axis
+            v = np.cross(p, w) + joint["slide"] * axis
+            p = p + joint["slide"] * axis * objects([q], 1)
             if joint["turn"]:
-                R = self._turned(R, joint["axis"], self.sin(q), self.cos(q))
-            inertia = joint["mass"], joint["h"], joint["inertia"]
-            found.append(([*v, *w], transform_inertia(inertia, R, p), add(p, rotate(R, joint["end"]))))
+                R = R @ self._turn(np.array(joint["axis"]), objects([self.sin(q)], 1), objects([self.cos(q)], 1))
+            about = objects([joint["inertia"][k] for k in PLACE], 3, 3)
+            inertia = objects([joint["mass"]], 1), objects(joint["h"], 3), about
+            end = p + R @ objects(joint["end"], 3)
+            found.append((np.concatenate([v, w]), transform_inertia(inertia, R, p), end))
         return found
 
     @staticmethod
-    def _turned(R: list[Vector], u: Vector, s: Scalar, c: Scalar) -> list[Vector]:
-        """R times the rotation about u: Rodrigues."""
-        one_less = plus(1.0, times(-1.0, c))
-        skew = [[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]]
-        turn = [
-            [
-                plus(plus(c if r == k else 0.0, times(s, skew[r][k])), times(u[r] * u[k], one_less))
-                if u[r] * u[k] != 1.0
-                else 1.0
-                for k in range(3)
-            ]
-            for r in range(3)
-        ]
-        return [[dot(row, [turn[i][k] for i in range(3)]) for k in range(3)] for row in R]
+    def _turn(u: Array, s: Array, c: Array) -> Array:
+        """Rotation about u: Rodrigues."""
+        square = np.outer(u, u)
+        turn = c * ONE + s * np.cross(np.eye(3), u) + (1.0 + -c) * square
+        turn[square == 1.0] = 1.0
+        return turn
 
 
 def arrow(
-    chain: Chain, V: Vector, A: Vector
-) -> tuple[Inertia, list[Vector], list[Vector], Vector, Vector, list[Vector]]:
+    chain: Chain, V: Array, A: Array, rates: Array
+) -> tuple[Inertia, list[Array], list[Vector], Array, Vector, list[Array]]:
     """Return composite inertia, arms M_0i (columns), block M_ii (lower triangle), wrench, torques and screws of a leg.
 
-    Wrench and torques are what it needs under the body's twist V and acceleration A (gravity included), joints at rest.
+    Wrench and torques are what it needs under the body's twist V and acceleration A (gravity included) at the joints'
+    rates, without their accelerations.
     """
-    return _arrow(chain, V, A, [0.0] * len(chain.joints))
-
-
-def _arrow(
-    chain: Chain, V: Vector, A: Vector, rates: Vector
-) -> tuple[Inertia, list[Vector], list[Vector], Vector, Vector, list[Vector]]:
     links, wrenches = chain.links(), []
-    for (J, inertia, _), rate in zip(links, rates, strict=True):
-        own = scale(rate, J)
-        A = add(A, cross_motion(V, own))
-        V = add(V, own)
-        wrenches.append(add(momentum(inertia, A), cross_force(V, momentum(inertia, V))))
-    composite: Inertia = (0.0, [0.0] * 3, [0.0] * 6)
-    force = [0.0] * 6
-    arms: list[Vector] = []
+    for k, (J, inertia, _) in enumerate(links):
+        own = rates[k : k + 1] * J
+        A = A + cross_motion(V, own)
+        V = V + own
+        wrenches.append(moving_wrench(inertia, V, A))
+    composite: Inertia = np.zeros(1), np.zeros(3), np.zeros((3, 3))
+    force = np.zeros(6)
+    arms: list[Array] = []
     block: list[Vector] = []
     torques: Vector = []
     for k in reversed(range(len(links))):
-        composite, force = add_inertia(composite, links[k][1]), add(force, wrenches[k])
+        m, h, I = links[k][1]
+        composite, force = (composite[0] + m, composite[1] + h, composite[2] + I), force + wrenches[k]
         arm = momentum(composite, links[k][0])
-        row = [dot(links[l][0], arm) for l in range(k + 1)]
-        row[k] = plus(row[k], chain.joints[k]["rotor"])
+        row = [links[l][0] @ arm for l in range(k + 1)]
+        row[k] = row[k] + chain.joints[k]["rotor"]
         arms.insert(0, arm)
         block.insert(0, row)
-        torques.insert(0, dot(links[k][0], force))
+        torques.insert(0, links[k][0] @ force)
     return composite, arms, block, force, torques, [link[0] for link in links]
 
 
-def solve_symmetric(M: list[Vector], b: Vector) -> Vector:
+def solve_symmetric(M: Sequence[Sequence[Scalar]] | Array, b: Vector | Array) -> Vector:
     """Return M^-1 b by M = L D L^T, M by its lower triangle."""
     n = len(M)
     L: list[Vector] = [[0.0] * n for _ in range(n)]
@@ -221,73 +174,64 @@ class Body:
     ) -> None:
         robot = self.robot = morphology.robot
         body, about = robot.body, robot.body.spatial_inertia[3:, 3:]
-        entries = [float(about[r, c]) for r, c in zip(ROWS, COLUMNS, strict=True)]
-        self.inertia: Inertia = (body.mass, [float(x) for x in body.mass * body.com], entries)
-        self.R, self.nu, self.driven = R, nu, morphology.driven_mask[morphology.moving_mask]
-        self.up = [times(x, robot.gravity) for x in R[2]] + [0.0] * 3
+        self.inertia: Inertia = np.array([body.mass]), body.mass * body.com, about
+        self.R = objects([entry for row in R for entry in row], 3, 3)
+        self.nu, self.driven = objects(nu, len(nu)), morphology.driven_mask[morphology.moving_mask]
+        self.up = np.concatenate([self.R[2] * robot.gravity, np.zeros(3)])
         self.chains = []
         for leg in robot.legs:
             links = morphology.links(leg.name)
             joints = range(robot.leg_joints(leg.name)[0], robot.leg_joints(leg.name)[0] + len(links))
             moves = [bool(morphology.moving_mask[j]) for j in joints]
             own = [q[j] if free else float(morphology.table[2][j]) for j, free in zip(joints, moves, strict=True)]
-            mount = [[float(x) for x in row] for row in leg.mount_rotation], [float(x) for x in leg.mount_position]
+            mount = leg.mount_rotation.astype(object), leg.mount_position.astype(object)
             self.chains.append(Chain(leg_numbers(leg, links), mount, own, moves, sin, cos))
 
-    def spread(self, values: Vector) -> list[Vector]:
+    def spread(self, values: Iterable[Scalar]) -> list[Array]:
         """Distribute values of the moving joints to the legs; 0.0 for joints that do not move."""
         rest = iter(values)
-        return [[next(rest) if moves else 0.0 for moves in chain.moves] for chain in self.chains]
+        return [objects([next(rest) if moves else 0.0 for moves in c.moves], len(c.moves)) for c in self.chains]
 
     def inverse_dynamics(self, nudot: Vector) -> Vector:
         """Wrench on the body and torques of the moving joints (6 + n) for accelerations (6 + n)."""
-        V, A = self.nu[:6], add(nudot[:6], self.up)
-        total = add(momentum(self.inertia, A), cross_force(V, momentum(self.inertia, V)))
+        V, A = self.nu[:6], objects(nudot[:6], 6) + self.up
+        total = moving_wrench(self.inertia, V, A)
         torques = []
         both = zip(self.chains, self.spread(self.nu[6:]), self.spread(nudot[6:]), strict=True)
         for chain, rates, accelerations in both:
-            composite, arms, block, force, needs, _ = _arrow(chain, V, A, rates)
+            _, arms, block, force, needs, _ = arrow(chain, V, A, rates)
             for k, moves in enumerate(chain.moves):
-                total = add(total, scale(accelerations[k], arms[k]))
+                total = total + accelerations[k : k + 1] * arms[k]
                 if moves:
                     row = [block[max(k, l)][min(k, l)] for l in range(len(arms))]
-                    torques.append(plus(needs[k], dot(row, accelerations)))
-            total = add(total, force)
+                    torques.append(needs[k] + sum(x * y for x, y in zip(row, accelerations, strict=True)))
+            total = total + force
         return [*total, *torques]
 
     def forward_dynamics(self, tau: Vector) -> Vector:
         """Accelerations (6 + n) under torques (n): the arrow, solved leg by leg (6)."""
         V, A = self.nu[:6], self.up
-        head = inertia_matrix(self.inertia)
-        right = scale(-1.0, add(momentum(self.inertia, A), cross_force(V, momentum(self.inertia, V))))
+        head, right = inertia_matrix(self.inertia), -moving_wrench(self.inertia, V, A)
         solved = []
-        given = self.spread([times(t, float(on)) for t, on in zip(tau, self.driven, strict=True)])
+        given = self.spread([t if on else 0.0 for t, on in zip(tau, self.driven, strict=True)])
         for chain, rates, torques in zip(self.chains, self.spread(self.nu[6:]), given, strict=True):
-            composite, arms, block, force, needs, _ = _arrow(chain, V, A, rates)
+            composite, arms, block, force, needs, _ = arrow(chain, V, A, rates)
             own = [k for k, moves in enumerate(chain.moves) if moves]
             B = [[block[k][l] for l in own[: i + 1]] for i, k in enumerate(own)]
-            rest = [plus(torques[k], times(-1.0, needs[k])) for k in own]
             Y = [solve_symmetric(B, [arms[k][r] for k in own]) for r in range(6)]  # Y[r]: B^-1 times row r of the arms
-            z = solve_symmetric(B, rest)
-            share = inertia_matrix(composite)
-            right = add(right, scale(-1.0, force))
-            for r in range(6):
-                right[r] = plus(right[r], times(-1.0, dot([arms[k][r] for k in own], z)))
-                for c in range(r + 1):
-                    less = dot([arms[k][r] for k in own], Y[c])
-                    head[r][c] = plus(head[r][c], plus(share[r][c], times(-1.0, less)))
+            z = solve_symmetric(B, [torques[k] + -needs[k] for k in own])
+            head, right = head + inertia_matrix(composite), right - force
+            for i, k in enumerate(own):
+                right = right - arms[k] * objects([z[i]], 1)
+                head = head - np.outer(arms[k], objects([row[i] for row in Y], 6))
             solved.append((own, Y, z))
         a = solve_symmetric(head, right)
-        joints = [
-            plus(z[i], times(-1.0, dot([Y[r][i] for r in range(6)], a)))
-            for own, Y, z in solved
-            for i in range(len(own))
-        ]
+        joints = [z[i] - sum(Y[r][i] * a[r] for r in range(6)) for own, Y, z in solved for i in range(len(own))]
         return [*a, *joints]
 
-    def tips(self, p: Vector) -> list[Vector]:
+    def tips(self, p: Vector) -> list[Array]:
         """Ends of the existing legs in the world, with the body at p."""
-        return [add(p, rotate(self.R, chain.links()[-1][2])) for chain in self.chains if chain.joints]
+        return [objects(p, 3) + self.R @ chain.links()[-1][2] for chain in self.chains if chain.joints]
 
 
 def casadi_function(name: str, morphology: Morphology) -> Scalar:

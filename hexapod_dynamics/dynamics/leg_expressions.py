@@ -12,16 +12,131 @@ s, c, q: sine, cosine, and the joint's position itself. `m3` is the mass of link
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.formulas import Chain, Vector, arrow, inertia_matrix, leg_numbers
-from hexapod_dynamics.dynamics.polynomial import Polynomial
+from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers
 from hexapod_dynamics.robot import Leg, Morphology
 
 NAMES = ("px", "py", "pz", "ex", "ey", "ez", "m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "a")
+Atom = Any  # the value of an atom: a number, or a symbol of CasADi or sympy
+Monomial = tuple[tuple[str, int], ...]  # (atom, power) in the order of the atoms' names
+
+
+class Polynomial:
+    """Sum of coefficients times monomials; `str` writes it in Python's notation, which sympy and CasADi take, too.
+
+    An atom `s3` (sine of joint 3's angle) never appears squared: s3**2 is 1 - c3**2, so that equal formulas are equal
+    polynomials. Coefficients are floats; in formulas of robots whose axes are along x, y or z they are small whole
+    numbers.
+    """
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[Monomial, float]) -> None:
+        self.terms = {monomial: value for monomial, value in terms.items() if value != 0.0}
+
+    @classmethod
+    def atom(cls, name: str) -> Polynomial:
+        """Return the quantity of that name."""
+        return cls({((name, 1),): 1.0})
+
+    @classmethod
+    def constant(cls, value: float) -> Polynomial:
+        """Return a constant."""
+        return cls({(): float(value)})
+
+    @classmethod
+    def of(cls, value: Polynomial | float) -> Polynomial:
+        """Return a number as a polynomial; a polynomial itself."""
+        return value if isinstance(value, Polynomial) else cls.constant(value)
+
+    def __add__(self, other: Polynomial | float) -> Polynomial:
+        other = self.of(other)
+        terms = dict(self.terms)
+        for monomial, value in other.terms.items():
+            terms[monomial] = terms.get(monomial, 0.0) + value
+        return Polynomial(terms)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial({monomial: -value for monomial, value in self.terms.items()})
+
+    def __sub__(self, other: Polynomial | float) -> Polynomial:
+        return self + -self.of(other)
+
+    def __mul__(self, other: Polynomial | float) -> Polynomial:
+        other = self.of(other)
+        terms: dict[Monomial, float] = {}
+        for a, x in self.terms.items():
+            for b, y in other.terms.items():
+                for monomial, value in _product(a, b).items():
+                    terms[monomial] = terms.get(monomial, 0.0) + value * x * y
+        return Polynomial(terms)
+
+    def __rsub__(self, other: float) -> Polynomial:
+        return self.of(other) + -self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def evaluate(self, values: Mapping[str, Atom]) -> Atom:
+        """Return the value with numbers, or with symbols of CasADi or sympy, in place of the atoms."""
+        total: Atom = 0.0
+        for monomial, coefficient in self.terms.items():
+            term: Atom = coefficient
+            for name, power in monomial:
+                term = term * values[name] ** power
+            total = total + term
+        return total
+
+    @property
+    def atoms(self) -> set[str]:
+        """Return the names of all quantities in the polynomial."""
+        return {name for monomial in self.terms for name, _ in monomial}
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, value in sorted(self.terms.items(), key=lambda term: (len(term[0]), term[0])):
+            factors = [name if power == 1 else f"{name}**{power}" for name, power in monomial]
+            size = abs(value)
+            if size != 1.0 or not factors:
+                factors.insert(0, f"{size:g}")
+            sign = "-" if value < 0 else "+"
+            text += f" {sign} {'*'.join(factors)}" if text else ("-" if value < 0 else "") + "*".join(factors)
+        return text or "0"
+
+    def __repr__(self) -> str:
+        return f"Polynomial({self})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polynomial) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+
+def _product(a: Monomial, b: Monomial) -> dict[Monomial, float]:
+    """Return the product of two monomials: one monomial, or two if a sine's square is replaced."""
+    powers = dict(a)
+    for name, power in b:
+        powers[name] = powers.get(name, 0) + power
+    result = [(powers, 1.0)]
+    for name, power in powers.items():
+        if name[0] == "s" and power >= 2:  # the power is at most 2, because each factor has at most 1
+            replaced = []
+            for each, value in result:
+                rest = {key: n for key, n in each.items() if key != name}
+                cosine = "c" + name[1:]
+                replaced += [(rest, value), (rest | {cosine: rest.get(cosine, 0) + 2}, -value)]
+            result = replaced
+    products: dict[Monomial, float] = {}
+    for each, value in result:
+        monomial = tuple(sorted(each.items()))
+        products[monomial] = products.get(monomial, 0.0) + value
+    return products
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +192,7 @@ def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
         symbols = [Polynomial.atom(name) if number else 0.0 for name, number in zip(names, numbers, strict=True)]
         joint |= {"offset": symbols[:3], "end": symbols[3:6], "mass": symbols[6], "h": symbols[7:10]}
         joint |= {"inertia": symbols[10:16], "rotor": symbols[16]}
-    mount = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, 0.0]
+    mount = np.eye(3), np.zeros(3)
     q = [Polynomial.atom(f"q{k + 1}") for k in range(n)]
     chain = Chain(
         joints,
@@ -87,11 +202,10 @@ def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
         lambda x: Polynomial.atom(f"s{_index(x)}"),
         lambda x: Polynomial.atom(f"c{_index(x)}"),
     )
-    composite, arms, block, _, _, screws = arrow(chain, [0.0] * 6, [0.0] * 6)
-    M_00 = _array(inertia_matrix(composite), (6, 6))
-    M_0i = _array([[arm[r] for arm in arms] for r in range(6)], (6, n))
-    M_ii = _array([[block[max(k, l)][min(k, l)] for l in range(n)] for k in range(n)], (n, n))
-    J = _array([[screw[r] for screw in screws] for r in range(6)], (6, n))
+    composite, arms, block, _, _, screws = arrow(chain, np.zeros(6), np.zeros(6), np.zeros(n))
+    of = np.frompyfunc(Polynomial.of, 1, 1)
+    M_00, M_0i, J = of(inertia_matrix(composite)), of(np.stack(arms, axis=1)), of(np.stack(screws, axis=1))
+    M_ii = of([[block[max(k, l)][min(k, l)] for l in range(n)] for k in range(n)])
     # An upward acceleration of the body: M times (g, 0).
     gravity = np.concatenate([M_00[:, :3], M_0i[:3].T])
     return LegExpressions(leg.name, tuple(joint.name for joint in leg.joints[:n]), M_00, M_0i, M_ii, J, gravity, values)
@@ -100,12 +214,3 @@ def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
 def _index(atom: Polynomial) -> str:
     """Return the number of the joint whose position an atom is."""
     return str(atom)[1:]
-
-
-def _array(rows: list[Vector], shape: tuple[int, int]) -> np.ndarray:
-    """Return entries as an array of Polynomial."""
-    out = np.empty(shape, object)
-    for r, row in enumerate(rows):
-        for c, entry in enumerate(row):
-            out[r, c] = entry if isinstance(entry, Polynomial) else Polynomial.constant(entry)
-    return out

@@ -7,7 +7,7 @@ from support.closeness import assert_close
 from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.polynomial import Polynomial
+from hexapod_dynamics.dynamics.leg_expressions import Polynomial
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import Ad, inverse, pose
 
