@@ -1,1 +1,1 @@
-"""The compiled core; `_core` is its only module, see core/README.md for how it is built and extended."""
+"""The compiled core; `_core` is its only module, built by build_core.py."""

@@ -63,6 +63,13 @@ HD_INLINE void hd_cross(const double *a, const double *b, double *out)
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
+HD_INLINE void hd_add_cross(const double *a, const double *b, double *sum)
+{
+    double part[3];
+    hd_cross(a, b, part);
+    for (int i = 0; i < 3; i++)
+        sum[i] += part[i];
+}
 HD_INLINE double hd_dot(const double *a, const double *b, int count)
 {
     double sum = 0.0;

@@ -21,17 +21,17 @@ static void hd_tip_rows(const struct hd_model *m, int64_t leg, const double *nu,
                         const double *nudot, double (*K)[6], double (*Jq)[3], double (*Z)[3], double *right)
 {
     const int64_t start = m->start[leg], end = m->start[leg + 1], last = m->last[leg];
-    double x[3], bias[3], velocity[3], slide[3], screw[6];
+    double x[3], bias[3], velocity[3], screw[6];
     hd_read(&m->scratch[leg / HD_LANES].end[last], leg % HD_LANES, HD_LANES, 3, x);
     memset(K, 0, 3 * sizeof *K);
     hd_body_velocity(x, K[0], 6);
     hd_bias_at(m, leg, last, x, nu, bias, velocity);
-    hd_cross(nu + 3, x, slide);
     for (int r = 0; r < 3; r++)
-        velocity[r] += nu[r] + slide[r];
-    hd_cross(nu + 3, velocity, slide);
+        velocity[r] += nu[r];
+    hd_add_cross(nu + 3, x, velocity);
+    hd_add_cross(nu + 3, velocity, bias);
     for (int r = 0; r < 3; r++)
-        right[r] = -(bias[r] + slide[r]) - hd_dot(K[r], nudot, 6);
+        right[r] = -bias[r] - hd_dot(K[r], nudot, 6);
     for (int64_t at = start; at < end; at++) {
         hd_read_screw(m, at, screw);
         hd_point_velocity(screw, x, Jq[at]);

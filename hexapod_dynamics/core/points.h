@@ -36,9 +36,8 @@ static inline void hd_place_point(const struct hd_model *m, int64_t leg, int64_t
 /* Velocity (3) of the point x of base_link at unit rate of a joint: v + w x x of its screw. */
 static inline void hd_point_velocity(const double *screw, const double *x, double *out)
 {
-    hd_cross(screw + 3, x, out);
-    for (int i = 0; i < 3; i++)
-        out[i] += screw[i];
+    memcpy(out, screw, 3 * sizeof(double));
+    hd_add_cross(screw + 3, x, out);
 }
 
 /* Write the matrix (1, -[x]) (3, 6), with `size` columns, that takes the body's twist to the velocity of the point x. */
@@ -72,35 +71,25 @@ static inline int hd_point_jacobian(struct hd_model *m, const double *q, int64_t
 
 /* Jdot nu (3) of the point x of base_link on a leg's link k, and its velocity (3) as base_link sees it; needs the screws.
  *
- * With the joints further in moving at the twist (b, c), joint's screw (v, w), point x, velocity u:
- * d/dt (v + w x x) = c x v + b x w + (c x w) x x + w x u, and c is made up joint by joint; the body turns with w_0. */
+ * With the link's twist t = (b, c) as base_link sees it, made up joint by joint, and its rate (a, d) by the motion of the
+ * joints further in: the velocity u is b + c x x, and Jdot nu is a + d x x + c x u + w_0 x u, as the body turns with w_0. */
 static inline void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *nu, double *bias, double *velocity)
 {
-    int64_t end = m->start[leg];
-    double b[3] = {0.0}, c[3] = {0.0}, screw[6], part[3];
-    memset(velocity, 0, 3 * sizeof(double));
-    for (; end < m->start[leg + 1] && m->free[end].k <= k; end++) {
-        hd_read_screw(m, end, screw);
-        hd_point_velocity(screw, x, part);
-        for (int r = 0; r < 3; r++)
-            velocity[r] += part[r] * nu[6 + end];
-    }
-    hd_cross(nu + 3, velocity, bias);
-    for (int64_t i = m->start[leg]; i < end; i++) {
-        const double rate = nu[6 + i], *w = screw + 3;
-        double cv[3], bw[3], cw[3], cwx[3], wu[3];
+    double t[6] = {0.0}, rate[6] = {0.0}, screw[6], own[6];
+    for (int64_t i = m->start[leg]; i < m->start[leg + 1] && m->free[i].k <= k; i++) {
         hd_read_screw(m, i, screw);
-        hd_cross(c, screw, cv);
-        hd_cross(b, w, bw);
-        hd_cross(c, w, cw); /* rate of the axis */
-        hd_cross(cw, x, cwx);
-        hd_cross(w, velocity, wu);
-        for (int r = 0; r < 3; r++) {
-            bias[r] += rate * (cv[r] + bw[r] + cwx[r] + wu[r]);
-            b[r] += rate * screw[r];
-            c[r] += rate * w[r];
-        }
+        for (int r = 0; r < 6; r++)
+            own[r] = nu[6 + i] * screw[r];
+        hd_add_cross(t + 3, own, rate);
+        hd_add_cross(t, own + 3, rate);
+        hd_add_cross(t + 3, own + 3, rate + 3);
+        for (int r = 0; r < 6; r++)
+            t[r] += own[r];
     }
+    hd_point_velocity(t, x, velocity);
+    hd_point_velocity(rate, x, bias);
+    hd_add_cross(t + 3, velocity, bias);
+    hd_add_cross(nu + 3, velocity, bias);
 }
 
 /* Jdot nu (3) of a link's point, in base_link axes. */

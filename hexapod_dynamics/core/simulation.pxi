@@ -202,13 +202,7 @@ cdef class Simulation:
 
     def follow(self, double h, int64_t steps, log, int64_t every) -> None:
         """Simulate as `take_steps`; every `every`-th step is written to the log (rows, row_width) of trajectory.py."""
-        cdef double *rows = self.rows(log, steps, every)
-        cdef int64_t k, width = self.row_width()
-        with nogil:
-            for k in range(steps // every):
-                self.model.m.run.steps(&self.model.m, &self.w, h, every)
-                self.write(rows + k * width)
-            self.model.m.run.steps(&self.model.m, &self.w, h, steps % every)
+        self.walk(None, h, steps, 0, 1, 0.0, log, every)
 
     def walk(
         self, Tick gait, double h, int64_t steps, int64_t since, int64_t period, double resolution, log, int64_t every
@@ -219,11 +213,12 @@ cdef class Simulation:
         """
         cdef double *rows = self.rows(log, steps, every)
         cdef int64_t k, width = self.row_width()
-        if gait.joints != self.joints:
+        cdef bint commanded = gait is not None
+        if commanded and gait.joints != self.joints:
             raise ValueError(f"gait: of {gait.joints} joints, {self.joints} are needed")
         with nogil:
             for k in range(steps):
-                if since % period == 0:
+                if commanded and since % period == 0:
                     gait.tick(gait.gait, period * h)
                     self.send(gait.setpoints, period * h, resolution)
                 since += 1

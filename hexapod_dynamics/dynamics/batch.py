@@ -52,9 +52,8 @@ class BatchDynamics(Model):
         one = morphology if isinstance(morphology, Morphology) else None
         many: list[Morphology] = []
         if morphology is not one:
-            sequence = isinstance(morphology, Sequence) and not isinstance(morphology, str)
-            if not sequence or len(morphology) != count:
-                size = len(morphology) if sequence else repr(morphology)
+            if not isinstance(morphology, Sequence) or isinstance(morphology, str) or len(morphology) != count:
+                size = len(morphology) if isinstance(morphology, list | tuple) else repr(morphology)
                 raise DynamicsError(f"morphology: {size} given, one Morphology or a sequence of {count} needed")
             many = list(morphology)
         in_place = morphology is not one
@@ -62,11 +61,12 @@ class BatchDynamics(Model):
         shapes = {"R": (3, 3), "q": (whole,), "nu": (6 + n,), "nudot": (6 + n,), "tau": (n,)}
         given = {name: _stacked(name, value, (count, *shapes[name])) for name, value in values.items()}
         out = np.zeros((count, 6 + n)) if in_place else np.empty((count, 6 + n))
+        arrays = [*given.values(), out]
         if len(set(map(id, many))) * FEW > count:
-            bad = [self._run_each(forward, many, *given.values(), out)]
+            bad = [self._run_each(forward, many, *arrays)]
         else:
             groups = self._grouped(many) if in_place else [(one, np.arange(count))]
-            bad = [self._run_group(forward, each, in_place, states, [*given.values(), out]) for each, states in groups]
+            bad = [self._run_group(forward, each, in_place, states, arrays) for each, states in groups]
         first = min((state for state in bad if state >= 0), default=-1)
         if first >= 0:
             known = self._select(many[first] if in_place else one).morphology

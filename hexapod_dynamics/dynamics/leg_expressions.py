@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers
+from hexapod_dynamics.dynamics.formulas import Chain, arrow, inertia_matrix, leg_numbers, objects
 from hexapod_dynamics.robot import Leg, Morphology
 
 NAMES = ("px", "py", "pz", "ex", "ey", "ez", "m", "hx", "hy", "hz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "a")
@@ -205,7 +205,7 @@ def leg_expressions(morphology: Morphology, leg: Leg) -> LegExpressions:
     composite, arms, block, _, _, screws = arrow(chain, np.zeros(6), np.zeros(6), np.zeros(n))
     of = np.frompyfunc(Polynomial.of, 1, 1)
     M_00, M_0i, J = of(inertia_matrix(composite)), of(np.stack(arms, axis=1)), of(np.stack(screws, axis=1))
-    M_ii = of([[block[max(k, l)][min(k, l)] for l in range(n)] for k in range(n)])
+    M_ii = of(objects((block[max(k, l)][min(k, l)] for k in range(n) for l in range(n)), n, n))
     # An upward acceleration of the body: M times (g, 0).
     gravity = np.concatenate([M_00[:, :3], M_0i[:3].T])
     return LegExpressions(leg.name, tuple(joint.name for joint in leg.joints[:n]), M_00, M_0i, M_ii, J, gravity, values)

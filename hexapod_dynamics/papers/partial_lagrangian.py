@@ -216,8 +216,8 @@ class Dynamics:
 
 def partial_forces(link: Link, position: ca.SX, gravity: ca.DM, q: list, qd: list, qdd: list) -> ca.SX:
     """D_k L_i + dR_i/dqdot_k for k = 1 .. i: column i of table 1, (i, 1)."""
-    q, qd, qdd = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
-    return _forces(*_lagrangian(link, position, gravity, q, qd), q, qd, qdd)
+    at, rate, acceleration = ca.vertcat(*q), ca.vertcat(*qd), ca.vertcat(*qdd)
+    return _forces(*_lagrangian(link, position, gravity, at, rate), at, rate, acceleration)
 
 
 def usual_lagrangian_forces(chain: PartialLagrangian) -> ca.SX:

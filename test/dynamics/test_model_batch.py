@@ -28,6 +28,21 @@ def states(rng, robot, n, count):
     return turned, q, nu, rng.normal(size=(count, n)), rng.normal(size=(count, 6 + n))
 
 
+def assert_each_is_what_it_is_alone(model, given, morphologies, rows):
+    """Both dynamics of a batch with a morphology for each state, and zeros where a joint does not move."""
+    R, q, nu, tau, nudot = given
+    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
+    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
+    for i in rows:
+        morphology, moving = morphologies[i], morphologies[i].moving_mask
+        body = np.concatenate([np.ones(6, bool), moving])
+        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphology)
+        assert_close(acceleration[i, body], alone, 1e-12)
+        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
+        assert_close(torques[i, body], alone, 1e-12)
+        assert not acceleration[i, ~body].any() and not torques[i, ~body].any()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_each_state_is_pinocchios(seed):
     """Robots of every family, whole and damaged; 13 states are no multiple of any number of lanes."""
@@ -66,20 +81,11 @@ def test_each_state_with_its_own_morphology(family):
     model, joints = WholeBodyModel(robot), robot.joint_count
     kinds = [Morphology.whole(robot), *(random_damage(rng, robot) for _ in range(5))]
     morphologies = [kinds[i] for i in rng.integers(len(kinds), size=60)]
-    R, q, nu, tau, nudot = states(rng, robot, joints, 60)
+    given = states(rng, robot, joints, 60)
     masks = np.array([morphology.moving_mask for morphology in morphologies])
-    for array in (q, nu[:, 6:], tau, nudot[:, 6:]):
+    for array in (given[1], given[2][:, 6:], given[3], given[4][:, 6:]):
         array[~masks] = np.nan  # must be ignored
-    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
-    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
-    for i, (morphology, moving) in enumerate(zip(morphologies, masks, strict=True)):
-        body = np.concatenate([np.ones(6, bool), moving])
-        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphology)
-        assert_close(acceleration[i, body], alone, 1e-12)
-        assert not acceleration[i, ~body].any()
-        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphology)
-        assert_close(torques[i, body], alone, 1e-12)
-        assert not torques[i, ~body].any()
+    assert_each_is_what_it_is_alone(model, given, morphologies, range(60))
 
 
 def different(rng, count):
@@ -99,17 +105,9 @@ def test_few_and_many_states_of_a_morphology_are_what_each_is_alone(kinds, each)
     model, count = WholeBodyModel(ROBOT), kinds * each
     morphologies = [*different(rng, kinds)] * each
     morphologies[-1] = pickle.loads(pickle.dumps(morphologies[-1]))  # equal, but another object
-    R, q, nu, tau, nudot = states(rng, ROBOT, 18, count)
-    acceleration = model.forward_dynamics_batch(R, q, nu, tau, morphologies)
-    torques = model.inverse_dynamics_batch(R, q, nu, nudot, morphologies)
-    for i in [*range(0, count, 1 + count // 200), count - 1]:
-        moving = morphologies[i].moving_mask
-        body = np.concatenate([np.ones(6, bool), moving])
-        alone = model.forward_dynamics(R[i], q[i], nu[i, body], tau[i, moving], morphologies[i])
-        assert_close(acceleration[i, body], alone, 1e-12)
-        assert not acceleration[i, ~body].any()
-        alone = model.inverse_dynamics(R[i], q[i], nu[i, body], nudot[i, body], morphologies[i])
-        assert_close(torques[i, body], alone, 1e-12)
+    given = states(rng, ROBOT, 18, count)
+    assert_each_is_what_it_is_alone(model, given, morphologies, [*range(0, count, 1 + count // 200), count - 1])
+    R, q, nu, tau, _ = given
     q[-3, np.flatnonzero(morphologies[-3].moving_mask)[-1]] = np.nan
     with pytest.raises(DynamicsError, match=f"state {count - 3}: q"):
         model.forward_dynamics_batch(R, q, nu, tau, morphologies)

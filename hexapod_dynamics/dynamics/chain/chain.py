@@ -92,9 +92,8 @@ class Chain:
             self._check_body(i)
 
     def _check_body(self, i: int) -> None:
-        name, parent, kind, mass, inertia = (
-            each[i] for each in (self.names, self.parents, self.kinds, self.masses, self.inertias)
-        )
+        name, parent, kind = self.names[i], self.parents[i], self.kinds[i]
+        mass, inertia = self.masses[i], self.inertias[i]
         refuse(
             not BASE <= parent < i,
             f"body {i} ({name}) names {parent} as its parent, allowed: -1 (the base) to {i - 1}; "
@@ -153,9 +152,9 @@ class Chain:
                 placements.append(about_x @ about_z)
                 screws.append(axis)
             kinds.append(row.kind)
-        bodies: Any = masses, coms, inertias, gravity
+        bodies: dict[str, Any] = {"masses": masses, "coms": coms, "inertias": inertias, "gravity": gravity}
         parents = tuple(range(-1, len(kinds) - 1))
-        return cls(parents, tuple(kinds), np.array(placements), np.array(screws), *bodies, names=tuple(names))
+        return cls(parents, tuple(kinds), np.array(placements), np.array(screws), **bodies, names=tuple(names))
 
     @classmethod
     def from_screws(
@@ -171,7 +170,8 @@ class Chain:
         names: Iterable[str] = (),
     ) -> Chain:
         """Chain from spatial joint screws (n,6) (v, w) and body poses (n,4,4), both at zero in the base frame."""
-        screws, poses, bodies = np.asarray(screws, float), np.asarray(poses, float), (masses, coms, inertias, gravity)
+        screws, poses = np.asarray(screws, float), np.asarray(poses, float)
+        bodies: dict[str, Any] = {"masses": masses, "coms": coms, "inertias": inertias, "gravity": gravity}
         n = len(screws)
         parents = tuple(range(-1, n - 1)) if parents is None else tuple(parents)
         refuse(
@@ -183,8 +183,7 @@ class Chain:
         placements = np.array([inverse(outer) @ g for outer, g in zip(above, poses, strict=True)])
         body_screws = np.array([Ad(inverse(g)) @ screw for g, screw in zip(poses, screws, strict=True)])
         kinds = tuple(REVOLUTE if np.any(screw[3:]) else PRISMATIC for screw in screws)
-        arrays: Any = bodies
-        return cls(parents, kinds, placements, body_screws, *arrays, names=tuple(names))
+        return cls(parents, kinds, placements, body_screws, **bodies, names=tuple(names))
 
     @classmethod
     def from_leg(
@@ -263,10 +262,16 @@ class Chain:
 
         add(base, BASE)
         refuse(not bodies, "a chain needs at least one joint, none was given")
-        placements, joints, *properties = zip(*bodies, strict=True)
-        kinds, names = tuple(joint.kind for joint in joints), tuple(joint.name for joint in joints)
-        arrays: Any = placements, [_screw(joint) for joint in joints], *properties, gravity
-        return cls(tuple(parents), kinds, *arrays, names=names)
+        placements, joints, masses, coms, inertias = zip(*bodies, strict=True)
+        arrays: dict[str, Any] = {"placements": placements, "masses": masses, "coms": coms, "inertias": inertias}
+        return cls(
+            parents=tuple(parents),
+            kinds=tuple(joint.kind for joint in joints),
+            names=tuple(joint.name for joint in joints),
+            screws=np.array([_screw(joint) for joint in joints]),
+            gravity=np.asarray(gravity),
+            **arrays,
+        )
 
     # ---- what the methods ask for --------------------------------------------------------------------------------
 

@@ -297,7 +297,8 @@ class _Grid:
             by_points = np.einsum("sj,ik->sijk", B[:, 2:-2], np.eye(n)).reshape(len(s), n, -1)
             by_T = (B @ points_T - order / T * state[-1])[..., None]
             state_x.append(np.concatenate((by_points, by_T), axis=2) if self.free_time else by_points)
-        torques, *by_state = sensitivities(self.problem.chain, *state, self.problem.loads)
+        q, qdot, qddot = state
+        torques, *by_state = sensitivities(self.problem.chain, q, qdot, qddot, self.problem.loads)
         torques_x = sum(by @ each for by, each in zip(by_state, state_x, strict=True))
         return _States(T, np.array(state), np.array(state_x), torques, torques_x)
 
