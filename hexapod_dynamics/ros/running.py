@@ -23,7 +23,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
-MIDDLEWARE_ENDS = 1.0  # time [s] for which the middleware may destroy nodes (`bounded_end`)
+# Time [s] for which the middleware may destroy nodes (`bounded_end`). Cyclone DDS waits 1 s for the acknowledgements of
+# a process that was killed in the last 10 s.
+MIDDLEWARE_ENDS = 2.0
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 

@@ -28,17 +28,16 @@ class Steady(Node):
 
 
 class Failing(Node):
-    """Publishes the state that it has found, stores another, and fails in its fifth callback."""
+    """Says in the log which state it has found, stores another, and fails in its fifth callback."""
 
     def __init__(self):
         super().__init__("failing")
         self._stored = SessionState(self)
-        self._found, self._count = self._stored.load(), 0
-        self._publisher = self.create_publisher(String, "found", 10)
+        self._count = 0
+        self.get_logger().warning(f"found {self._stored.load()}")
         steady_timer(self, 0.1, self._tick)
 
     def _tick(self):
-        self._publisher.publish(String(data=str(self._found)))
         self._count += 1
         if self._count == 5:
             self._stored.save({"stopped": True})
