@@ -95,6 +95,7 @@ setup(
             "vqf>=2.0,<3",
             "casadi>=3.6,<4",
             "pytest>=6.2.5,<10",
+            "pytest-xdist>=2.5,<4",
             "hypothesis>=6.36,<7",
             "pin>=2.6,<5",
             "mujoco>=3.2,<5",

@@ -53,6 +53,11 @@ def watched():
         thread.join()
 
 
+def was_busy(late):
+    """Whether more than a tenth of what `watched` saw was late: now and then what a test itself runs makes it so."""
+    return sum(each > OVERSLEPT for each in late) > 0.1 * len(late)
+
+
 def on_a_free_machine(attempt, is_busy=lambda: False):
     """Return attempt(), which asserts how soon or how evenly something happens.
 

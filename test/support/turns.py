@@ -1,0 +1,65 @@
+"""Turns of the tests where several processes run them (pytest-xdist): what may run side by side."""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+# First the nodes and devices that mostly wait, then what only computes, then of those whose pace is measured as many
+# files at a time as the number says.
+TURNS = {"waiting": None, "computing": None, "paced": 2, "alone": 1}
+LOCKS = "HEXAPOD_DYNAMICS_TEST_TURNS"  # environment variable: the folder of a run's locks
+
+
+def turn_of(item):
+    """Return the place of a test's turn in TURNS, by its marker."""
+    return next((place for place, name in enumerate(TURNS) if item.get_closest_marker(name)), 1)
+
+
+class Turn:
+    """Held while the tests of a file run in one of several processes: no file with another turn runs meanwhile.
+
+    place: of the turn in TURNS.
+    """
+
+    held = None  # by this process
+
+    def __init__(self, place):
+        name = list(TURNS)[place]
+        self._turns = {each: self._file(each) for each in TURNS}
+        self._seats = [self._file(f"{name}.{seat}") for seat in range(TURNS[name] or 0)]
+        self._choice = self._file("choice")
+        while not self._begins(name):
+            time.sleep(0.05)
+
+    @staticmethod
+    def _file(name):
+        return open(Path(os.environ[LOCKS], name), "a")
+
+    def _begins(self, name):
+        fcntl.flock(self._choice, fcntl.LOCK_EX)  # one process at a time looks who runs
+        try:
+            for other in TURNS.keys() - {name}:
+                if not self._takes(self._turns[other]):
+                    return False
+                fcntl.flock(self._turns[other], fcntl.LOCK_UN)
+            if self._seats and not any(map(self._takes, self._seats)):
+                return False
+            fcntl.flock(self._turns[name], fcntl.LOCK_SH)
+            return True
+        finally:
+            fcntl.flock(self._choice, fcntl.LOCK_UN)
+
+    @staticmethod
+    def _takes(file):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def end(self):
+        """Let others run."""
+        for file in (*self._turns.values(), *self._seats, self._choice):
+            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked may have it, too
+            file.close()
