@@ -7,8 +7,7 @@ from std_msgs.msg import String
 
 def test_a_node_with_a_wrong_parameter_is_named_and_the_others_run(probe):
     description = probe.hear(String, "robot_description", LATCHED)
-    process = Process.node("companions", "-p", "damage_detector:declare:=7.0")
-    try:
+    with Process.node("companions", "-p", "damage_detector:declare:=7.0") as process:
         wait_until(lambda: description, 120, lambda: process.output)
         wait_until(lambda: "| missing: nothing" in process.output, 30, lambda: process.output)  # the status line
         names = probe.node.get_node_names()
@@ -16,5 +15,3 @@ def test_a_node_with_a_wrong_parameter_is_named_and_the_others_run(probe):
         assert process.output.count("[damage_detector]") == 1 and "parameter declare" in process.output
         took, code = process.interrupt()
         assert code == 0 and took < 3.0 and "Traceback" not in process.output, process.output
-    finally:
-        process.end()

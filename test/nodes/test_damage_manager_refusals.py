@@ -27,9 +27,8 @@ def request(**values):
 
 @pytest.fixture(scope="module")
 def manager(probe):
-    process = Process.node("damage_manager")
-    yield process
-    process.end()
+    with Process.node("damage_manager") as process:
+        yield process
 
 
 @pytest.mark.parametrize("count", [3])

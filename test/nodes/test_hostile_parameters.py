@@ -32,8 +32,7 @@ ODD = [
 def test_no_parameter_and_no_request_ends_a_node(probe, request, name):
     if name != "simulator":
         request.getfixturevalue("robot")
-    process = Process.node(name)
-    try:
+    with Process.node(name) as process:
 
         def call(kind, service, request):
             response = probe.call(kind, f"{name}/{service}", request, timeout=60)
@@ -69,5 +68,3 @@ def test_no_parameter_and_no_request_ends_a_node(probe, request, name):
         call(ListParameters, "list_parameters", ListParameters.Request(prefixes=["", "x" * 1000], depth=2**64 - 1))
         assert len(call(GetParameters, "get_parameters", GetParameters.Request(names=["robot"])).values) == 1
         assert "Traceback" not in process.output, process.output
-    finally:
-        process.end()

@@ -24,25 +24,20 @@ def start(program, *arguments):
 
 @pytest.fixture
 def manager():
-    process = start("damage_manager")
-    yield process
-    process.end()
+    with start("damage_manager") as process:
+        yield process
 
 
 @pytest.fixture
 def status():
-    process = start("walk_status")
-    yield process
-    process.end()
+    with start("walk_status") as process:
+        yield process
 
 
 def declare(*words):
     """Call set_morphology; return its exit code and output."""
-    process = start("set_morphology", *words)
-    try:
+    with start("set_morphology", *words) as process:
         return process.popen.wait(30.0), process.output
-    finally:
-        process.end()
 
 
 def test_a_bent_joint_is_declared_held_named_and_repaired(probe, manager, status):

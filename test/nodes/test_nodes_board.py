@@ -23,8 +23,9 @@ def board(tmp_path):
 
 
 def test_the_buzzer_sounds_when_the_gait_announces_a_motion_and_only_then(probe, board):
-    servos = Process.node("servos", "-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
-    try:
+    with Process.node(
+        "servos", "-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}"
+    ) as servos:
         publisher = probe.node.create_publisher(Bool, "buzzer", 1)
         wait_until(publisher.get_subscription_count, 30, "servos listens")
         wait_until(lambda: board.counters.frames > 50, 30, "it talks to the board")
@@ -32,25 +33,23 @@ def test_the_buzzer_sounds_when_the_gait_announces_a_motion_and_only_then(probe,
         publisher.publish(Bool(data=True))
         wait_until(lambda: board.beeps, 10, "the buzzer sounds")
         assert len(board.beeps) == 1
-    finally:
-        servos.end()
     assert "Traceback" not in servos.output, servos.output
 
 
 def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(probe, board):
-    servos = Process.node("servos", "-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
-    heard, middle = probe.hear(Joy, "joy", keep=500), [992] * 10
-    drive, stop = [992, 1792, 992, 992, 1792, 192, *middle], [992, 992, 992, 992, 192, 1792, *middle]
+    arguments = ("-p", "protocol:=board", "-p", "baudrate:=1000000", "-p", f"port:={board.link}")
+    with Process.node("servos", *arguments) as servos:
+        heard, middle = probe.hear(Joy, "joy", keep=500), [992] * 10
+        drive, stop = [992, 1792, 992, 992, 1792, 192, *middle], [992, 992, 992, 992, 192, 1792, *middle]
 
-    def resume():
-        answer = probe.call(SetBool, "emergency_stop", SetBool.Request(data=False))
-        return answer.success, answer.message
+        def resume():
+            answer = probe.call(SetBool, "emergency_stop", SetBool.Request(data=False))
+            return answer.success, answer.message
 
-    def last():
-        message = heard[-1][1] if heard else Joy(axes=[0.0] * 8, buttons=[0] * 11)
-        return message.axes[1], message.buttons[4], message.buttons[1]
+        def last():
+            message = heard[-1][1] if heard else Joy(axes=[0.0] * 8, buttons=[0] * 11)
+            return message.axes[1], message.buttons[4], message.buttons[1]
 
-    try:
         wait_until(lambda: board.counters.frames > 50, 30, "it talks to the board")
         wait_until(lambda: board.move_remote(drive) or last() == (1.0, 1, 0), 30, "its stick forward, its switch on")
         heard.clear()
@@ -63,6 +62,4 @@ def test_a_remote_control_is_published_as_joy_and_its_switch_stops_the_robot(pro
         wait_until(lambda: "the pose is frozen" in servos.output, 10, lambda: servos.output)
         wait_until(lambda: board.move_remote(stop) or "remote control, is on" in resume()[1], 10, "no end of the stop")
         wait_until(lambda: board.move_remote(drive) or resume()[0], 10, "the stop ends once the switch is off")
-    finally:
-        servos.end()
     assert "Traceback" not in servos.output, servos.output

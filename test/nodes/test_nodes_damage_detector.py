@@ -153,16 +153,15 @@ def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robo
     """Row 4: with detect:=report nothing is declared, and /diagnostics says what was found while it holds."""
     probe = robot[0]
     hypotheses = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
-    detector = Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report")
-    feed = Feed(probe, "/r")
+    with Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report") as detector:
+        feed = Feed(probe, "/r")
 
-    def status():
-        return probe.statuses("r/damage_detector")
+        def status():
+            return probe.statuses("r/damage_detector")
 
-    def warns():
-        return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
+        def warns():
+            return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
 
-    try:
         wait_until(lambda: status().level == DiagnosticStatus.OK, START, lambda: detector.output)
         time.sleep(3.0)  # every servo has been heard
         feed.mute = set(RM)
@@ -177,5 +176,3 @@ def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robo
         feed.mute = set()
         wait_until(lambda: status().level == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
         wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")
-    finally:
-        detector.end()

@@ -18,8 +18,7 @@ def test_it_sits_while_the_plan_is_made_and_then_walks_at_its_velocity(probe):
     states = probe.hear(DiagnosticStatus, "gait_state", LATCHED)
     commands = probe.hear(JointState, "joint_commands", keep=500)
     given = {"robot": FILE, "velocity": 0.04, "session": f"missing_plan{os.getpid()}"}
-    gait = Process.node("gait", *(word for name, value in given.items() for word in ("-p", f"{name}:={value}")))
-    try:
+    with Process.node("gait", *(word for name, value in given.items() for word in ("-p", f"{name}:={value}"))) as gait:
         wait_until(lambda: any("made in the background" in m.message for _, m in states), 120, lambda: gait.output)
         assert states[-1][1].message.startswith("sitting: no plan for the robot")
         # On three legs it rows; that plan is made in seconds.
@@ -33,5 +32,3 @@ def test_it_sits_while_the_plan_is_made_and_then_walks_at_its_velocity(probe):
         assert len(commands[-1][1].name) == 9 and "Traceback" not in gait.output
         forward = {v.key: v.value for v in states[-1][1].values}["followed"]
         assert forward.startswith("0.040"), forward
-    finally:
-        gait.end()

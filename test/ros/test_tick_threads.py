@@ -40,13 +40,12 @@ def test_the_position_is_not_stored_in_the_thread_that_predicts(probe, tmp_path)
 
 
 def test_a_calibration_that_gets_no_samples_keeps_no_tick_waiting(probe):
-    robot, imu = Robots(), Process.node("imu")
-    said = probe.hear(DiagnosticArray, "/diagnostics", keep=500)
+    with Robots() as robot, Process.node("imu") as imu:
+        said = probe.hear(DiagnosticArray, "/diagnostics", keep=500)
 
-    def own():
-        return [at for at, array in list(said) for status in array.status if status.name == "imu"]
+        def own():
+            return [at for at, array in list(said) for status in array.status if status.name == "imu"]
 
-    try:
         wait_until(lambda: any(s.message == "measuring" for _, a in list(said) for s in a.status), 60, imu.output)
         client = probe.node.create_client(Trigger, "imu/calibrate")
         assert client.wait_for_service(10)
@@ -60,6 +59,3 @@ def test_a_calibration_that_gets_no_samples_keeps_no_tick_waiting(probe):
         assert not answer.result().success and "too few samples" in answer.result().message
         during = [at for at in own() if at < answered - 0.1]
         assert len(during) >= 2, "the diagnostics come once a second, and at each change"
-    finally:
-        imu.end()
-        robot.close()
