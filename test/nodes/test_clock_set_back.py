@@ -20,6 +20,7 @@ from support.ros_session import Probe, Process, separate, wait_until
 import hexapod_dynamics
 from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.ros.node_functions import stamp_seconds
+from sensor_msgs.msg import JointState
 
 HOUR = 3600.0
 SEATED = np.tile([0.0, 1.2, -0.45], 6)
@@ -95,6 +96,29 @@ class Clock:
     def set(self, seconds):
         with open(self._offset, "r+b") as file:
             file.write(struct.pack("d", seconds))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
+def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
+    separate()
+    probe, clock = Probe(), Clock(tmp_path)
+    heard = probe.hear(JointState, "joint_commands")
+    gait = Process.node("gait", environment=clock.environment)
+    try:
+        wait_until(lambda: len(heard) > 20, 120, lambda: gait.output)
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) - time.time()) < 60.0
+        clock.set(-HOUR)
+        now = time.monotonic()
+        wait_until(
+            lambda: sum(at > now + 0.1 for at, _ in list(heard)) > 50,
+            20,
+            lambda: f"commands go on, but {sum(at > now for at, _ in heard)}",
+        )
+        assert abs(stamp_seconds(heard[-1][1].header.stamp) + HOUR - time.time()) < 60.0  # the clock was set
+        assert gait.running()
+    finally:
+        gait.end()
+        probe.close()
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
