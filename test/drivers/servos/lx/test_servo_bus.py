@@ -496,6 +496,23 @@ def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, cha
     assert chain.snapshot().generation[7] <= generation + 12
 
 
+def test_torque_off_lets_go_and_torque_on_holds_where_it_stands(rig, chain):
+    settled(chain)
+    chain.set_torque(False)
+    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
+    rig.servos.set_angles(np.full(18, 0.4))
+    chain.set_targets(np.zeros(18), 0.02, chain.snapshot().epoch)
+    time.sleep(0.1)
+    assert not rig.servos.holding().any(), "a pose while limp must not stiffen the legs"
+    chain.set_torque(True)
+    wait_until(lambda: rig.servos.holding().all(), what="all hold")
+    wait_until(
+        lambda: chain.snapshot().settled and np.allclose(chain.snapshot().start_angle, 0.4, atol=COUNT),
+        what="start from the measured pose",
+    )
+    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.4, atol=COUNT)
+
+
 def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig, chain):
     """All kinds of noise at once; each alone: test/devices/test_every_fault.py."""
     settled(chain)
