@@ -6,7 +6,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 INFINITY = float("inf")
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class HexapodError(ValueError):
@@ -81,3 +81,19 @@ def require_positive(values: Mapping[str, object], error: type[HexapodError] = H
         for number in value if isinstance(value, tuple) else (value,):
             if not 0.0 < number < INFINITY:
                 raise error(f"{name}: given {value!r}, a finite number above 0 is needed")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the nearest of some known names; the first in the alphabet if none resembles `name`, "" without any."""
+    import difflib
+
+    names = sorted(known)
+    found = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1, cutoff=0.0)
+    return next(each for each in names if each.lower() == found[0]) if found else ""
+
+
+def suggestion(name: str, known: Iterable[str], *, most: int = 12) -> str:
+    """Return the part of an error message that names the nearest of the known names, and all if they are few."""
+    names = list(known)
+    few = f"; allowed are {', '.join(names)}" if len(names) <= most else ""
+    return f"did you mean {nearest(name, names)!r}?{few}" if names else "none is allowed here"

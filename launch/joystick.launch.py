@@ -10,7 +10,7 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
+from hexapod_dynamics.ros.launch_process import refuse_undeclared
 
 NEEDED = ("joy", "teleop_twist_joy")
 ARGUMENTS = [

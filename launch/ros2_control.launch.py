@@ -15,7 +15,7 @@ from launch_ros.actions import Node
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
+from hexapod_dynamics.ros.launch_process import refuse_undeclared
 
 PACKAGE = "hexapod_dynamics"
 COMPONENTS = ("mock", "topic_based", "joint_state_topic", "mujoco")

@@ -20,8 +20,8 @@ from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import KINDS
-from hexapod_dynamics.ros import stop_key
-from hexapod_dynamics.ros.launch_arguments import refuse_undeclared
+from hexapod_dynamics.ros import launch_process
+from hexapod_dynamics.ros.launch_process import refuse_undeclared
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
 from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
@@ -334,7 +334,7 @@ def nodes(context):
         values |= {"session": session, "damage": given["damage"] or [""]}
         values |= {f"faults.{name}": value for name, value in given["faults"].items()}
         started.append(process("simulator", values, name="simulator"))
-    if stop_key.listen(namespace, launch.logging.get_logger("stop_key").warning):
+    if launch_process.listen(namespace, launch.logging.get_logger("stop_key").warning):
         started.append(LogInfo(msg="space bar: emergency stop"))
     # With hardware:=topics, what the gait asks for goes to `servos`, which passes on what the joints may do.
     asked = [("joint_commands", "gait/joint_commands")] if hardware == "topics" else []

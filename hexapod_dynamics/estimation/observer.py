@@ -22,8 +22,7 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.estimation.filters import AttitudeFilter, JointFilter, TimedBuffer
-from hexapod_dynamics.estimation.innovation_check import UNREAD, InnovationTest
+from hexapod_dynamics.estimation.filters import UNREAD, AttitudeFilter, InnovationTest, JointFilter, TimedBuffer
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
@@ -32,7 +31,7 @@ from hexapod_dynamics.estimation.surroundings import EVEN, CarriedLoad, GroundSl
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation import Predictor
-from hexapod_dynamics.simulation.returned_parts import place_returned
+from hexapod_dynamics.simulation.world import place_returned
 
 # A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5

@@ -15,7 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.estimation import DetectorSettings
 from hexapod_dynamics.nodes.declarations import DeclarationClient
-from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
+from hexapod_dynamics.nodes.messages import age_of, read_imu
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.inputs import ImuInput, JointInput

@@ -13,8 +13,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.geometry_messages import pose_values
-from hexapod_dynamics.nodes.joint_messages import read_imu, time_of
+from hexapod_dynamics.nodes.messages import pose_values, read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_guard

@@ -8,7 +8,7 @@ import numpy as np
 
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
-from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.onboard.inputs import JointInput, count_refusal
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode

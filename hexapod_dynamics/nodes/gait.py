@@ -12,8 +12,7 @@ from geometry_msgs.msg import Pose, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.command_watch import source_name
-from hexapod_dynamics.nodes.geometry_messages import rotation_of
-from hexapod_dynamics.nodes.joint_messages import read_imu
+from hexapod_dynamics.nodes.messages import read_imu, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.velocity_input import VelocityInput

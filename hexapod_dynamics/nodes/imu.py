@@ -19,7 +19,7 @@ from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, dev
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, SubscribedImu
-from hexapod_dynamics.nodes.joint_messages import age_of, read_imu
+from hexapod_dynamics.nodes.messages import age_of, read_imu
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.robot.parts import Imu as Mounting

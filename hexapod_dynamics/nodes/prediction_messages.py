@@ -11,8 +11,8 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from hexapod_dynamics.estimation.observer import Observer
 from hexapod_dynamics.gait_kinds import SWAYS
-from hexapod_dynamics.nodes.geometry_messages import fill_odometry, fill_transform, put, transform, turn
-from hexapod_dynamics.onboard.payload import PayloadWeighing
+from hexapod_dynamics.nodes.messages import fill_odometry, fill_transform, put, transform, turn
+from hexapod_dynamics.onboard.prediction import PayloadWeighing
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, OnDemand, check_topic, frame, status_of

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.nodes.geometry_messages import fill_transform, transform
-from hexapod_dynamics.nodes.joint_messages import read_imu
+from hexapod_dynamics.nodes.messages import fill_transform, read_imu, transform
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
-from hexapod_dynamics.parameters.robot_description import PARAMETERS
+from hexapod_dynamics.parameters.displays import ROBOT_DESCRIPTION
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
@@ -60,7 +59,7 @@ class RobotDescription(GuardedNode):
     def __init__(self) -> None:
         super().__init__("robot_description")
         self.robot = load_robot(self)
-        values = declare_all(self, PARAMETERS)
+        values = declare_all(self, ROBOT_DESCRIPTION)
         rate, self._ghost, self._ros2_control = values["rate"], values["predicted"], values["ros2_control"]
         self._prefix, self._faults = frame(self, ""), Faults()
         self._imu, self._joints = ImuInput(self.robot.imu.rotation, self._faults), JointInput(self.robot, self._faults)

@@ -28,7 +28,7 @@ from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED,
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.nodes.command_watch import CommandWatch
-from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.servos_parameters import declare_parameters

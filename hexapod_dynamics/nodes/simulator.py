@@ -15,7 +15,7 @@ from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
-from hexapod_dynamics.nodes.geometry_messages import fill_odometry, rotation_of
+from hexapod_dynamics.nodes.messages import fill_odometry, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import changed
 from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMETERS, OWN

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Point
 from hexapod_dynamics.control.support import FORCE_SCALE, LOADED, Support, support_polygon
-from hexapod_dynamics.nodes.geometry_messages import put
+from hexapod_dynamics.nodes.messages import put
 from hexapod_dynamics.ros.node_functions import frame
 from visualization_msgs.msg import Marker, MarkerArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from geometry_msgs.msg import Twist, TwistStamped
-from hexapod_dynamics.nodes.joint_messages import age_of
+from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.onboard.inputs import Faults, stamp_refusal
 from hexapod_dynamics.ros.guarded_node import type_name
 from hexapod_dynamics.ros.tick_loop import TickLoop

@@ -23,7 +23,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.view_picture import SILENT_AFTER, Picture
 from hexapod_dynamics.nodes.view_requests import LatestMessages, RosCommands
-from hexapod_dynamics.parameters.view import PARAMETERS
+from hexapod_dynamics.parameters.displays import VIEW
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
@@ -48,7 +48,7 @@ class View(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("view")
-        values = declare_all(self, PARAMETERS)
+        values = declare_all(self, VIEW)
         self._newest = LatestMessages(self)
         newest = self._newest.subscribe
         newest(String, "robot_description", LATCHED)

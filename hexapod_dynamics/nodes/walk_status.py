@@ -13,9 +13,9 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.geometry_messages import read_pose, rotation_of
+from hexapod_dynamics.nodes.messages import read_pose, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.parameters.walk_status import PARAMETERS
+from hexapod_dynamics.parameters.displays import WALK_STATUS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, declare_all, stamp_seconds, text_of
@@ -146,7 +146,7 @@ class WalkStatus(GuardedNode):
         self._lost = []
         self._stopped = False  # by the emergency stop: `servos` complains, and nothing is wrong
         self._complaints, self._warned, self._reported = {}, {}, set()
-        values = declare_all(self, PARAMETERS)
+        values = declare_all(self, WALK_STATUS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
         self._started, self._seen = time.monotonic(), {}
         # Only the newest of a hundred true poses a second is needed.

@@ -6,15 +6,13 @@ from hexapod_dynamics.parameters import (
     commands,
     damage_detector,
     damage_manager,
+    displays,
     dynamics,
     gait,
     imu,
-    robot_description,
     servos,
     simulator,
     spec,
-    view,
-    walk_status,
 )
 from hexapod_dynamics.parameters.spec import ParameterSpec
 
@@ -47,9 +45,9 @@ NODES: dict[str, tuple[ParameterSpec, ...]] = {
     "simulator": (spec.ROBOT, *simulator.PARAMETERS),
     "damage_manager": (spec.ROBOT, spec.SESSION, spec.STATE_DIRECTORY, *damage_manager.PATTERNS),
     "damage_detector": (spec.ROBOT, *damage_detector.PARAMETERS),
-    "robot_description": (spec.ROBOT, *robot_description.PARAMETERS),
-    "view": view.PARAMETERS,
-    "_walk_status": walk_status.PARAMETERS,
+    "robot_description": (spec.ROBOT, *displays.ROBOT_DESCRIPTION),
+    "view": displays.VIEW,
+    "_walk_status": displays.WALK_STATUS,
 }
 NOTES = {"gait": gait.NOTE, "damage_manager": damage_manager.NOTE}
 

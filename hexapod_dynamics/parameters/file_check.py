@@ -9,8 +9,7 @@ from typing import cast
 
 import yaml
 
-from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.nearest_name import suggestion
+from hexapod_dynamics.errors import ParameterError, suggestion
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
+from hexapod_dynamics.process_environment import allow_participants
 from hexapod_dynamics.ros import start
-from hexapod_dynamics.ros.participant import allow_participants
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node

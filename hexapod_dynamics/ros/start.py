@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAUNCH = "HEXAPOD_LAUNCH"  # the launch file sets it to its process id

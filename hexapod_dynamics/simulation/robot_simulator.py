@@ -16,11 +16,10 @@ from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.returned_parts import place_returned
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
-from hexapod_dynamics.simulation.world import State, rest_servos, set_driven, stop_stuck
+from hexapod_dynamics.simulation.world import State, place_returned, rest_servos, set_driven, stop_stuck
 
 # Longer steps [s] are stable, but too coarse for a walk.
 LONGEST_STEP = 0.02

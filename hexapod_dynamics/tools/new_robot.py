@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import argparse
 import os
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
 
 

@@ -13,8 +13,8 @@ import rclpy
 from hexapod_dynamics.damage import KINDS, DamageKind
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.nodes.morphology_messages import values_of
+from hexapod_dynamics.process_environment import allow_participants
 from hexapod_dynamics.ros.node_functions import LATCHED
-from hexapod_dynamics.ros.participant import allow_participants
 from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.exceptions import InvalidNamespaceException

@@ -85,7 +85,7 @@ def _call(given: argparse.Namespace, args: list[str] | None, request: StopReques
         site.main()
     try:
         import rclpy
-        from hexapod_dynamics.ros.participant import allow_participants
+        from hexapod_dynamics.process_environment import allow_participants
     except ModuleNotFoundError as error:
         print(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "

@@ -6,7 +6,7 @@ from support.sensed_walk import DELAY, SensedWalk
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.estimation.innovation_check import CALM
+from hexapod_dynamics.estimation.filters import CALM
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hexapod_dynamics.estimation.innovation_check import InnovationTest
+from hexapod_dynamics.estimation.filters import InnovationTest
 from hexapod_dynamics.estimation.pose_uncertainty import LEARNT, SMOOTH, PoseUncertainty, Spread
 
 STEPS = 300

@@ -15,7 +15,7 @@ from support.ros_session import LATCHED, Process, parameters_of, wait_until
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.nodes.geometry_messages import read_pose
+from hexapod_dynamics.nodes.messages import read_pose
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_vector

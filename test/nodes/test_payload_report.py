@@ -13,7 +13,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.nodes.gait import GaitNode
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport
-from hexapod_dynamics.onboard.payload import FRESH, PayloadWeighing
+from hexapod_dynamics.onboard.prediction import FRESH, PayloadWeighing
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.node_functions import LEVELS
 from rclpy.clock import Clock

@@ -9,7 +9,7 @@ from support.ros_session import Probe, Process, separate, wait_until
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion
 from hexapod_dynamics.nodes import walk_status
-from hexapod_dynamics.nodes.geometry_messages import pose_values, read_pose
+from hexapod_dynamics.nodes.messages import pose_values, read_pose
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
 from hexapod_dynamics.view.panel_lists import EventList

@@ -65,7 +65,7 @@ def test_the_emergency_stop_reaches_the_servos_with_ten_other_programs_running_a
 
 def test_the_users_own_setting_and_an_open_network_stay_as_they_are(plain):
     code = (
-        "import os; from hexapod_dynamics.ros.participant import allow_participants; allow_participants();"
+        "import os; from hexapod_dynamics.process_environment import allow_participants; allow_participants();"
         "print(os.environ.get('CYCLONEDDS_URI'))"
     )
     for setting, kept in (

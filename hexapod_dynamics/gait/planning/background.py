@@ -24,7 +24,7 @@ from typing import Generic, TypeVar
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.jobs import decode_plan, encode_plan_request
 from hexapod_dynamics.gait.planning.plan import GaitPlan
-from hexapod_dynamics.one_thread import THREAD_COUNTS
+from hexapod_dynamics.process_environment import THREAD_COUNTS
 from hexapod_dynamics.robot import Morphology, Robot
 
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer

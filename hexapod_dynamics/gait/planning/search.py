@@ -23,7 +23,7 @@ from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.evaluation import GUARD_TIME
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, tripod_plan
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.robot import Morphology, Robot
 
 

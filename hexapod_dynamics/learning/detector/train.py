@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from hexapod_dynamics.errors import DivergedError, HexapodError
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 
 compute_in_one_thread()  # before numpy is imported
 

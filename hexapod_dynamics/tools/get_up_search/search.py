@@ -22,7 +22,7 @@ from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
-from hexapod_dynamics.one_thread import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.get_up_search.judge import FALLS, judge
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SERVES, Condition, RollTrial

@@ -1,4 +1,8 @@
-"""The space bar in the terminal of `ros2 launch`: the emergency stop of the robots that this launch has started.
+"""What runs in the process of `ros2 launch`: the check of its arguments, and the stop by the space bar.
+
+`ros2 launch` ignores launch arguments that a launch file does not declare without a word; here they are refused.
+
+The space bar in the terminal of `ros2 launch`: the emergency stop of the robots that this launch has started.
 
 It works in the launch process, which owns the terminal's input; the nodes have none. Only the line mode of the
 terminal is switched off, so that a key works without Enter; echo and Ctrl-C still work. The space bar cannot end a
@@ -8,6 +12,7 @@ stop.
 from __future__ import annotations
 
 import atexit
+import difflib
 import os
 import select
 import signal
@@ -15,10 +20,14 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+
 from hexapod_dynamics.drivers.stop_request import request_stop
+from hexapod_dynamics.errors import suggestion
 
 KEY = b" "
 LOOK = 0.2  # [s] between two checks whether this process has the terminal
@@ -129,3 +138,36 @@ def listen(namespace: str, say: Callable[[str], object]) -> bool:
         key = _Launch.key = StopKey(fd, lambda: _stop_all(say))
         atexit.register(key.close)
     return True
+
+
+# A name that an including launch file has set is its own, unless it resembles a declared one as much as this.
+MISTYPED = 0.8
+
+
+def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> OpaqueFunction:
+    """Return the first action of a launch file: it raises RuntimeError for an argument that is not declared.
+
+    A launch file that another one includes sees the arguments of that one, too, and cannot tell them from those that
+    were passed to it: there only a name that resembles a declared one is refused.
+
+    Args:
+        arguments: all arguments of the launch file.
+        file: path of the launch file (`__file__`).
+
+    """
+    declared = [argument.name for argument in arguments]
+
+    def check(context: LaunchContext) -> None:
+        name = os.path.basename(file)
+        included = not any(os.path.basename(word) == name for word in sys.argv)
+        for given, value in context.launch_configurations.items():
+            if given in declared or (
+                included and not difflib.get_close_matches(given.lower(), declared, n=1, cutoff=MISTYPED)
+            ):
+                continue
+            raise RuntimeError(
+                f"{given}:={value}: {name} has no argument {given!r}; {suggestion(given, declared)} "
+                f"(--show-args lists all{'; the including launch file may set it under another name' * included})"
+            )
+
+    return OpaqueFunction(function=check)
