@@ -75,12 +75,6 @@ class Payload:
     reason: str = ""
     expected: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def wrench(self, up: Array, gravity: float) -> Array:
-        """Weight (6,) on the body of what is expected, force first [N, N m], at up (3,), base_link axes."""
-        mass, x, y = self.expected
-        pull = -gravity * np.asarray(up, float)
-        return np.concatenate([mass * pull, np.cross([x, y, mass * HEIGHT], pull)])
-
 
 class PayloadEstimator:
     """Estimates a Payload from joint readings, set-points and attitudes of a standing or walking robot.

@@ -103,15 +103,18 @@ class CarriedLoad:
         x, y, z = np.asarray(moments, float).tolist()
         self.mass, self.moments = mass, (x, y, z)
 
-    def apply(self) -> None:
-        """Apply the weight to the model at the present rotation of the body."""
-        carries = self.mass != 0.0 or self.moments != (0.0, 0.0, 0.0)
-        if not (carries or self._acts):
-            return
+    def wrench(self) -> np.ndarray:
+        """Return the weight (6,) on the body, force first [N, N m], at its present rotation."""
         rotation, g, wrench = self._model.rotation, self._gravity, self._wrench
         ux, uy, uz = -g * rotation.item(2, 0), -g * rotation.item(2, 1), -g * rotation.item(2, 2)
         x, y, z = self.moments
         wrench[0], wrench[1], wrench[2] = self.mass * ux, self.mass * uy, self.mass * uz
         wrench[3], wrench[4], wrench[5] = y * uz - z * uy, z * ux - x * uz, x * uy - y * ux
-        self._model.push(wrench)
-        self._acts = carries
+        return wrench
+
+    def apply(self) -> None:
+        """Apply the weight to the model."""
+        carries = self.mass != 0.0 or self.moments != (0.0, 0.0, 0.0)
+        if carries or self._acts:
+            self._model.push(self.wrench())
+            self._acts = carries

@@ -136,7 +136,7 @@ class PayloadReport:
         weighing = self._weighing
         level, words = weighing.assess()
         self._publisher.publish(status_of("payload", self._node.robot.name, level, words, weighing.values()))
-        weight = weighing.wrench().tolist()
+        weight = weighing.load.wrench().tolist()
         put(self._wrench.wrench.force, weight[:3])
         put(self._wrench.wrench.torque, weight[3:])
         self._wrench.header.stamp = self._node.get_clock().now().to_msg()

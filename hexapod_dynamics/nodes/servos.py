@@ -164,7 +164,7 @@ class ServosNode(GuardedNode):
                 throttle_duration_sec=5.0,
             )
         self._poll_torques()
-        self.control.follow(joints.joints_array, message.position, now)
+        self.control.follow(np.array(joints.joints, np.intp), message.position, now)
 
     def _pace(self, age: float, now: float) -> None:
         """Tick once for each command while commands are punctual, else twice as often, so that no command waits

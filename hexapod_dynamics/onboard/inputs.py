@@ -103,15 +103,13 @@ class SourceLock:
 
 
 class Order(NamedTuple):
-    """Order of the joints in a message: places in the message and joint indices, as lists and as arrays.
+    """Order of the joints in a message: places in the message and joint indices.
 
     unknown: names that are no joint of the robot. repeated: names that come more than once; both are left out.
     """
 
     places: list[int]
     joints: list[int]
-    places_array: np.ndarray
-    joints_array: np.ndarray
     unknown: list[str]
     repeated: list[str]
 
@@ -125,7 +123,6 @@ class JointInput:
         self._most = [joint.upper + POSITION_MARGIN for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
-        self._all = list(range(robot.joint_count))
         self._orders: dict[tuple[str, ...], Order] = {}
 
     def order(self, topic: str, names: Sequence[str], *, others: bool = False) -> Order:
@@ -147,8 +144,6 @@ class JointInput:
         return Order(
             known,
             joints,
-            np.array(known, np.intp),
-            np.array(joints, np.intp),
             [name for name in counts if name not in self._index],
             [name for name, count in counts.items() if count > 1 and name in self._index],
         )
@@ -186,7 +181,8 @@ class JointInput:
         for k, joint in zip(order.places, order.joints, strict=True):
             age = float(ages[k]) if len(ages) else 0.0
             if not math.isfinite(values[k]):
-                self._not_finite(topic, joint)
+                name = self._names[joint]
+                self._faults.add(topic, f"{topic} has a value that is not finite for {name}; it is left out")
             elif not 0.0 <= age <= OLDEST_READING:
                 self._faults.add(
                     topic, f"{topic}: {self._names[joint]} was read {age} s before the stamp; it is left out"
@@ -200,21 +196,10 @@ class JointInput:
         """Write the values of a message in joint order, NaN if missing; return False if it is rejected."""
         if not self.as_many(topic, names, values):
             return False
-        order = self.order(topic, names, others=others)
-        if order.joints == self._all and order.places == self._all and math.isfinite(sum(values)):
-            out[:] = values
-            return True
         out[:] = np.nan
-        given = np.asarray(values, float)[order.places_array]
-        out[order.joints_array] = given
-        good = np.isfinite(given)
-        if not good.all():
-            self._not_finite(topic, order.joints[int(np.argmin(good))])
-            out[~np.isfinite(out)] = np.nan
+        for joint, value, _ in self.measurements(topic, names, values, others=others):
+            out[joint] = value
         return True
-
-    def _not_finite(self, topic: str, joint: int) -> None:
-        self._faults.add(topic, f"{topic} has a value that is not finite for {self._names[joint]}; it is left out")
 
     def command_refusal(
         self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = ()

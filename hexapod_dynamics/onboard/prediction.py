@@ -44,7 +44,7 @@ class PayloadWeighing:
     """
 
     def __init__(self, observer: Observer, command_delay: float, command_period: float) -> None:
-        self._observer = observer
+        self._observer, self.load = observer, observer.load
         self.estimator = PayloadEstimator(
             observer.robot, command_delay=command_delay, command_period=command_period, tare_first=True
         )
@@ -115,11 +115,7 @@ class PayloadWeighing:
     def _adopt(self) -> None:
         self.payload = self.estimator.estimate()
         mass, x, y = self.payload.expected
-        self._observer.load.set(mass, (x, y, mass * HEIGHT))
-
-    def wrench(self) -> np.ndarray:
-        """Return the weight of the load as a wrench (6,) on base_link [N, N m]."""
-        return self.payload.wrench(self._observer.rotation[2], self._observer.robot.gravity)
+        self.load.set(mass, (x, y, mass * HEIGHT))
 
     def assess(self) -> tuple[str, str]:
         """Return level and message."""
