@@ -77,31 +77,16 @@ class Statics:
     body: Array
     up: Array
 
-    @classmethod
-    def of(
-        cls,
-        robot: Robot,
-        angles: Array,
-        up: Array,
-        model: WholeBodyModel | None = None,
-        morphology: Morphology | None = None,
-    ) -> Statics:
-        """At angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN if a leg is nearly straight.
-
-        A leg with a missing link or an immobile joint contributes only its weight, as if it did not stand. Raises
-        IdentificationError for legs that have not three joints.
-        """
-        return BodyStatics(robot, model, morphology).at(angles, up)
-
     def carried(self, torques: Array) -> Array:
         """Wrench (B, 6) with which the feet lift the body and what it carries, at joint torques (B, n) [N m]."""
         return np.einsum("bij,bj->bi", self.A, self.joints - torques)
 
 
 class BodyStatics:
-    """Computes the Statics of a robot with a morphology.
+    """Computes the Statics of a robot with a morphology, by default of the intact robot.
 
-    Raises IdentificationError for legs that have not three joints.
+    A leg with a missing link or an immobile joint contributes only its weight, as if it did not stand. Raises
+    IdentificationError for legs that have not three joints.
     """
 
     def __init__(self, robot: Robot, model: WholeBodyModel | None = None, morphology: Morphology | None = None) -> None:
@@ -124,7 +109,9 @@ class BodyStatics:
         self._level, self._origin = np.eye(3), np.zeros(3)
 
     def at(self, angles: Array, up: Array) -> Statics:
-        """See `Statics.of`."""
+        """Return the Statics at angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN if a leg is nearly
+        straight.
+        """
         model, morphology, standing = self.model, self.morphology, self._standing
         B, n = angles.shape
         A, gravity = np.zeros((B, 6, n)), np.zeros((B, 6 + n))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.foot_loads import Servos, Statics
+from hexapod_dynamics.estimation.foot_loads import BodyStatics, Servos, Statics
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share
 from hexapod_dynamics.robot import Robot
@@ -57,7 +57,7 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     if len(means.time) < 50:
         raise IdentificationError(f"loads: {len(means.time)} complete samples, 50 needed: stand and move longer")
     up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
-    statics = Statics.of(robot, means.angle, up, model)
+    statics = BodyStatics(robot, model).at(means.angle, up)
     good = np.asarray(np.isfinite(statics.A).all(axis=(1, 2)), np.bool_)
     statics = Statics(statics.A[good], statics.joints[good], statics.body[good], up[good])
     means = means.select(good)

@@ -7,7 +7,6 @@ import copy
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.se3 import cross, rotation_vector
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 from hexapod_dynamics.simulation.servo_law import ServoLaw
@@ -67,12 +66,13 @@ class Simulator(RobotSimulator):
 
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         before, attitude = self.nu.copy(), self.rotation.copy()
-        if self.gait is None:
-            self._follow(steps, log, log_every)
-        elif (
-            (tick := self.gait.compiled) is not None and self._law is None and not (self.truth.delay or self.truth.zero)
-        ):
-            self._since_command = self._model.compiled.walk(
+        compiled, gait = self._model.compiled, self.gait
+        one_by_one = self._law is not None or self.truth.delay > 0.0
+        if gait is None and not one_by_one:
+            compiled.follow(self.timestep, steps, log, log_every)
+            self._steps += steps
+        elif gait is not None and (tick := gait.compiled) is not None and not (one_by_one or self.truth.zero):
+            self._since_command = compiled.walk(
                 tick,
                 self.timestep,
                 steps,
@@ -84,7 +84,7 @@ class Simulator(RobotSimulator):
             )
             self._steps += steps
         else:
-            self._walk_from_python(self.gait, steps, log, log_every)
+            self._run_from_python(steps, log, log_every, one_by_one)
         if steps > 0:
             np.subtract(self.nu, before, out=self._mean_acceleration)
             self._mean_acceleration /= steps * self.timestep
@@ -92,21 +92,27 @@ class Simulator(RobotSimulator):
             self._mean_rate[:] = rotation_vector(attitude.T @ self.rotation) / (steps * self.timestep)
         self._check_finite()
 
-    def _follow(self, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Step; execute delayed commands when they are due, and run the servos' loops."""
-        follow, h, law = self._model.compiled.follow, self.timestep, self._law
-        if law is None and not self.truth.delay:
-            follow(h, steps, log, log_every)
-            self._steps += steps
-            return
-        for k in range(steps):
+    def _run_from_python(self, steps: int, log: np.ndarray, log_every: int, one_by_one: bool) -> None:
+        """Do what `Simulation.walk` does, with a gait that is not compiled, or step by step with a Truth whose servos
+        are no springs, or are late.
+        """
+        done = 0
+        while done < steps:
+            if self.gait is not None and self._since_command == 0:
+                self._command_from(self.gait)
             self._execute_delayed()
-            if law is not None and self._steps % self._loop_steps == 0:
-                self._run_loops(law)
-            row = (k + 1) // log_every - 1
-            logged = (k + 1) % log_every == 0 and len(log) > 0
-            follow(h, 1, log[row : row + 1] if logged else self._no_log, 1 if logged else 2)
-            self._steps += 1
+            if self._law is not None and self._steps % self._loop_steps == 0:
+                self._run_loops(self._law)
+            to_log = log_every - done % log_every
+            taken = min(1 if one_by_one else steps - done, to_log)
+            if self.gait is not None:
+                taken = min(taken, self._command_steps - self._since_command)
+                self._since_command = (self._since_command + taken) % self._command_steps
+            done += taken
+            row, logged = done // log_every, taken == to_log
+            rows = log[row - 1 : row] if logged else self._no_log
+            self._model.compiled.follow(self.timestep, taken, rows, taken if logged else taken + 1)
+            self._steps += taken
 
     def _run_loops(self, law: ServoLaw) -> None:
         """Compute the position loops, and the limits of dry friction, at the present state."""
@@ -122,23 +128,3 @@ class Simulator(RobotSimulator):
         self._model.compiled.inertial(self._model.world.acceleration, self._inertial)
         others = self._inertial[6:] - servos["torque"] + servos["friction"]
         servos["dry"] = law.dry_friction(servos["torque"], others, self.nu[6:])
-
-    def _walk_from_python(self, gait: Gait, steps: int, log: np.ndarray, log_every: int) -> None:
-        """Do what `Simulation.walk` does, with a gait that is not compiled or a Truth whose servos are no springs, err
-        or are late.
-        """
-        done = 0
-        while done < steps:
-            if self._since_command == 0:
-                self._command_from(gait)
-            taken = min(steps - done, self._command_steps - self._since_command)
-            to_log = log_every - done % log_every
-            if to_log <= taken:
-                taken = to_log
-                row = (done + taken) // log_every - 1
-                self._follow(taken - 1, self._no_log, taken)
-                self._follow(1, log[row : row + 1], 1)
-            else:
-                self._follow(taken, self._no_log, taken + 1)
-            done += taken
-            self._since_command = (self._since_command + taken) % self._command_steps
