@@ -49,7 +49,7 @@ def test_verbs_that_go_on_end_on_sigint_without_a_traceback(words, pattern):
     assert process.returncode == 2
 
 
-@pytest.mark.skipif(REAL, reason="the real doctor has more checks")
+@pytest.mark.skipif(bool(REAL), reason="the real doctor has more checks")
 def test_doctor_fails_checks_by_warnings_on_request_only():
     code, out, err = ros2(ENVIRONMENT, "doctor")
     assert (code, out) == (0, "\nAll 3 checks passed\n\n")

@@ -117,7 +117,8 @@ def get(args, node):
         print(None if args.hide_type else "Parameter not set.")
         return None
     words = [] if args.hide_type else [f"{kind.capitalize()} {'values are' if array else 'value is'}:"]
-    print(*words, getattr(values[0], f"{kind.replace('boolean', 'bool')}{'_array' * bool(array)}_value"))
+    value = getattr(values[0], f"{kind.replace('boolean', 'bool')}{'_array' * bool(array)}_value")
+    print(*words, value.tolist() if kind in ("integer", "double") and array else value)
     return None
 
 
