@@ -21,9 +21,8 @@ import numpy as np
 import results
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.get_up import GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-from hexapod_dynamics.gait.recovery.poses import GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground
@@ -80,7 +79,7 @@ class Case:
         """A robot that has fallen, with the random generator of the run."""
         random = np.random.default_rng(seed)
         GAIT.set_morphology(self.declared)
-        get_up = GetUp(ROBOT, LIBRARY, GetUpSettings(speed=self.speed or speed))
+        get_up = GetUp(ROBOT, LIBRARY, self.speed or speed)
         truth = random_truth(random, seed, **self.truth)
         ground = self.ground(random, truth.friction) if self.ground else None
         robot = FallenRobot(ROBOT, get_up, truth=truth, ground=ground, actual=self.actual, seed=seed)

@@ -27,14 +27,14 @@ from support.identification_rig import identified_robot
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait, makers
+from hexapod_dynamics.gait import AdaptiveGait, tripod
 from hexapod_dynamics.parameters import gait as gait_parameters
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
 
 SETTINGS = {one.name: one.default for one in gait_parameters.SETTINGS}
-GAITS = {"adaptive": AdaptiveGait, "tripod": lambda: makers.tripod("tripod", SETTINGS)}  # as the node makes them
+GAITS = {"adaptive": AdaptiveGait, "tripod": lambda: tripod.make("tripod", SETTINGS)}  # as the node makes them
 # 95 % of chi-square with 3, 2 and 1 degrees of freedom
 POSE_BAND, TILT_BAND, HEIGHT_BAND = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 

@@ -231,7 +231,7 @@ def get_up():
     for name, (morphology, up_z, held, when) in cases.items():
         random = np.random.default_rng(3)
         gait = AdaptiveGait().bind(robot, morphology)
-        act = up.GetUp(robot, stored, state.GetUpSettings(), TICK)
+        act = up.GetUp(robot, stored, dt=TICK)
         joints = gait.position + random.uniform(-0.2, 0.2, 18)
         up_x = (1.0 - up_z * up_z) ** 0.5
         sensed = state.Sensed(joints.copy(), (up_x, 0.0, up_z), (0.0, 0.0, 0.0), (9.81 * up_x, 0.0, 9.81 * up_z))

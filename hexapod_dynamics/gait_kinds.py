@@ -40,12 +40,12 @@ class Bounds(NamedTuple):
 
 
 KINDS = {
-    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
-    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:tripod"),
-    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
-    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.makers:adaptive", adaptive=True),
+    "auto": GaitKind("walks with whatever legs are left", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
+    "tripod": GaitKind("textbook gait", "hexapod_dynamics.gait.tripod:make"),
+    "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
+    "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
     "optimal": GaitKind(
-        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.gait.makers:optimal"
+        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.gait.optimal:make"
     ),
 }
 GAITS = tuple(KINDS)

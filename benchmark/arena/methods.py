@@ -10,9 +10,9 @@ from episode import SPEED
 from recovery import Readings, Recovery
 
 from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.joint_trial import JointTrial
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 

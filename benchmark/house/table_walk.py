@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator, guard
-from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, guard
 from hexapod_dynamics.robot import Morphology, Robot
 
 SAMPLES = 96

@@ -235,8 +235,6 @@ class Period:
 
 # ---- gaits -----------------------------------------------------------------------------------------------------------
 
-MODES: dict[str, int]
-FAR: float
 PLENTY: float
 SAMPLES: int
 GAIT_LEG: np.dtype[Any]
@@ -270,44 +268,40 @@ def place_foot(
     target: ArrayLike, rate: ArrayLike, lengths: ArrayLike, free: ArrayLike, held: ArrayLike, knee: ArrayLike
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
 
-class Walk:
+class Memory(Tick):
+    """The memory of a gait."""
+
+    state: Any
+    legs: NDArray[Any]
+    feet: NDArray[Any]
+    start: Array
+    position: Array
+    velocity: Array
+    def __init__(self, legs: NDArray[Any]) -> None: ...
+    def copy(self) -> Self: ...
+    def load(self, other: Self) -> None: ...
+    def advance(self, dt: float) -> None: ...
+    def place_feet(self) -> None: ...
+
+class Walk(Memory):
     """The memory of the adaptive gait; see core/adaptive_gait.h."""
 
+    state: GaitState
     plan: PlanNumbers
     settings: GaitNumbers
     command: GaitCommand
-    state: GaitState
-    legs: NDArray[Any]
-    feet: NDArray[Any]
-    start: Array
-    position: Array
-    velocity: Array
     standing_height: float
     body_place: tuple[tuple[float, float], float]
     body_speed: tuple[float, float]
-    def __init__(self, legs: NDArray[Any]) -> None: ...
-    def copy(self) -> Walk: ...
-    def load(self, other: Walk) -> None: ...
-    def advance(self, dt: float) -> None: ...
     def enter(self, mode: int, quick: bool = False) -> None: ...
-    def place_feet(self) -> None: ...
     def rehearse(self, box: Array, mass: float, gravity: float, least: float, found: FirstCycle) -> None: ...
 
-class Tripod(Tick):
+class Tripod(Memory):
     """The memory of the tripod gait; see core/tripod_gait.h."""
 
-    parameters: TripodNumbers
     state: TripodState
-    legs: NDArray[Any]
-    feet: NDArray[Any]
+    parameters: TripodNumbers
     command: Array
-    start: Array
-    position: Array
-    velocity: Array
-    def __init__(self, legs: NDArray[Any]) -> None: ...
-    def copy(self) -> Tripod: ...
-    def advance(self, dt: float) -> None: ...
-    def place_feet(self) -> None: ...
     def longest_stroke(self, vx: float, vy: float, wz: float) -> float: ...
     def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
 
@@ -336,27 +330,3 @@ def hull_margin(points: ArrayLike, count: int, x: float, y: float) -> float: ...
 def two_feet_margin(points: ArrayLike, box: ArrayLike, x: float, y: float) -> float: ...
 def least_distance(some: ArrayLike, others: ArrayLike) -> float: ...
 def link_points(legs: NDArray[Any], i: int, angles: ArrayLike) -> tuple[Array, Array]: ...
-
-class PlanProblem:
-    """The problem of a search for a plan; see gait/planning/search.py."""
-
-    def __init__(
-        self,
-        *,
-        crawls: bool,
-        spread: float,
-        phases: ArrayLike,
-        plan: PlanNumbers,
-        legs: NDArray[Any],
-        used: ArrayLike,
-        neutral: ArrayLike,
-        body: tuple[Array, float, float],
-        speed_limit: float,
-        twists: ArrayLike,
-        fast: float,
-        cycle: PlanCycle,
-        periods: ArrayLike,
-        duties: ArrayLike,
-    ) -> None: ...
-    def costs(self, points: Array, out: Array) -> None: ...
-    def fill(self, x: Array) -> None: ...

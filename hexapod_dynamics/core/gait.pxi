@@ -21,14 +21,13 @@ cdef extern from "gait.h" nogil:
     struct hd_angles:
         double[3] q, rate
     double hd_wrapped(double angle)
-    double hd_fraction(double value)
     hd_xyz hd_foot_at(const double *q, const double *lengths)
     hd_angles hd_solve_leg(const hd_gait_leg *, hd_xyz to, hd_xyz rate)
     int hd_cycle_foot(const hd_plan *, const hd_gait_leg *, double phase, const double *twist, hd_xyz *foot)
 
 cdef extern from "adaptive_gait.h" nogil:
     enum hd_mode:
-        HD_STAND, HD_START, HD_WALK, HD_SETTLE, HD_LOWER, HD_MOVE, HD_SAT, HD_RISE, HD_PROBE
+        HD_STAND
     struct hd_gait_settings:
         double acceleration, turning, speed, folding, yaw_gain, yaw_limit, tilt, belly, body, asked_period
     struct hd_gait_command:
@@ -116,18 +115,7 @@ cdef extern from "plan_evaluation.h" nogil:
     void hd_judge(const hd_plan *, const hd_gait_leg *, const hd_weights *, const double *twist, double guard, hd_cycle *, hd_findings *)
     void hd_rehearse(hd_walk *, const hd_weights *, double least, hd_first_cycle *)
 
-MODES = {
-    "STAND": HD_STAND,
-    "START": HD_START,
-    "WALK": HD_WALK,
-    "SETTLE": HD_SETTLE,
-    "LOWER": HD_LOWER,
-    "MOVE": HD_MOVE,
-    "SAT": HD_SAT,
-    "RISE": HD_RISE,
-    "PROBE": HD_PROBE,
-}
-FAR, PLENTY, SAMPLES = HD_FAR, HD_PLENTY, 48
+PLENTY, SAMPLES = HD_PLENTY, 48
 
 
 # ---- structs of numbers, with their fields as attributes -----------------------------------------------------------------
@@ -278,55 +266,72 @@ def place_foot(target, rate, lengths, free, held, knee) -> tuple:
 # ---- gaits ---------------------------------------------------------------------------------------------------------------
 
 
-cdef class Walk:
-    """The memory of the adaptive gait, for a table of legs (n,) of GAIT_LEG, which it copies.
+cdef class Memory(Tick):
+    """The memory of a gait, for a table of legs (n,) of GAIT_LEG, which it copies; the Simulation's loop can step it.
 
-    plan, settings, command, state: records; legs, feet (n,) arrays of structs; start, position, velocity (3 n,) [rad, rad/s].
+    legs, feet (n,): arrays of structs; state: a record; start, position, velocity (3 n,) [rad, rad/s]. A copy and a pickled memory
+    are independent.
     """
 
+    cdef readonly object legs, feet, state, start, position, velocity
+    cdef list parts  # all arrays
+
+    cdef hd_gait_leg *make(self, legs, foot, state) except NULL:
+        """Make what all gaits have."""
+        cdef Py_ssize_t n = len(legs)
+        self.legs, self.feet, self.state = legs.copy(), np.zeros(n, foot), state
+        self.start, self.position, self.velocity = (np.zeros(3 * n) for _ in range(3))
+        self.parts = [self.legs, self.feet, state.values, self.start, self.position, self.velocity]
+        self.setpoints, self.joints = data(self.position), 3 * n
+        return gait_legs(self.legs)
+
+    def __reduce__(self):
+        return _filled, (type(self), [part.copy() for part in self.parts])
+
+    def copy(self):
+        """Return an independent copy."""
+        return _filled(type(self), self.parts)
+
+    def load(self, Memory other) -> None:
+        """Copy all numbers of the memory of a gait of the same class with as many legs."""
+        for part, values in zip(self.parts, other.parts):
+            part[...] = values
+
+
+def _filled(kind, parts):
+    """Return a memory with these numbers, for copies and pickle."""
+    made = kind(parts[0])
+    for part, values in zip((<Memory>made).parts, parts):
+        part[...] = values
+    return made
+
+
+cdef void walk_tick(void *gait, double dt) noexcept nogil:
+    hd_adaptive_tick(<hd_walk *>gait, dt, 1)
+
+
+cdef class Walk(Memory):
+    """The memory of the adaptive gait; further records: plan, settings, command."""
+
     cdef hd_walk w
-    cdef readonly object plan, legs, settings, command, state, feet, start, position, velocity
+    cdef readonly object plan, settings, command
 
     def __init__(self, legs):
-        cdef Py_ssize_t n = len(legs)
-        self.legs, self.feet = legs.copy(), np.zeros(n, GAIT_FOOT)
-        self.plan, self.settings, self.command, self.state = PlanNumbers(), GaitNumbers(), GaitCommand(), GaitState()
-        self.start, self.position, self.velocity = (np.zeros(3 * n) for _ in range(3))
-        self.w.legs_count, self.w.legs = n, gait_legs(self.legs)
+        self.w.legs, self.w.legs_count = self.make(legs, GAIT_FOOT, GaitState()), len(legs)
+        self.plan, self.settings, self.command = PlanNumbers(), GaitNumbers(), GaitCommand()
+        self.parts += [self.plan.values, self.settings.values, self.command.values]
         self.w.plan, self.w.settings = <hd_plan *>(<Record>self.plan).p, <hd_gait_settings *>(<Record>self.settings).p
         self.w.command, self.w.state = <hd_gait_command *>(<Record>self.command).p, <hd_gait_state *>(<Record>self.state).p
         self.w.feet = <hd_gait_foot *>cnp.PyArray_DATA(self.feet)
         self.w.start, self.w.position, self.w.velocity = data(self.start), data(self.position), data(self.velocity)
-
-    def __reduce__(self):
-        arrays = self.feet, self.start, self.position, self.velocity
-        return _walk, (self.legs, [self.plan, self.settings, self.command, self.state], arrays)
-
-    def copy(self):
-        """Return an independent copy."""
-        twin = Walk(self.legs)
-        twin.load(self)
-        return twin
-
-    def load(self, Walk other) -> None:
-        """Copy all numbers of a walk with as many legs."""
-        if other.w.legs_count != self.w.legs_count:
-            raise ValueError(f"a walk of {other.w.legs_count} legs given, {self.w.legs_count} needed")
-        cdef size_t n = self.w.legs_count
-        self.w.plan[0], self.w.settings[0] = other.w.plan[0], other.w.settings[0]
-        self.w.command[0], self.w.state[0] = other.w.command[0], other.w.state[0]
-        memcpy(self.w.legs, other.w.legs, n * sizeof(hd_gait_leg))
-        memcpy(self.w.feet, other.w.feet, n * sizeof(hd_gait_foot))
-        copy(self.w.start, other.w.start, 3 * n)
-        copy(self.w.position, other.w.position, 3 * n)
-        copy(self.w.velocity, other.w.velocity, 3 * n)
+        self.tick, self.gait = walk_tick, &self.w
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], with set-points no faster than the servos; dt = 0 only fills position and velocity."""
         hd_adaptive_tick(&self.w, dt, 1)
 
     def enter(self, int mode, bint quick=False) -> None:
-        """Begin one of the MODES; quick: sit down as fast as possible."""
+        """Begin a mode, as `Mode` numbers them; quick: sit down as fast as possible."""
         hd_enter(&self.w, <hd_mode>mode, quick)
 
     def place_feet(self) -> None:
@@ -361,50 +366,25 @@ cdef class Walk:
             hd_rehearse(&self.w, &weights, least, out)
 
 
-def _walk(legs, records, arrays):
-    """Return a Walk with these numbers, for pickle."""
-    walk = Walk(legs)
-    for to, values in zip((walk.plan, walk.settings, walk.command, walk.state), records):
-        to.load(values)
-    for to, values in zip((walk.feet, walk.start, walk.position, walk.velocity), arrays):
-        to[:] = values
-    return walk
-
-
 cdef void tripod_tick(void *gait, double dt) noexcept nogil:
     hd_tripod_tick(<hd_tripod *>gait, dt)
 
 
-cdef class Tripod(Tick):
-    """The memory of the tripod gait, for a table of legs (n,) of GAIT_LEG, which it copies; the Simulation's loop can step it.
-
-    parameters, state: records; legs, feet (n,) arrays of structs; command (4,): vx, vy, wz, body height; start, position, velocity
-    (3 n,) [rad, rad/s].
-    """
+cdef class Tripod(Memory):
+    """The memory of the tripod gait; parameters: a further record; command (4,): vx, vy, wz, body height."""
 
     cdef hd_tripod g
-    cdef readonly object parameters, legs, state, feet, command, start, position, velocity
+    cdef readonly object parameters, command
 
     def __init__(self, legs):
-        cdef Py_ssize_t n = len(legs)
-        self.legs, self.feet = legs.copy(), np.zeros(n, TRIPOD_FOOT)
-        self.parameters, self.state, self.command = TripodNumbers(), TripodState(), np.zeros(4)
-        self.start, self.position, self.velocity = (np.zeros(3 * n) for _ in range(3))
-        self.g.legs_count, self.g.legs, self.g.command = n, gait_legs(self.legs), data(self.command)
+        self.g.legs, self.g.legs_count = self.make(legs, TRIPOD_FOOT, TripodState()), len(legs)
+        self.parameters, self.command = TripodNumbers(), np.zeros(4)
+        self.parts += [self.parameters.values, self.command]
         self.g.parameters = <hd_tripod_parameters *>(<Record>self.parameters).p
-        self.g.state = <hd_tripod_state *>(<Record>self.state).p
+        self.g.state, self.g.command = <hd_tripod_state *>(<Record>self.state).p, data(self.command)
         self.g.feet = <hd_tripod_foot *>cnp.PyArray_DATA(self.feet)
         self.g.start, self.g.position, self.g.velocity = data(self.start), data(self.position), data(self.velocity)
-        self.tick, self.gait, self.setpoints, self.joints = tripod_tick, &self.g, self.g.position, 3 * n
-
-    def __reduce__(self):
-        arrays = self.feet, self.command, self.start, self.position, self.velocity
-        return _tripod, (self.legs, [self.parameters, self.state], arrays)
-
-    def copy(self):
-        """Return an independent copy."""
-        constructor, arguments = self.__reduce__()
-        return constructor(*arguments)
+        self.tick, self.gait = tripod_tick, &self.g
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""
@@ -422,16 +402,6 @@ cdef class Tripod(Tick):
     def reaches(self, double height, double length, int directions, int samples) -> bool:
         """Return whether every leg can walk strokes of this length [m] in every direction; the state is overwritten."""
         return bool(hd_tripod_reaches(&self.g, height, length, directions, samples))
-
-
-def _tripod(legs, records, arrays):
-    """Return a Tripod with these numbers, for pickle and copies."""
-    gait = Tripod(legs)
-    for to, values in zip((gait.parameters, gait.state), records):
-        to.load(values)
-    for to, values in zip((gait.feet, gait.command, gait.start, gait.position, gait.velocity), arrays):
-        to[:] = values
-    return gait
 
 
 # ---- evaluation of plans -------------------------------------------------------------------------------------------------
@@ -516,134 +486,3 @@ def link_points(legs, int i, angles) -> tuple:
     centres, ends = matrix(3, 3), matrix(2, 3)
     hd_place_links(gait_leg(legs, i), q, <hd_xyz *>data(centres), <hd_segment *>data(ends))
     return centres, ends
-
-
-# ---- cost of a plan in its search ----------------------------------------------------------------------------------------
-
-cdef extern from *:
-    """
-    /* Requirements on a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m]. */
-    static const double HD_REACH_LEFT = 0.006, HD_RANGE_LEFT = 0.06, HD_SPEED_SHARE = 1.05, HD_LEGS_APART = 0.03;
-    /* A foot at the ends of its stance does not count as standing for this time [s]; margins above HD_ENOUGH [m] give no reward. */
-    static const double HD_STANDING_AFTER = 0.02, HD_ENOUGH = 0.035;
-    /* The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below which it
-     * is penalised. Two feet that crawl are at least HD_BESIDE [m] beside the body. */
-    static const double HD_FAST_PERIOD = 0.72, HD_FAST_SPEED = 1.35, HD_FAST_MARGIN = 0.006, HD_BESIDE = 0.05;
-    """
-    const double HD_REACH_LEFT, HD_RANGE_LEFT, HD_SPEED_SHARE, HD_LEGS_APART, HD_STANDING_AFTER, HD_ENOUGH
-    const double HD_FAST_PERIOD, HD_FAST_SPEED, HD_FAST_MARGIN, HD_BESIDE
-
-
-cdef double penalty(hd_findings *found, double speed) noexcept nogil:
-    """The penalty for violated limits of reach, joint range, joint rates (speed [rad/s]), distance of legs."""
-    cdef double broken = max(0.0, HD_REACH_LEFT - found.reach) / 0.01
-    broken += max(0.0, HD_RANGE_LEFT - found.range) / 0.1
-    broken += max(0.0, found.rate / speed - 1.0) / 0.03
-    return broken + max(0.0, HD_LEGS_APART - found.apart) / 0.01
-
-
-cdef class PlanProblem:
-    """The problem of a search for a plan; PlanNumbers and legs (n,) of GAIT_LEG hold the plan that was evaluated last.
-
-    crawls: whether it is a crawl stroke, without sway. spread: largest difference of a leg's phase from the evenly spaced phase of
-    its order. phases (K,) and neutral footholds (K, 2) [m] of the legs used (K,), rows of the table. periods, duties: middle and
-    half width of the allowed range. body: its box and centre of mass (6,), mass [kg], gravity [m/s^2]. speed_limit [rad/s]. twists
-    (N, 3) and fast [m/s]: see `Demands`.
-    """
-
-    cdef bint crawls
-    cdef double spread, speed_limit, fast, period, period_width, duty, duty_width
-    cdef Py_ssize_t used_count, twist_count
-    cdef hd_weights weights
-    cdef PlanCycle cycle
-    cdef hd_plan *plan
-    cdef hd_gait_leg *legs
-    cdef int64_t *used
-    cdef double *phases
-    cdef double *neutral
-    cdef double *twists
-    cdef hd_findings found
-    cdef object kept
-
-    def __init__(self, *, crawls, spread, phases, plan, legs, used, neutral, body, speed_limit, twists, fast, cycle, periods, duties):
-        box, mass, gravity = body
-        self.crawls, self.spread, self.speed_limit, self.fast, self.cycle = crawls, spread, speed_limit, fast, cycle
-        self.period, self.period_width = periods
-        self.duty, self.duty_width = duties
-        self.used_count, self.twist_count = len(used), len(twists)
-        phases, twists, neutral = np.array(phases, float), np.array(twists, float), np.array(neutral, float)
-        used = np.array(used, np.int64)
-        self.kept = phases, plan, legs, used, neutral, box, twists
-        self.plan, self.legs = <hd_plan *>record_of(plan, PlanNumbers), <hd_gait_leg *>structs(legs, GAIT_LEG, self.cycle.c.legs_count)
-        self.phases, self.neutral = must(phases, self.used_count), must(neutral, 2 * self.used_count)
-        self.used, self.twists = <int64_t *>cnp.PyArray_DATA(used), must(twists, 3 * self.twist_count)
-        self.weights = hd_weights(must(box, 6), mass, gravity)
-
-    cdef void judge(self, const double *twist) noexcept nogil:
-        hd_judge(self.plan, self.legs, &self.weights, twist, HD_STANDING_AFTER / self.plan.period, &self.cycle.c, &self.found)
-
-    cdef double cost(self, double *x, Py_ssize_t count) noexcept nogil:
-        """The cost of a plan given as numbers, see `set`; it consists of the least margin, a share of the mean margin, and
-        penalties for violated constraints.
-        """
-        cdef double least = 1.0, mean = 0.0, broken = 0.0, effort = 0.0, far = 0.0, margin, dx, dy, side
-        cdef double[3] fast = [self.fast, 0.0, 0.0]
-        cdef Py_ssize_t t, i, k
-        cdef hd_gait_leg *leg
-        self.set(x, count)
-        for t in range(self.twist_count):
-            self.judge(self.twists + 3 * t)
-            margin = min(self.found.margin, HD_ENOUGH)
-            least = min(least, margin)
-            mean += margin / self.twist_count
-            broken += penalty(&self.found, HD_SPEED_SHARE * self.speed_limit)
-        if self.fast > 0.0:
-            self.plan.period *= HD_FAST_PERIOD
-            self.judge(fast)
-            broken += penalty(&self.found, HD_FAST_SPEED * self.speed_limit)
-            broken += max(0.0, HD_FAST_MARGIN - self.found.margin) / 0.004
-        for i in range(self.used_count):
-            leg = self.legs + self.used[i]
-            if self.used_count == 2:
-                side = 1.0 if leg.mount[1] >= 0.0 else -1.0
-                broken += max(0.0, 0.5 * self.weights.box[1] + HD_BESIDE - side * leg.foothold[1]) / 0.01
-            dx, dy = leg.foothold[0] - self.neutral[2 * i], leg.foothold[1] - self.neutral[2 * i + 1]
-            far += dx * dx + dy * dy
-        for k in range(32):
-            effort += self.plan.sway[k] * self.plan.sway[k]
-        return -least / 0.01 - 0.2 * mean / 0.01 + broken + 20.0 * effort + 3.0 * far
-
-    cdef void set(self, const double *x, Py_ssize_t count) noexcept nogil:
-        """Write numbers into plan and legs: footholds less the neutral ones (2 a leg), sway (8 or 32) [10 mm]; period and duty
-        factor as differences from their middles in units of their half widths; with spread, the difference of each leg's phase
-        from that of its order.
-        """
-        cdef Py_ssize_t n = self.used_count, sways = 0, i, k
-        cdef hd_gait_leg *leg
-        if not self.crawls:
-            sways = 32 if count > 2 * n + 2 + 8 + n else 8
-        cdef const double *timing = x + 2 * n + sways
-        for i in range(n):
-            leg = self.legs + self.used[i]
-            leg.foothold[0] = self.neutral[2 * i] + 0.01 * x[2 * i]
-            leg.foothold[1] = self.neutral[2 * i + 1] + 0.01 * x[2 * i + 1]
-            leg.phase = self.phases[i]
-            if not self.crawls and self.spread != 0.0:
-                leg.phase = hd_fraction(self.phases[i] + self.spread * tanh(timing[2 + i]))
-        for k in range(sways):
-            self.plan.sway[k] = 0.01 * x[2 * n + k]
-        self.plan.period = self.period + self.period_width * tanh(timing[0])
-        self.plan.duty = self.duty + self.duty_width * tanh(timing[1])
-
-    def costs(self, points, out) -> None:
-        """Write the cost of each of the points (K, numbers) to out (K,)."""
-        cdef Py_ssize_t count = points.shape[0], size = points.shape[1], k
-        cdef double *x = must(points, count * size)
-        cdef double *values = must(out, count)
-        with nogil:
-            for k in range(count):
-                values[k] = self.cost(x + k * size, size)
-
-    def fill(self, x) -> None:
-        """Write the numbers of a point into the plan and the legs."""
-        self.set(must(x, len(x)), len(x))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import copy
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +15,22 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, CoreGait
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, TILT_LIMIT, AdaptiveSettings, Mode, Present
-from hexapod_dynamics.gait.obstacle import SLOW
+from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, TILT_LIMIT, AdaptiveSettings, Mode, new_walk
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
+    Arrival,
     PlanChanger,
     best_start,
     continue_from,
     stance_holds,
 )
-from hexapod_dynamics.gait.plan_choice import PlanChoice, find_library, turn_away
+from hexapod_dynamics.gait.plan_choice import find_library, turn_away
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner, PlanWorker
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
+from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot
 
 
@@ -53,11 +55,13 @@ class AdaptiveGait(CoreGait):
 
     It is composed of: `terrain`, what it learns about the ground and changes there; `limiter`, which limits commands
     and settings; `changes`, which chooses the plan and changes to it; and `data`, the memory of the tick in the core.
-    They share `now`. Its actions and their transitions: `modes.Mode`.
+    Its actions and their transitions: `modes.Mode`. used: the settings, with those of the plan in the place of settings
+    that the legs cannot reach; plan: None if there is none for the legs that are left.
     """
 
     data: _core.Walk
-    now: Present
+    used: AdaptiveSettings
+    plan: GaitPlan | None = None
     terrain: Terrain
     limiter: Limiter
     changes: PlanChanger
@@ -94,25 +98,16 @@ class AdaptiveGait(CoreGait):
         if len(robot.legs) < FEWEST_LEGS:
             raise HexapodError(f"robot {robot.name}: {len(robot.legs)} legs; at least {FEWEST_LEGS} are needed to walk")
         self.robot = robot
-        now = Present.of(robot, self.settings)
-        terrain = Terrain(now, self._adapts)
-        choice = PlanChoice(robot, find_library(robot, self._plans), self.planner)
-        self._compose(PlanChanger(now, terrain, Limiter(now, terrain), choice, self.worker))
+        self.used, self.data, self.plan = self.settings, new_walk(robot, self.settings), None
+        self.terrain, self.limiter = Terrain(self, self._adapts), Limiter(self)
+        self.changes = PlanChanger(self, find_library(robot, self._plans))
         self.changes.adopt_morphology(morphology)
         if self.limiter.given_up and morphology is None:
             raise HexapodError(self.limiter.out_of_reach(self.settings))
         self.reset()
         self._rehearse()
-        if self.worker is not None:
-            self.worker.start()
         self.changes.warn_of_no_plan()
         return self
-
-    def _compose(self, changes: PlanChanger) -> None:
-        """Use a changer and what it works on."""
-        self.changes = changes
-        self.now, self.terrain, self.limiter = changes.parts
-        self.data = self.now.walk
 
     def _rehearse(self) -> None:
         """Call every function of a change of plan once, so that nothing is loaded later, while the robot walks."""
@@ -124,15 +119,21 @@ class AdaptiveGait(CoreGait):
         self.reset()
 
     def copy(self) -> AdaptiveGait:
-        """Return a gait of the same settings in the same state, independent of this one."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.worker = None
+        """Return an independent gait of the same settings in the same state; it has no worker."""
         if self.robot is not None:
             self.changes.finish()
-            changes = self.changes.copy()
-            changes.arrival = self.changes.arrival.copy()
-            twin._compose(changes)
+        twin = self.twin()
+        if self.robot is not None:
+            twin.changes.arrival = Arrival(self.robot.joint_count, self.changes.arrival.legs)  # it gets no measurements
+        return twin
+
+    def twin(self) -> AdaptiveGait:
+        """Return a copy as it is, which changes its plan independently and at once."""
+        twin, shared = object.__new__(type(self)), [self.robot, self.settings, self._plans, self.planner]
+        if self.robot is not None:
+            shared += [self.used, self.plan, self.morphology, self.changes.target, self.changes.choice.library]
+        memo = {id(self): twin, **{id(one): one for one in shared}, id(self.worker): None}
+        vars(twin).update(copy.deepcopy(vars(self), memo))
         return twin
 
     def close(self) -> None:
@@ -158,17 +159,11 @@ class AdaptiveGait(CoreGait):
     # ---- commands ----------------------------------------------------------------------------------------------------
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
-        to what is possible.
-
-        Raises HexapodError for values that are not finite.
-        """
+        """Return the command (3,) as it will be followed: scaled down as a whole to what is possible."""
         return self.limiter.limited(vx, vy, wz)
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
-        `scaled`).
-        """
+        """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
         return self.limiter.command(vx, vy, wz)
 
     def walk(self) -> np.ndarray:
@@ -176,9 +171,7 @@ class AdaptiveGait(CoreGait):
         return self.command(NOMINAL_VELOCITY, 0.0, 0.0)
 
     def lean(self, offset: npt.ArrayLike) -> None:
-        """Move the body over its feet by an offset (6,) from the gait's own pose: x, y, z [m], roll, pitch, yaw
-        [rad].
-        """
+        """Move the body over its feet by an offset (6,) from the gait's own pose."""
         self.terrain.lean(offset)
 
     def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
@@ -230,11 +223,11 @@ class AdaptiveGait(CoreGait):
         before = self.settings
         if pattern == before.pattern and not self.changes.failure:
             return
-        self.settings = self.now.settings = replace(before, pattern=pattern)
+        self.settings = replace(before, pattern=pattern)
         try:
             self.changes.change(self.changes.target)
         except BaseException:
-            self.settings = self.now.settings = before
+            self.settings = before
             raise
 
     def adjust(self, **settings: Any) -> None:
@@ -250,11 +243,11 @@ class AdaptiveGait(CoreGait):
         settings = {name: value for name, value in settings.items() if value is not None}
         if settings.get("period") == 0.0:
             settings["period"] = None
-        self.settings = self.now.settings = replace(before, **settings)
+        self.settings = replace(before, **settings)
         self.limiter.use_what_fits()
         if self.limiter.given_up:
             reason = self.limiter.out_of_reach(self.settings)
-            self.settings = self.now.settings = before
+            self.settings = before
             self.limiter.use_what_fits()
             raise HexapodError(reason)
         self.limiter.follow_again()
@@ -262,18 +255,16 @@ class AdaptiveGait(CoreGait):
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
-        """Process the measured attitude of the body [rad]; see `Terrain.sense`."""
-        self.terrain.sense(roll, pitch, yaw, self.commanded)
+        """Process the measured attitude of the body: for the yaw hold and the tilt reflex."""
+        self.terrain.sense(roll, pitch, yaw)
 
     def sense_force(self, x: float, y: float, z: float) -> None:
-        """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
-        progress.
-        """
+        """Process the specific force of the body, from which the gait detects whether the robot makes progress."""
         self.terrain.sense_force(x, y, z)
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
-        """Process measured joint angles (n,) [rad], NaN where unknown: after the first call, restored legs are used
-        only when their joints have reached the pose in which they are held up.
+        """Process measured joints: after the first call, restored legs are used only when their joints have reached the
+        pose in which they are held up.
         """
         self.changes.arrival.measure(angles)
 
@@ -282,12 +273,7 @@ class AdaptiveGait(CoreGait):
         self.changes.adopt()
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Restart: standing, or in the steady nominal walk at a phase; with a transition from measured joints (n,)
-        [rad] if given.
-
-        The transition has minimum jerk; the average speed of each joint in it is at most a tenth of its speed
-        limit.
-        """
+        """Restart: standing, or in the steady nominal walk at a phase, with a transition if joints are given."""
         data, state = self.data, self.data.state
         state.values[:] = data.command.values[:] = 0.0
         data.feet["returns"] = 0.0
@@ -307,13 +293,10 @@ class AdaptiveGait(CoreGait):
                 state.mode, state.weight, state.phase = Mode.WALK, 1.0, phase % 1.0
             data.place_feet()
         data.position[:] = data.legs["rest"].ravel()
-        self.step(0.0)
-        if joints is not None:
-            state.blend_time = self.start_at(joints)
-            self.step(0.0)
+        self.restart(joints)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,), the gait's arrays."""
+        """Advance by dt [s]; return (position, velocity)."""
         self.check_step(dt)
         changes, state = self.changes, self.data.state
         changes.adopt()
@@ -321,9 +304,8 @@ class AdaptiveGait(CoreGait):
             changes.change(changes.target)
         changes.arrive(dt)
         if dt > 0.0:
-            wanted = self.limiter.wanted
-            self.terrain.adapt(dt, wanted is not None and math.hypot(*wanted[:2]) < SLOW)
-            self.limiter.adapt(dt, changes.changing)
+            self.terrain.adapt(dt)
+            self.limiter.adapt(dt)
         probed = state.probed
         self.data.advance(dt)
         if probed and state.mode == Mode.START:
@@ -335,14 +317,9 @@ class AdaptiveGait(CoreGait):
     # ---- what it does ------------------------------------------------------------------------------------------------
 
     @property
-    def plan(self) -> GaitPlan | None:
-        """The present plan; None if there is none for the legs that are left."""
-        return self.now.plan
-
-    @property
-    def morphology(self) -> Morphology | None:
-        """The morphology for which the plan was chosen; None for a whole robot."""
-        return None if self.robot is None else self.now.morphology
+    def walks_intact(self) -> bool:
+        """Whether all legs walk, by a plan made for them."""
+        return self.plan is not None and len(self.plan.legs) == len(self.data.legs) and self.settings.pattern == "auto"
 
     @property
     def changing(self) -> bool:
@@ -362,7 +339,7 @@ class AdaptiveGait(CoreGait):
     @property
     def period(self) -> float:
         """Time of a whole cycle [s]."""
-        return self.now.period
+        return self.data.plan.period or 1.0
 
     @property
     def asked(self) -> np.ndarray:
@@ -420,3 +397,20 @@ class AdaptiveGait(CoreGait):
         elif self.limiter.given_up:
             out["why"] = f"{self.limiter.out_of_reach(self.settings)}; {self.limiter.given_up} of the plan instead"
         return out
+
+
+def make(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
+    """Return the AdaptiveGait, with `kind` as its pattern."""
+    return AdaptiveGait(
+        step_height=float(values["step_height"]),
+        body_height=float(values["body_height"]),
+        period=float(values["period"]) or None,
+        acceleration=float(values["acceleration"]),
+        turning=float(values["turning"]),
+        weighing_sway=float(values["weighing_sway"]),
+        yaw_hold=bool(values["yaw_hold"]),
+        plans=str(values["plans"]) or None,
+        pattern=kind,
+        planner=BackgroundPlanner(),
+        worker=PlanWorker(),
+    )

@@ -63,7 +63,8 @@ class Gait(ABC):
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady nominal walk at a phase, with a transition from measured joints if given.
 
-        joints (n,) [rad]: measured angles.
+        joints (n,) [rad]. The transition has minimum jerk; the average speed of each joint in it is at most a tenth of
+        its speed limit.
         """
 
     def close(self) -> None:
@@ -224,16 +225,18 @@ class CoreGait(Gait):
         if not 0.0 <= dt <= 0.25 * self.period:
             raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
 
-    def start_at(self, joints: npt.ArrayLike) -> float:
-        """Start a transition at measured joints (n,) [rad]; return its duration [s]."""
-        if self.robot is None:
-            raise HexapodError("the gait belongs to no robot yet: call bind first")
+    def restart(self, joints: npt.ArrayLike | None) -> None:
+        """Fill the set-points after a reset, with a transition from measured joints (n,) [rad] if given."""
+        self.step(0.0)
+        if joints is None:
+            return
         joints = np.asarray(joints, float)
         if joints.shape != self.position.shape or not np.isfinite(joints).all():
             raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
         furthest = float(np.abs(self.position - joints).max())
         self.data.start[:] = joints
-        return furthest / (LEADING_SPEED * self.robot.servo.speed_limit)
+        self.data.state.blend_time = furthest / (LEADING_SPEED * self.robot.servo.speed_limit)
+        self.step(0.0)
 
 
 def finite_twist(vx: float, vy: float, wz: float) -> np.ndarray:

@@ -1,5 +1,5 @@
 """The numbers of a robot's legs that compiled gaits read: one struct a leg, for the robot as it is now; the pose of a
-leg that does not walk: off the ground, close to the body.
+leg that does not walk: off the ground, close to the body; and which legs these are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import numpy as np
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.kinematics import knee_cosines, link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
+
+# A leg whose femur and tibia are shorter than this share of their intact length does not reach the ground well enough.
+USABLE = 0.88
 
 
 def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
@@ -78,3 +81,61 @@ def rest_pose(row: np.ndarray, limp: Sequence[bool] = (False, False, False)) -> 
     score = np.minimum(np.minimum(knee, foot), 0.03) - 0.15 * out - 0.05 * np.maximum(knee, foot)
     k = np.unravel_index(np.argmax(score), score.shape)
     return np.array([coxa, femur[k], tibia[k]])
+
+
+def joint_points(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return hip, end of the coxa, knee and foot of a leg (a row of a leg table) in base_link, (4, ..., 3) [m], at
+    joint angles (..., 3) [rad].
+    """
+    l1, l2, l3 = row["lengths"]
+    q1, q2, q3 = np.moveaxis(angles, -1, 0)
+    zero, knee = np.zeros_like(q1), l1 + l2 * np.cos(q2)
+    out = np.array([zero, zero + l1, knee, knee + l3 * np.sin(q2 + q3)])
+    up = np.array([zero, zero, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
+    points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)
+    return points @ row["to_leg"].reshape(3, 3) + row["mount"]
+
+
+def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
+    """Return the names of the legs that do not walk: incomplete, too short, or with a damaged joint.
+
+    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` decides this for other kinds of damage.
+
+    rows: the robot's `leg_table` for this morphology.
+    """
+    if morphology is None:
+        return []
+    out = []
+    for leg, row in zip(robot.legs, rows, strict=True):
+        broken = any(
+            not morphology.has_link(leg.name, link.name)
+            or ((damage := morphology.joint_damage(leg.name, link.name)) is not None and not damage.kind.leg_walks)
+            for link in leg.links
+        )
+        whole = sum(link.length for link in leg.links[1:])
+        if broken or row["lengths"][1:].sum() < USABLE * whole:
+            out.append(leg.name)
+    return out
+
+
+def leg_moments(table: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return the first moments m (cx, cy) (legs, 2) [kg m] of legs at joint angles (legs, 3) [rad], in base_link."""
+    centres = [_core.link_points(table, i, angles[i])[0][:, :2] for i in range(len(table))]
+    return np.einsum("ij,ijk->ik", table["mass"], centres)
+
+
+def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
+    """Return the shift (2,) [m] of the centre of mass by legs (rows of the table) that are held up."""
+    return leg_moments(table, table["rest"])[legs].sum(axis=0) / (robot.body.mass + table["mass"].sum())
+
+
+def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
+    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of the legs that must
+    be held up.
+    """
+    table = leg_table(robot, morphology)
+    held = held_up(robot, morphology, table)
+    for row, leg in zip(table, robot.legs, strict=True):
+        limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
+        row["rest"] = rest_pose(row, limp)
+    return table, held

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hexapod_dynamics.core import _core
+from hexapod_dynamics.gait.ground import DEAD_ZONE
 from hexapod_dynamics.gait.interface import finite_twist
-from hexapod_dynamics.gait.modes import AdaptiveSettings, Present, write_settings
+from hexapod_dynamics.gait.modes import AdaptiveSettings, write_settings
 from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP
-from hexapod_dynamics.gait.planning.evaluation import guard
-from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan
-from hexapod_dynamics.gait.roughness import DEAD_ZONE
-from hexapod_dynamics.gait.terrain import ROWING_RISE, Terrain
+from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, guard
+from hexapod_dynamics.gait.terrain import ROWING_RISE
 from hexapod_dynamics.robot import Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
 # Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
 # speed, distance between legs [m].
@@ -81,15 +82,15 @@ LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
 class CommandLimits:
-    """Checks twists on copies of a gait's leg table (legs,) and plan numbers.
+    """Checks twists on copies of the legs and of the plan of a gait's memory.
 
     with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
     """
 
-    def __init__(self, robot: Robot, legs: np.ndarray, plan: _core.PlanNumbers) -> None:
-        self._robot, self._source = robot, (legs, plan)
-        self._legs, self._plan = legs.copy(), plan.copy()
-        self._cycle, self._found = _core.PlanCycle(len(legs)), _core.Findings()
+    def __init__(self, robot: Robot, walk: _core.Walk) -> None:
+        self._robot, self._walk = robot, walk
+        self._legs, self._plan = walk.legs.copy(), walk.plan.copy()
+        self._cycle, self._found = _core.PlanCycle(len(walk.legs)), _core.Findings()
         self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
         self._weight = robot.mass / robot.body.mass
         self._shift, self._lift = np.zeros(2), 0.0
@@ -106,8 +107,8 @@ class CommandLimits:
         if another condition than the rates is violated.
         """
         robot, plan, found = self._robot, self._plan, self._found
-        self._legs[:] = self._source[0]
-        plan.load(self._source[1])
+        self._legs[:] = self._walk.legs
+        plan.load(self._walk.plan)
         self._legs["foothold"] -= self._shift
         plan.period = period
         plan.lift = self._lift or plan.lift
@@ -133,7 +134,7 @@ class CommandLimits:
         """Return the first of the periods [s] at which the servos follow, else the period with the least joint
         rates; None if none is possible.
         """
-        rows = self._source[1].crawls != 0.0
+        rows = self._walk.plan.crawls != 0.0
         least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
         for period in periods:
             rate = self._rate(twist, period, with_margin)
@@ -223,8 +224,8 @@ class CommandLimits:
         In its stance, duty * period long, a foot moves by at most twice the reach of its leg, and it does not turn by
         more than half a turn about its body.
         """
-        legs, plan = self._source
-        stance = plan.duty * period
+        legs = self._walk.legs
+        stance = self._walk.plan.duty * period
         walks = legs[legs["used"] != 0.0]
         x, y = walks["foothold"].T
         size = float(np.abs(twist).max())
@@ -246,9 +247,9 @@ class Limiter:
     settings that are replaced by those of the plan.
     """
 
-    def __init__(self, now: Present, terrain: Terrain) -> None:
-        self._now, self._terrain = now, terrain
-        self._limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
+    def __init__(self, gait: AdaptiveGait) -> None:
+        self._gait = gait
+        self._limits = CommandLimits(gait.robot, gait.data)
         self.wanted: tuple[float, float, float] | None = None
         self.followed = np.zeros(3)
         self.given_up = ""
@@ -257,12 +258,9 @@ class Limiter:
         self._since_limited, self._incline = LIMIT_EVERY, LEVEL
         self._search: Iterator[Incline | None] | None = None
 
-    def copy(self, now: Present, terrain: Terrain) -> Limiter:
-        """Return an independent copy for copies of what it works on."""
-        twin = copy.copy(self)
-        limits = CommandLimits(now.robot, now.walk.legs, now.walk.plan)
-        vars(twin).update(_now=now, _terrain=terrain, _search=None, _limits=limits)
-        return twin
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: all but the present search."""
+        return vars(self) | {"_search": None}
 
     def restart(self) -> None:
         """Forget the command and the ground for which it was limited."""
@@ -271,7 +269,7 @@ class Limiter:
 
     def change_plan(self) -> None:
         """Forget the ground for which commands were limited under the previous plan."""
-        self._limited_for, self._search, self._does = UNLIMITED, None, self._terrain.obstacle.does
+        self._limited_for, self._search, self._does = UNLIMITED, None, self._gait.terrain.obstacle.does
         self._assume(LEVEL)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
@@ -285,46 +283,46 @@ class Limiter:
         return self._possible(vx, vy, wz)[0]
 
     def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
-        """Return the largest share of a twist that the plan allows, as a twist, and the period for it [s]."""
-        command = finite_twist(vx, vy, wz)
-        return (np.zeros(3), 1.0) if self._now.plan is None else self._possible_here(self._now.plan, command)
-
-    def _possible_here(self, plan: GaitPlan, twist: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the largest share of a twist (3,) that a plan allows on this ground, and its period [s]."""
-        if self._terrain.obstacle.does == STOP:
-            return np.zeros(3), self._periods(plan)[0]
-        if self._terrain.obstacle.does == BACK:
-            twist = np.array(self._terrain.obstacle.way_back)
-        periods, with_margin = self._periods(plan), self._now.settings.pattern == "auto"
-        if self._terrain.ground is None:
-            return self._limits.possible(twist, periods, with_margin)
+        """Return the largest share of a twist that the plan allows on this ground, as a twist, and its period [s]."""
+        twist, plan, terrain, limits = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self._limits
+        if plan is None:
+            return np.zeros(3), 1.0
+        periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
+        if terrain.obstacle.does == STOP:
+            return np.zeros(3), periods[0]
+        if terrain.obstacle.does == BACK:
+            twist = np.array(terrain.obstacle.way_back)
+        if terrain.ground is None:
+            return limits.possible(twist, periods, with_margin)
+        rough, lift = terrain.ground.rough, self._gait.used.step_height
         if plan.kind == "row":
-            more = ROWING_RISE if self._terrain.ground.rough else 0.0
-            self._limits.rowing(
-                self._terrain.highest if more else self._now.used.step_height, plan.rise + more, plan.height + more
-            )
-            found = self._limits.possible(twist, periods, with_margin)
-            self._limits.incline(LEVEL)
+            more = ROWING_RISE if rough else 0.0
+            limits.rowing(terrain.highest if rough else lift, plan.rise + more, plan.height + more)
+            found = limits.possible(twist, periods, with_margin)
+            limits.incline(LEVEL)
             return found
-        incline, lift = self._incline, self._now.used.step_height
-        self._limits.incline(incline, self._terrain.highest if self._terrain.ground.rough and incline.high else lift)
-        possible, period = self._limits.possible(incline.share * twist, periods, with_margin and incline.margin)
-        spare = self._limits.spare_reach(possible, period) if incline is LEVEL else incline.shift
-        self._terrain.shift_room = min(MOST_SHIFT, spare)
-        self._limits.incline(LEVEL)
+        incline = self._incline
+        limits.incline(incline, terrain.highest if rough and incline.high else lift)
+        possible, period = limits.possible(incline.share * twist, periods, with_margin and incline.margin)
+        spare = limits.spare_reach(possible, period) if incline == LEVEL else incline.shift
+        terrain.shift_room = min(MOST_SHIFT, spare)
+        limits.incline(LEVEL)
         return possible, period
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""
-        if self._now.used.period is not None:
-            return [self._now.used.period]
-        rough = self._terrain.ground is not None and self._terrain.ground.rough
-        if self._terrain.obstacle.does in (CLIMB, BACK) and self._now.walks_intact:
-            return [plan.period * share for share in CLIMB_PERIODS]
-        if rough and plan.kind == "row":
-            return [plan.period * share for share in ROWING_PERIODS]
-        high = plan.kind == "walk" and (rough or self._now.used.step_height > plan.lift)
-        return [plan.period * share for share in (HIGH_PERIODS if high else PERIODS)]
+        used, terrain = self._gait.used, self._gait.terrain
+        shares: tuple[float, ...] = PERIODS
+        if used.period is not None:
+            return [used.period]
+        rough = terrain.ground is not None and terrain.ground.rough
+        if terrain.obstacle.does in (CLIMB, BACK) and self._gait.walks_intact:
+            shares = CLIMB_PERIODS
+        elif rough and plan.kind == "row":
+            shares = ROWING_PERIODS
+        elif plan.kind == "walk" and (rough or used.step_height > plan.lift):
+            shares = HIGH_PERIODS
+        return [plan.period * share for share in shares]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
@@ -332,12 +330,12 @@ class Limiter:
         """
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self.wanted:
-            self._terrain.commanded(*wanted[:2])
-            self._does = self._terrain.obstacle.does
+            self._gait.terrain.commanded(*wanted[:2])
+            self._does = self._gait.terrain.obstacle.does
             followed, period = self._possible(*wanted)
             self.wanted, self.followed = wanted, followed
-            self._now.walk.settings.asked_period = period
-        self._now.walk.command.twist = self.followed
+            self._gait.data.settings.asked_period = period
+        self._gait.data.command.twist = self.followed
         return self.followed.copy()
 
     def follow_again(self) -> None:
@@ -345,21 +343,21 @@ class Limiter:
         wanted, self.wanted = self.wanted, None
         self.command(*(wanted or (0.0, 0.0, 0.0)))
 
-    def adapt(self, dt: float, changing: bool) -> None:
+    def adapt(self, dt: float) -> None:
         """Limit the command again if the robot meets or passes an obstacle, or if the ground has become rough, smooth,
-        steeper or flatter, in steps of some milliseconds; dt [s] have passed. changing: a change of plan is being
-        computed.
+        steeper or flatter, in steps of some milliseconds; dt [s] have passed.
         """
-        ground, does, plan = self._terrain.ground, self._terrain.obstacle.does, self._now.plan
-        if ground is None or self._now.walk.state.sensed == 0.0:
+        terrain, plan = self._gait.terrain, self._gait.plan
+        ground, does = terrain.ground, terrain.obstacle.does
+        if ground is None or self._gait.data.state.sensed == 0.0:
             return
         if does != self._does:
             self._limited_for, self._since_limited = UNLIMITED, LIMIT_EVERY
             if does in (BACK, STOP) or self._does == BACK:
                 self.follow_again()
-            self._does = self._terrain.obstacle.does
+            self._does = terrain.obstacle.does
         self._since_limited += dt
-        if changing or self.wanted is None or plan is None:
+        if self._gait.changing or self.wanted is None or plan is None:
             self._limited_for, self._search = UNLIMITED, None
             return
         if self._search is not None:
@@ -370,16 +368,16 @@ class Limiter:
                 self.follow_again()
             return
         before, roll, pitch = self._limited_for
-        felt, now = (does, ground.rough), self._terrain.slope.attitude
+        felt, now = (does, ground.rough), terrain.slope.attitude
         turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
         if (before == felt and not turned) or self._since_limited < LIMIT_EVERY or not any(self.wanted):
             return
         self._limited_for, self._since_limited = (felt, *now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
-            periods, with_margin = self._periods(plan), self._now.settings.pattern == "auto"
-            planned = self._now.used.step_height
-            lifts = self._terrain.highest if ground.rough else planned, planned
+            periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
+            planned = self._gait.used.step_height
+            lifts = terrain.highest if ground.rough else planned, planned
             self._search = self._limits.inclines(np.array(self.wanted), periods, with_margin, drop, lifts)
         else:
             self._assume(LEVEL)
@@ -387,33 +385,30 @@ class Limiter:
 
     def _assume(self, incline: Incline) -> None:
         """Limit commands for this slope from now on."""
-        self._incline, self._terrain.lifts_high = incline, incline.high
+        self._incline, self._gait.terrain.lifts_high = incline, incline.high
 
     @property
     def slowed(self) -> str:
         """Why, because of the ground, the robot follows only a part of the command; empty if it follows all."""
-        if self._terrain.obstacle.does == STOP:
+        terrain, plan = self._gait.terrain, self._gait.plan
+        if terrain.obstacle.does == STOP:
             return NO_WAY
-        if self._terrain.obstacle.does == BACK:
-            return f"steps back from an obstacle, to approach it anew: {self._terrain.obstacle.backs} of {BACKS}"
-        ahead, left, turn = self.wanted or (0.0, 0.0, 0.0)
-        steep, rows = (
-            math.hypot(*self._terrain.slope.attitude),
-            self._now.plan is not None and self._now.plan.kind == "row",
-        )
-        if self._terrain.ground is not None and rows and steep > SLIDES_FROM and (left or turn):
+        if terrain.obstacle.does == BACK:
+            return f"steps back from an obstacle, to approach it anew: {terrain.obstacle.backs} of {BACKS}"
+        if terrain.ground is None:
+            return ""
+        wanted, steep = self.wanted or (0.0, 0.0, 0.0), math.hypot(*terrain.slope.attitude)
+        if plan is not None and plan.kind == "row" and steep > SLIDES_FROM and any(wanted[1:]):
             return (
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
                 "far as a third of its way beside the commanded one"
             )
-        if self._terrain.ground is None or np.abs(self.followed).max() >= SLOWER * max(
-            abs(ahead), abs(left), abs(turn)
-        ):
+        if np.abs(self.followed).max() >= SLOWER * max(map(abs, wanted)):
             return ""
-        if self._incline is not LEVEL:
+        if self._incline != LEVEL:
             cause = f"slope of {math.degrees(steep):.0f} degrees"
-        elif self._terrain.ground.rough:
-            cause = f"feet are lifted {1e3 * self._terrain.highest:.0f} mm on rough ground"
+        elif terrain.ground.rough:
+            cause = f"feet are lifted {1e3 * terrain.highest:.0f} mm on rough ground"
         else:
             return ""
         x, y, turn = self.followed
@@ -423,31 +418,27 @@ class Limiter:
 
     def out_of_reach(self, new: AdaptiveSettings) -> str:
         """Return that settings are out of reach of the legs, in words."""
-        given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
-        return (
-            f"{given}: out of reach for {self._now.plan.kind}ing on {', '.join(self._now.plan.legs)}"
-            if self._now.plan
-            else given
+        given, plan = (
+            f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}",
+            self._gait.plan,
         )
+        return f"{given}: out of reach for {plan.kind}ing on {', '.join(plan.legs)}" if plan else given
 
     def use_what_fits(self) -> None:
         """Apply the settings; replace settings by those of the plan if the remaining legs cannot step on the spot
         with them.
         """
-        plans_own: dict[str, Any] = {
-            "body_height": None,
-            "period": None,
-            "step_height": self._now.plan.lift if self._now.plan else LIFT,
-        }
+        gait, plan = self._gait, self._gait.plan
+        own: dict[str, Any] = {"body_height": None, "period": None, "step_height": plan.lift if plan else LIFT}
         for names in GIVE_UP:
-            self._now.used = replace(self._now.settings, **{name: plans_own[name] for name in names})
+            gait.used = replace(gait.settings, **{name: own[name] for name in names})
             self.given_up = ", ".join(names)
-            write_settings(self._now.walk, self._now.used, self._now.plan)
-            if self._now.plan is None or self._fits_at_rest(self._now.plan):
+            write_settings(gait.data, gait.used, plan)
+            if plan is None or self._fits_at_rest(plan):
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
-        still, with_margin = np.zeros(3), self._now.settings.pattern == "auto"
-        if self._now.used.period is None and plan.kind == "walk" and self._now.used.step_height > plan.lift:
+        used, still, with_margin = self._gait.used, np.zeros(3), self._gait.settings.pattern == "auto"
+        if used.period is None and plan.kind == "walk" and used.step_height > plan.lift:
             return self._limits.follows(still, [plan.period * share for share in HIGH_PERIODS], with_margin)
-        return self._limits.fits(still, self._now.used.period or plan.period, with_margin)
+        return self._limits.fits(still, used.period or plan.period, with_margin)

@@ -1,29 +1,25 @@
-"""What the parts of the adaptive gait share: its settings, its actions, its memory in the core, its present plan."""
+"""Settings and actions of the adaptive gait, and what is written to its memory in the core."""
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 
 # A body that is tilted further [rad], for longer than the transient of a step, sits down.
 TILT_LIMIT = math.radians(8.0)
 OPTIONAL = ("body_height", "period")
 # Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
-# How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
-MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 
 
 @dataclass(frozen=True)
@@ -57,24 +53,11 @@ def _check(name: str, value: object, low: float, high: float, unit: str) -> None
         raise HexapodError(f"{name}: given {value!r}, allowed are {low} to {high} {unit}")
 
 
-def checked_lean(offset: npt.ArrayLike) -> np.ndarray:
-    """Return an offset of the body over its feet as (6,) x, y, z [m], roll, pitch, yaw [rad].
-
-    Raises HexapodError unless these are six finite numbers of at most MOST_LEAN.
-    """
-    offset = np.asarray(offset, float)
-    if offset.shape != (6,) or not np.isfinite(offset).all():
-        raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
-    if (np.abs(offset) > MOST_LEAN).any():
-        raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
-    return offset
-
-
 # ---- actions ---------------------------------------------------------------------------------------------------------
 
 
 class Mode(IntEnum):
-    """An action of the adaptive gait, a value of `state.mode`; the tick in core/adaptive_modes.h executes it.
+    """An action of the adaptive gait, a value of `state.mode`, numbered as in the tick of core/adaptive_modes.h.
 
                    commanded         shifted
     STAND ----------------> START ----------> WALK
@@ -88,15 +71,15 @@ class Mode(IntEnum):
       '------------------------------------------------------------------------------------'
     """
 
-    STAND = _core.MODES["STAND"]
-    START = _core.MODES["START"]
-    WALK = _core.MODES["WALK"]
-    SETTLE = _core.MODES["SETTLE"]
-    LOWER = _core.MODES["LOWER"]
-    MOVE = _core.MODES["MOVE"]
-    SAT = _core.MODES["SAT"]
-    RISE = _core.MODES["RISE"]
-    PROBE = _core.MODES["PROBE"]
+    STAND = 0
+    START = 1
+    WALK = 2
+    SETTLE = 3
+    LOWER = 4
+    MOVE = 5
+    SAT = 6
+    RISE = 7
+    PROBE = 8
 
 
 # Modes in which the robot is on its feet; in which it rests on its belly, moves down to it, or rises from it.
@@ -120,44 +103,6 @@ DOING = {
 
 YAW_GAIN, YAW_LIMIT = 2.0, 0.3  # of the yaw hold [1/s], [rad/s]
 FOLDING_SPEED = 0.4  # share of the servos' speed at which legs are held up
-
-
-@dataclass
-class Present:
-    """What the parts of an adaptive gait share.
-
-    settings: as asked for; used: with those of the plan in the place of settings that the legs cannot reach. plan: None
-    if there is none for the legs that are left. walk: the memory of the tick in the core. morphology: None for a whole
-    robot.
-    """
-
-    robot: Robot
-    settings: AdaptiveSettings
-    walk: _core.Walk
-    used: AdaptiveSettings
-    plan: GaitPlan | None = None
-    morphology: Morphology | None = None
-
-    @classmethod
-    def of(cls, robot: Robot, settings: AdaptiveSettings) -> Present:
-        """Return what a gait of a robot begins with: without a plan."""
-        return cls(robot, settings, new_walk(robot, settings), settings)
-
-    def copy(self) -> Present:
-        """Return a copy whose walk is independent."""
-        twin = copy.copy(self)
-        twin.walk = self.walk.copy()
-        return twin
-
-    @property
-    def walks_intact(self) -> bool:
-        """Whether all legs walk, by a plan made for them."""
-        return self.plan is not None and len(self.plan.legs) == len(self.walk.legs) and self.settings.pattern == "auto"
-
-    @property
-    def period(self) -> float:
-        """Time of a whole cycle [s]."""
-        return self.walk.plan.period or 1.0
 
 
 def new_walk(robot: Robot, settings: AdaptiveSettings) -> _core.Walk:

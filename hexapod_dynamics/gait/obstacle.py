@@ -23,9 +23,9 @@ steadily against a wall, with slipping feet, is not detected.
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MEMORY = 1.5  # [s]
 FORGETS = 0.5  # cycles of being set back that a cycle without it cancels: an obstacle is felt in more than every third
@@ -52,6 +52,24 @@ WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.0), SetbackLimits(0.8, 0.6, 2.0)
 SLOW, SLOWEST, LONGER = 0.05, 0.03, 1.5
 
 
+class Sample(NamedTuple):
+    """A tick of dt [s].
+
+    acceleration [m/s^2]: horizontal, mean over dt, along and across the body's heading; planned [m/s]: planned speed of
+    the body over its feet now; twist [m/s]: the command as it is followed; period [s]: of the cycle; phase: in the
+    cycle, 0 to 1; walks: whether the legs step; slow: whether the command itself is slower than SLOW.
+    """
+
+    dt: float
+    acceleration: tuple[float, float]
+    planned: tuple[float, float]
+    twist: tuple[float, float]
+    period: float
+    phase: float
+    walks: bool
+    slow: bool = False
+
+
 class Progress:
     """Detects whether the body is thrown back; speeds [m/s], accelerations [m/s^2] along and across the body's
     heading.
@@ -65,10 +83,6 @@ class Progress:
         self._cosines, self._sines = [0.0] * HARMONICS, [0.0] * HARMONICS
         self.restart()
 
-    def copy(self) -> Progress:
-        """Return an independent copy."""
-        return copy.deepcopy(self)
-
     def restart(self) -> None:
         """Discard the history: the gait, its lift or its command has changed."""
         self.setback = 0.0
@@ -79,24 +93,9 @@ class Progress:
         for k in range(HARMONICS):
             self._cosines[k] = self._sines[k] = 0.0
 
-    def update(
-        self,
-        dt: float,
-        acceleration: tuple[float, float],
-        planned: tuple[float, float],
-        twist: tuple[float, float],
-        period: float,
-        phase: float,
-        walks: bool,
-        limits: SetbackLimits = WHOLE,
-        slow: bool = False,
-    ) -> None:
-        """Advance by dt [s].
-
-        acceleration: horizontal, mean over dt; planned: planned speed of the body over its feet now; twist: the
-        command as it is followed; period [s]: of the cycle; phase: in the cycle, 0 to 1; walks: whether the legs
-        step; slow: whether the command itself is slower than SLOW.
-        """
+    def update(self, now: Sample, limits: SetbackLimits = WHOLE) -> None:
+        """Advance by a tick."""
+        dt, acceleration, planned, twist, period, phase, walks, slow = now
         speed = math.hypot(*twist)
         if not walks or speed < (SLOWEST if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
             self.restart()
@@ -160,10 +159,6 @@ class ObstacleResponse:
         # number of times it has stepped back; duration of the present step back [s]
         self.backs, self._back_for = 0, 0.0
 
-    def copy(self) -> ObstacleResponse:
-        """Return an independent copy."""
-        return copy.deepcopy(self)
-
     def change_plan(self) -> None:
         """Discard the history, because the legs that walk change; a robot that has stopped may try again with
         them.
@@ -191,34 +186,17 @@ class ObstacleResponse:
         share = -BACK_SPEED / math.hypot(x, y)
         return share * x, share * y, BACK_TURN if self.backs % 2 else -BACK_TURN
 
-    def update(
-        self,
-        dt: float,
-        acceleration: tuple[float, float],
-        planned: tuple[float, float],
-        twist: tuple[float, float],
-        period: float,
-        phase: float,
-        *,
-        walks: bool,
-        raised: bool,
-        whole: bool,
-        slow: bool = False,
-    ) -> None:
-        """Advance by dt [s].
-
-        acceleration ... walks, slow: see `Progress.update`; raised: whether the feet are lifted as on rough ground;
-        whole: whether all legs walk.
-        """
+    def update(self, now: Sample, *, raised: bool, whole: bool) -> None:
+        """Advance by a tick; raised: whether the feet are lifted as on rough ground; whole: whether all legs walk."""
+        dt, twist = now.dt, now.twist
         if self.does == STOP:
             return
         if self.does == BACK:
-            self._back_for += dt if walks else 0.0
+            self._back_for += dt if now.walks else 0.0
             if self._back_for > BACK_FOR:
                 self.does, self._free_for, self._was_felt = CLIMB, 0.0, True
             return
-        limits = WHOLE if whole else LEGS_LOST
-        self.progress.update(dt, acceleration, planned, twist, period, phase, walks, limits, slow)
+        self.progress.update(now, WHOLE if whole else LEGS_LOST)
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
@@ -232,7 +210,7 @@ class ObstacleResponse:
             return
         self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
         if self.does == CLIMB:
-            self._was_felt &= slow or math.hypot(*twist) >= SLOW
+            self._was_felt &= now.slow or math.hypot(*twist) >= SLOW
         if self._free_for > FREE:
             self._unfelt = self.backs = 0
         if self._free_for > CLIMBED and self.does != AS_FELT:

@@ -1,29 +1,163 @@
 """The tripod gait with optimal swings: the stance is that of the plain tripod gait; the swing takes least effort.
 
-While the body's twist is steady, every leg swings along a plan (`swing_planning`) for this twist and this damage;
+While the body's twist is steady, every leg swings along a plan for this twist and this damage;
 until the plan exists, and while the twist changes, the leg swings at minimum jerk. Both start and end in the same
 state, so a leg changes between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1
 s.
+
+Swing of a leg with least effort, or in least time, within the limits of its servos (Xiang et al. 2008).
+
+A swing leads from the joints and rates at lift-off to those at touch-down; both follow from the stance. In between
+the joint torques, speeds and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises
+the cost. The body is assumed to move uniformly, so that the leg has the same dynamics as on a mount at rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.interpolate import BSpline
 
-from hexapod_dynamics.gait import swing_planning
+from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.dynamics.chain.sensitivities import point_sensitivity
+from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
+    DEGREE,
+    MotionProblem,
+    PathConstraint,
+    predict_motion,
+)
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.planning.background import BackgroundCall
-from hexapod_dynamics.gait.planning.jobs import decode_swings, encode_swings_request
-from hexapod_dynamics.gait.swing_planning import Swing, SwingPlan
-from hexapod_dynamics.gait.tripod import TripodGait
+from hexapod_dynamics.gait.planning.background import BackgroundCall, decode, encode
+from hexapod_dynamics.gait.tripod import TripodGait, arguments
+from hexapod_dynamics.gait_kinds import GaitValue
+from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
+CONTROL_POINTS = 12
+# Shares of the servos' limits that a plan may use; the rest is reserved for tracking.
+TORQUE_SHARE, SPEED_SHARE = 0.8, 0.8
+# The corridor of the foot about the plain gait's swing: its height between these multiples of the plain one's, its
+# place over the ground within this distance [m] at mid-swing, and equal to the plain swing's near the ends, where the
+# foot may still touch the ground because servos and ground are compliant, and must not be dragged. The slack [m] keeps
+# the fixed ends strictly inside the constraints. Tuned in simulation: a wider corridor reduces the planned effort, but
+# increases the effort of ground contact.
+LEAST_LIFT, MOST_LIFT, WIDTH, SLACK = 1.0, 1.3, 0.003, 1e-4
 # A twist is steady while it differs by less than this [m/s, m/s, rad/s] from the twist of the plan.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
 LEAVING = 0.1  # time [s] in which a plan that no longer fits is faded out
+
+
+class Swing(NamedTuple):
+    """Boundary conditions of the swing of a leg, for its moving joints: the swing of the plain gait, its rates at
+    both ends, its duration [s].
+
+    leg: its name; joints (K, n): samples of the plain swing at equal intervals of time; start_rate, end_rate (n,);
+    duration [s].
+    """
+
+    leg: str
+    joints: np.ndarray
+    start_rate: np.ndarray
+    end_rate: np.ndarray
+    duration: float
+
+
+class SwingPlan(NamedTuple):
+    """Control points (m, n) of the moving joints over the swing, its time [s] and effort."""
+
+    leg: str
+    points: np.ndarray
+    duration: float
+    effort: float
+
+
+Plans = tuple[list[SwingPlan], list[str]]  # and the reasons for swings without a plan
+
+
+def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str = "effort") -> SwingPlan:
+    """Return the swing of least effort with the duration swing.duration, or of least time with `least='time'`.
+
+    Raises NotConvergedError if no optimum is found, HexapodError for ends outside the joints' ranges.
+    """
+    if least not in ("effort", "time"):
+        raise HexapodError(f"least is {least!r}, allowed: 'effort', 'time'")
+    chain = Chain.from_leg(robot, swing.leg, morphology=morphology)
+    joints = [joint for joint in robot.leg(swing.leg).joints if joint.name in chain.names]
+    leg, pose = LegKinematics.of(robot, swing.leg, morphology), chain.poses(np.zeros(len(chain)))[-1]
+    # The foot: its body in the chain, and its position in that body's frame.
+    foot = len(chain) - 1, pose[:3, :3].T @ (leg.to_base(leg.forward(np.zeros(3))) - pose[:3, 3])
+
+    steps = np.linspace(0, 1, len(swing.joints))
+    plain = point_sensitivity(chain, swing.joints, *foot)[0]
+    ground = plain[[0, -1], 2].min()
+    rows = np.array([[0, 0, 1], [0, 0, -1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+
+    def within(s: np.ndarray, q: np.ndarray) -> np.ndarray:
+        middle = np.stack([np.interp(s, steps, column) for column in plain.T], axis=1)
+        height, width = middle[:, 2] - ground, WIDTH * np.sin(np.pi * s) ** 4
+        room = SLACK + np.stack(((1 - LEAST_LIFT) * height, (MOST_LIFT - 1) * height, *[width] * 4), axis=1)
+        return ((point_sensitivity(chain, q, *foot)[0] - middle) @ rows.T + room) / WIDTH
+
+    def within_by_q(s: np.ndarray, q: np.ndarray) -> np.ndarray:
+        return rows @ point_sensitivity(chain, q, *foot)[1] / WIDTH
+
+    problem = MotionProblem(
+        chain,
+        swing.joints[0],
+        swing.joints[-1],
+        start_rate=swing.start_rate,
+        end_rate=swing.end_rate,
+        torque_bound=TORQUE_SHARE * robot.servo.torque_limit,
+        speed_bound=SPEED_SHARE * robot.servo.speed_limit,
+        position_bounds=tuple(zip(*(joint.planned_range for joint in joints), strict=True)),
+        effort=1.0 if least == "effort" else 0.0,
+        duration=swing.duration if least == "effort" else None,
+        paths=(PathConstraint(within, within_by_q),),
+        control_points=CONTROL_POINTS,
+        sparse=True,
+    )
+    start = np.stack([np.interp(np.linspace(0, 1, CONTROL_POINTS), steps, column) for column in swing.joints.T], axis=1)
+    motion = predict_motion(problem, (start, swing.duration), tolerance=1e-3)
+    torques = motion.torques(np.linspace(0, motion.duration, 101))
+    effort = float((torques**2).sum(axis=1).mean() * motion.duration)
+    return SwingPlan(swing.leg, motion.points, motion.duration, effort)
+
+
+class PlannedSwing:
+    """A plan in a form for control loops: position and rate at a fraction of the swing, without allocation."""
+
+    def __init__(self, plan: SwingPlan) -> None:
+        m, self.joints = plan.points.shape
+        knots = np.concatenate((np.zeros(DEGREE), np.linspace(0, 1, m - DEGREE + 1), np.ones(DEGREE)))
+        fine = np.linspace(0, 1, 257)
+        spline = BSpline(knots, plan.points, DEGREE)
+        self._q, self._slope = spline(fine), spline(fine, 1)
+        self._steps = len(fine) - 1
+
+    def read(self, s: float, position: np.ndarray, rates: np.ndarray, duration: float) -> None:
+        """Write joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
+        at = min(max(s, 0.0), 1.0) * self._steps
+        k = min(int(at), self._steps - 1)
+        u, h = at - k, 1.0 / self._steps
+        for j in range(self.joints):
+            a, b = self._q[k, j], self._q[k + 1, j]
+            da, db = h * self._slope[k, j], h * self._slope[k + 1, j]
+            position[j] = a + u * (da + u * (3 * (b - a) - 2 * da - db + u * (2 * (a - b) + da + db)))
+            rates[j] = (da + u * (2 * (3 * (b - a) - 2 * da - db) + 3 * u * (2 * (a - b) + da + db))) / (h * duration)
+
+
+def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> tuple[list[SwingPlan], list[str]]:
+    """Return the plans of all swings, and the reasons for those without a plan."""
+    plans, reasons = [], []
+    for swing in swings:
+        try:
+            plans.append(plan_swing(robot, morphology, swing))
+        except HexapodError as error:  # NotConvergedError among them
+            reasons.append(f"{swing.leg}: {error}")
+    return plans, reasons
 
 
 class OptimalGait(Gait):
@@ -40,7 +174,7 @@ class OptimalGait(Gait):
         self._options = arguments, {**options, "swing": "minimum_jerk"}
         self.planner = planner or ImmediatePlanner()
         self.refused: list[str] = []
-        self.plans: dict[int, swing_planning.PlannedSwing] = {}
+        self.plans: dict[int, PlannedSwing] = {}
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
@@ -103,7 +237,7 @@ class OptimalGait(Gait):
                 self._follow(i, plan, 2.0 * p - 1.0)
         return self._position, self._velocity
 
-    def _follow(self, i: int, plan: swing_planning.PlannedSwing, s: float) -> None:
+    def _follow(self, i: int, plan: PlannedSwing, s: float) -> None:
         moving, w = self._moving[i], self._weights[i]
         count = len(moving)
         plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
@@ -123,8 +257,9 @@ class OptimalGait(Gait):
         command = self.plain.data.command[:3]
         done = self.planner.poll()
         if done is not None:
-            plans, self.refused = done
-            self.plans = {self.robot.leg_names.index(plan.leg): swing_planning.PlannedSwing(plan) for plan in plans}
+            found, failure = done
+            plans, self.refused = ([], [failure]) if found is None else found
+            self.plans = {self.robot.leg_names.index(plan.leg): PlannedSwing(plan) for plan in plans}
             self._planned_for = self._asked_for
         if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
             return
@@ -159,7 +294,7 @@ class OptimalGait(Gait):
                     path.append(q[moving].copy())
                     rate.append(qd[moving].copy())
         return [
-            swing_planning.Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
+            Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
             for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, all_plannable, strict=True)
             if plannable
         ]
@@ -213,12 +348,12 @@ class ImmediatePlanner:
 
     _done = None
 
-    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
+    def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
         """Make the plans of the swings."""
-        self._done = swing_planning.plan_all(robot, morphology, swings() if callable(swings) else swings)
+        self._done = plan_all(robot, morphology, swings()), ""
 
-    def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
-        """Return plans and reasons once after `ask`, else None."""
+    def poll(self) -> tuple[Plans | None, str] | None:
+        """Return plans and reasons once after `ask`, as `BackgroundCall.poll`, else None."""
         done, self._done = self._done, None
         return done
 
@@ -227,26 +362,49 @@ class ImmediatePlanner:
         self._done = None
 
 
-class BackgroundSwingPlanner:
-    """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
+class BackgroundSwingPlanner(BackgroundCall[Plans]):
+    """Makes plans in a separate process at low priority, so that the control loop is never blocked: `ask(robot,
+    morphology, swings)`, with a function that returns the swings and runs in a thread.
+    """
 
     def __init__(self) -> None:
-        self._call = BackgroundCall("swings", encode_swings_request, decode_swings)
+        super().__init__("swings", encode_swings_request, decode_swings)
 
-    def ask(self, robot: Robot, morphology: Morphology, swings: list[Swing] | Callable[[], list[Swing]]) -> None:
-        """Start planning; a new request replaces the previous one. swings: the swings, or a function that returns
-        them and runs in a thread.
-        """
-        self._call.ask(robot, morphology, swings)
 
-    def poll(self) -> tuple[list[SwingPlan], list[str]] | None:
-        """Return plans and reasons once they are ready, else None; if the process failed, that is the reason."""
-        done = self._call.poll()
-        if done is None:
-            return None
-        answer, failure = done
-        return ([], [failure]) if failure else answer
+def encode_swings_request(
+    robot: Robot, morphology: Morphology, swings: Callable[[], Sequence[Swing]]
+) -> dict[str, object]:
+    """Return the request for the plans of the swings that a function makes."""
+    rows = [encode([one.leg, one.joints, one.start_rate, one.end_rate, one.duration]) for one in swings()]
+    return {"robot": encode(robot), "morphology": morphology.parameters(), "swings": rows}
 
-    def cancel(self) -> None:
-        """End the planning, if there is any."""
-        self._call.cancel()
+
+def decode_swings(answer: object, robot: Robot, morphology: Morphology, swings: object) -> Plans:
+    """Return the plans of the swings of a robot's moving joints, and why others have none; HexapodError for anything
+    else.
+    """
+    if not (isinstance(answer, dict) and answer.keys() == {"plans", "refused"}):
+        raise HexapodError(f"the job swings answered {repr(answer)[:80]}: plans and refused are needed")
+    plans = []
+    for row in answer["plans"]:
+        leg, points, duration, effort = decode(row)
+        good = leg in robot.leg_names and isinstance(points, np.ndarray) and points.ndim == 2
+        good = good and points.shape[1] == morphology.moving_mask[list(robot.leg_joints(leg))].sum()
+        good = good and bool(np.isfinite(points).all() and np.isfinite([duration, effort]).all())
+        if not (good and duration > 0.0):
+            raise HexapodError(f"the job swings answered {repr(row)[:80]}, which is no swing of this robot")
+        plans.append(SwingPlan(leg, points, duration, effort))
+    return plans, [str(one) for one in answer["refused"]]
+
+
+def planned_swings(request: Mapping[str, Any]) -> dict[str, object]:
+    """Return the answer to a request of `BackgroundSwingPlanner`."""
+    robot = decode(request["robot"])
+    swings = [Swing(*decode(row)) for row in request["swings"]]
+    plans, refused = plan_all(robot, Morphology.from_parameters(robot, request["morphology"]), swings)
+    return {"plans": [encode(list(plan)) for plan in plans], "refused": list(refused)}
+
+
+def make(kind: str, values: Mapping[str, GaitValue]) -> OptimalGait:
+    """Return the OptimalGait for the parameters of the node `gait`; its swings are planned in a background process."""
+    return OptimalGait(planner=BackgroundSwingPlanner(), **arguments(values))

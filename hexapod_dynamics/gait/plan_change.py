@@ -9,24 +9,26 @@ itself applies it in a tick, by copying numbers only:
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import RobotWarning
-from hexapod_dynamics.gait.arrival import Arrival
-from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import ON_FEET, Mode, Present, write_legs, write_plan, write_settings
-from hexapod_dynamics.gait.plan_choice import PlanChoice, present_legs
-from hexapod_dynamics.gait.planning.background import PlanWorker
+from hexapod_dynamics.errors import HexapodError, RobotWarning
+from hexapod_dynamics.gait.legs import leg_moments, present_legs
+from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_legs, write_plan, write_settings
+from hexapod_dynamics.gait.plan_choice import PlanChoice
+from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
-from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
 # The robot need not sit down for a change of plan if the centre of mass is this far [m] inside the polygon of all
 # remaining feet.
@@ -35,6 +37,11 @@ HOLDS = 0.015
 PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
 # Scores [m] above which a start is good, and below which the robot sits down.
 GOOD, SAFE = 0.0, -0.002
+# Joints have arrived when they are within NEAR [rad] of their pose for NEAR_FOR [s]. After PATIENCE [s] the robot uses
+# the legs in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
+NEAR, NEAR_FOR, PATIENCE = 0.06, 0.2, 6.0
+# Longest time [s] for which the robot walks on until it can stop on the other feet without tipping.
+STEADY = 3.0
 FEWEST_LEGS = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
@@ -54,11 +61,11 @@ class Transition(Enum):
 class PlanChange:
     """A change of plan.
 
-    result: the changer of a copy of the gait, for which the change is made already. mode: of the gait at the time of
-    the request. awaited: rows of the legs that are restored and have not arrived.
+    result: a copy of the gait for which the change is made already. mode: of the gait at the time of the request.
+    awaited: rows of the legs that are restored and have not arrived.
     """
 
-    result: PlanChanger
+    result: AdaptiveGait
     mode: float
     transition: Transition
     awaited: Sequence[int] = ()
@@ -74,13 +81,8 @@ def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
 
 def center_of_mass(robot: Robot, walk: _core.Walk) -> np.ndarray:
     """Return the centre of mass (2,) [m] of the robot in base_link at the present set-points."""
-    table = walk.legs
-    total, moment = robot.body.mass, robot.body.mass * robot.body.com[:2]
-    for i, masses in enumerate(table["mass"]):
-        centres, _ = _core.link_points(table, i, walk.position[3 * i : 3 * i + 3])
-        total += masses.sum()
-        moment += masses @ centres[:, :2]
-    return moment / total
+    body, legs = robot.body, leg_moments(walk.legs, walk.position.reshape(-1, 3))
+    return (body.mass * body.com[:2] + legs.sum(axis=0)) / (body.mass + walk.legs["mass"].sum())
 
 
 def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
@@ -130,43 +132,82 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     return best
 
 
+class Arrival:
+    """Decides whether the restored legs have arrived at the pose in which they are held up; `legs`: their indices,
+    none at first.
+
+    The servos approach a new set-point slowly, and a body tips if it stands on a leg that has not arrived yet. So the
+    robot walks on without these legs until measurements show that their joints have arrived; then it stops on the
+    other legs, sets the restored legs down and walks on. It sits down for that only if the other legs cannot carry it.
+    Without measurements (`measure` never called) there is nothing to wait for.
+    """
+
+    def __init__(self, joints: int, legs: Sequence[int] = ()) -> None:
+        self.legs = list(legs)
+        self._angles: np.ndarray | None = None
+        self._joints = joints
+        self._waited = self._near_for = self._over_for = 0.0
+
+    def awaited(self, legs: list[int]) -> list[int]:
+        """Return the restored legs that are awaited; none without measurements."""
+        return legs if self._angles is not None else []
+
+    def measure(self, angles: npt.ArrayLike) -> None:
+        """Add measured joint angles (n,) [rad], NaN where unknown."""
+        angles = np.array(angles, float)
+        if angles.shape != (self._joints,):
+            raise HexapodError(f"joints: {self._joints} angles [rad] needed, given an array {angles.shape}")
+        self._angles = angles
+
+    def expect(self, legs: Sequence[int]) -> None:
+        """Wait for these legs from now on, if joints are measured."""
+        self.legs = self.awaited(list(legs))
+        self._waited = self._near_for = self._over_for = 0.0
+        if self._angles is not None:
+            self._angles[:] = np.nan
+
+    def over(self, table: np.ndarray, dt: float) -> bool:
+        """Advance by dt [s]; return whether the wait for legs is over. table: rows of `leg_table`."""
+        if not self.legs:
+            return False
+        self._waited += dt
+        near = self._angles is not None and all(
+            (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < NEAR).all() for i in self.legs
+        )
+        self._near_for = self._near_for + dt if near else 0.0
+        over = self._near_for >= NEAR_FOR or self._waited >= PATIENCE
+        self._over_for = self._over_for + dt if over else 0.0
+        return over
+
+    @property
+    def overdue(self) -> bool:
+        """True if the wait ended so long ago that the robot may stop even on unstable feet."""
+        return self._over_for >= STEADY
+
+
 class PlanChanger:
     """Chooses the plan of an adaptive gait for the legs that are left, and changes to it.
 
-    changing: whether the worker computes a change; failure: why the last change could not be computed, in words; sits:
-    whether the robot was told to sit while a change is computed; target: the morphology of the last change. arrival:
-    restored legs that are awaited. worker: computes changes in parallel to the walk; None: they are computed at once.
+    failure: why the last change could not be computed, in words; sits: whether the robot was told to sit while a change
+    is computed; target: the morphology of the last change. arrival: restored legs that are awaited.
     """
 
-    def __init__(
-        self, now: Present, terrain: Terrain, limiter: Limiter, choice: PlanChoice, worker: PlanWorker | None
-    ) -> None:
-        self._now, self._terrain, self._limiter, self.choice, self.worker = now, terrain, limiter, choice, worker
-        self.arrival = Arrival(now.robot.joint_count)
-        self.changing, self.failure, self.sits = False, "", False
+    def __init__(self, gait: AdaptiveGait, library: PlanLibrary) -> None:
+        self._gait, self.choice = gait, PlanChoice(gait.robot, library, gait.planner)
+        self.arrival = Arrival(gait.robot.joint_count)
+        self.failure, self.sits = "", False
         self.target: Morphology | None = None
 
-    def copy(self) -> PlanChanger:
-        """Return a changer of a copy of the gait, which changes its plan independently at once, with the same
-        measured joints.
-        """
-        twin = copy.copy(self)
-        now = self._now.copy()
-        terrain = self._terrain.copy(now)
-        vars(twin).update(_now=now, _terrain=terrain, _limiter=self._limiter.copy(now, terrain))
-        twin.choice, twin.worker, twin.changing = copy.copy(self.choice), None, False
-        return twin
-
     @property
-    def parts(self) -> tuple[Present, Terrain, Limiter]:
-        """What this changer works on."""
-        return self._now, self._terrain, self._limiter
+    def changing(self) -> bool:
+        """Whether the worker computes a change."""
+        return self._gait.worker is not None and self._gait.worker.busy
 
     def warn_of_no_plan(self) -> None:
         """Warn if the robot sits because there is no plan, and no planner to make one."""
-        if self._now.plan is None and self.choice.planner is None:
+        if self._gait.plan is None and self.choice.planner is None:
             warnings.warn(
-                f"robot {self._now.robot.name}: {self.choice.why}; make plans with `ros2 run hexapod_dynamics plan`, "
+                f"robot {self._gait.robot.name}: {self.choice.why}; make plans with `ros2 run hexapod_dynamics plan`, "
                 "or give AdaptiveGait a planner (BackgroundPlanner)",
                 RobotWarning,
                 stacklevel=4,
@@ -189,190 +230,176 @@ class PlanChanger:
         """Use restored legs when their joints have arrived, and once the robot can stop on the others; dt [s] have
         passed.
         """
-        if not self.arrival.legs or self.changing or not self.arrival.over(self._now.walk.legs, dt):
+        if not self.arrival.legs or self.changing or not self.arrival.over(self._gait.data.legs, dt):
             return
         if self.steady() or self.arrival.overdue:
             self.change(self.target, arrived=True)
-
-    def _new_plan_on_ground(self) -> None:
-        """Forget the cycles and limits of the previous plan."""
-        self._terrain.change_plan()
-        self._limiter.change_plan()
 
     def _plan_on(self, planned: Callable[[PlanChanger], PlanChange]) -> None:
         """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has
         finished.
         """
-        twin = self.copy()
-        if self.worker is None:
-            try:
-                change = planned(twin)
-            except BaseException:
-                self.target = self._now.morphology
-                raise
-            self._adopt_plan(change)
+        twin = self._gait.twin().changes
+        if self._gait.worker is not None:
+            self._gait.worker.ask(lambda: planned(twin))
             return
-        self.changing = True
-        self.worker.ask(lambda: planned(twin))
-
-    def adopt(self) -> None:
-        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped.
-
-        If it failed, the gait goes on with the plan that it has, and `report` gives the reason.
-        """
-        if self.worker is not None and self.changing:
-            self._adopt_result(self.worker.poll)
-
-    def _adopt_result(self, result: Callable[[], PlanChange | None]) -> None:
-        """Adopt the change that a function of the worker returns; report a failure that it raises."""
         try:
-            change = result()
+            change = planned(twin)
+        except BaseException:
+            self.target = self._gait.morphology
+            raise
+        self._adopt_plan(change)
+
+    def adopt(self, wait: bool = False) -> None:
+        """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped; wait: for it.
+
+        If it failed, the gait goes on with the plan that it has, and `report` gives the reason. If the robot's action
+        has changed meanwhile, the change is requested again.
+        """
+        if not self.changing:
+            return
+        try:
+            change = self._gait.worker.wait() if wait else self._gait.worker.poll()
         except Exception as error:
             self.failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
-            self.changing, self.target = False, self._now.morphology
+            self.target = self._gait.morphology
             return
-        if change is not None:
-            self.failure = ""
-            self._adopt_plan_or_ask(change)
-
-    def _adopt_plan_or_ask(self, change: PlanChange) -> None:
-        """Adopt a change; if the robot's action has changed meanwhile, request the change again."""
-        self.changing = False
-        made, _, _ = change.result.parts
-        if change.mode == self._now.walk.state.mode and made.settings == self._now.settings:
+        if change is None:
+            return
+        self.failure = ""
+        made = change.result
+        if change.mode == self._gait.data.state.mode and made.settings == self._gait.settings:
             self._adopt_plan(change)
         elif change.transition is not Transition.RESTART:
             self.change(made.morphology)
 
     def finish(self) -> None:
         """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
-        while self.changing and self.worker is not None and not self.worker.closed:
-            self._adopt_result(self.worker.wait)
+        while self.changing and not self._gait.worker.closed:
+            self.adopt(wait=True)
 
     # ---- a change, worked out on a copy ------------------------------------------------------------------------------
 
     def planned_restart(self) -> PlanChange:
         """Compute how to walk on after a contact probe; this gait is a copy."""
-        mode = float(self._now.walk.state.mode)
-        self._goes_on(set(self._now.plan.legs) if self._now.plan else set())
-        return PlanChange(self, mode, Transition.RESTART)
+        mode = float(self._gait.data.state.mode)
+        self._goes_on(set(self._gait.plan.legs) if self._gait.plan else set())
+        return PlanChange(self._gait, mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
         """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
-        data, state = self._now.walk, self._now.walk.state
-        mode = float(state.mode)
-        before, used = self._now.plan, set() if self._now.plan is None else set(self._now.plan.legs)
-        carried = self._carried()
-        sway, up = self._now.walk.body_place
+        gait, before, mode = self._gait, self._gait.plan, float(self._gait.data.state.mode)
+        carried, place = self._carried(), gait.data.body_place
         awaited = self.adopt_morphology(morphology, None if arrived else carried)
-        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
-        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, 0.0, 0.0
-        transition = Transition.KEEP
-        if self._now.plan != before:
-            shifted = mode == Mode.WALK and only_footholds_differ(self._now.plan, before)
-            if not shifted:
-                continue_from(data, sway, up)
-            self._new_plan_on_ground()
-            self._limiter.follow_again()
-            transition = Transition.SHIFT if shifted else self._transition(used, up)
-        return PlanChange(self, mode, transition, awaited)
+        self._use_legs(carried)
+        if gait.plan == before:
+            return PlanChange(gait, mode, Transition.KEEP, awaited)
+        shifted = mode == Mode.WALK and only_footholds_differ(gait.plan, before)
+        self._leave_plan(place, shifted)
+        gait.limiter.follow_again()
+        transition = Transition.SHIFT if shifted else self._transition(set(before.legs if before else ()), place[1])
+        return PlanChange(gait, mode, transition, awaited)
 
     def _transition(self, used: set[str], up: float) -> Transition:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
         body above its height when standing.
         """
-        on_its_feet = self._now.walk.state.mode in ON_FEET
-        self._now.walk.state.probed = 0.0
-        if self._now.plan is None:
+        plan = self._gait.plan
+        if plan is None:
             return Transition.SIT
-        goes_on = on_its_feet and up == 0.0 and self._holds(self._now.plan, used) and self._goes_on(used)
-        return Transition.GO_ON if goes_on else Transition.LOWER
+        on_its_feet = self._gait.data.state.mode in ON_FEET and up == 0.0
+        return Transition.GO_ON if on_its_feet and self._holds(plan, used) and self._goes_on(used) else Transition.LOWER
+
+    def _use_legs(self, carried: np.ndarray) -> None:
+        """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up."""
+        data, state = self._gait.data, self._gait.data.state
+        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
+        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self.sits), 0.0
+
+    def _leave_plan(self, place: tuple[tuple[float, float], float], shifted: bool) -> None:
+        """Forget the cycles and limits of the previous plan, under which the body was at a place (`Walk.body_place`);
+        shifted: whether the feet go on in the same steps.
+        """
+        self._gait.terrain.change_plan()
+        self._gait.limiter.change_plan()
+        if not shifted:
+            continue_from(self._gait.data, *place)
+            self._gait.data.state.probed = 0.0
 
     def _adopt_plan(self, change: PlanChange) -> None:
         """Adopt a plan that was computed on a copy; only numbers are written."""
-        made, _, limiter = change.result.parts
-        begin = made.walk.state.phase, made.walk.state.command_scale
-        if change.transition is Transition.RESTART:
+        gait, data, made, transition = self._gait, self._gait.data, change.result, change.transition
+        begin, limiter, asked = (made.data.state.phase, made.data.state.command_scale), gait.limiter, made.limiter
+        if transition is Transition.RESTART:
             self._start_plan(*begin)
             return
-        data, state = self._now.walk, self._now.walk.state
-        carried = self._carried()
-        sway, up = self._now.walk.body_place
-        self._now.morphology, self._now.plan, self._now.used = made.morphology, made.plan, made.used
-        self.arrival.expect(list(change.awaited))
-        self.choice.why, self._limiter.given_up = change.result.choice.why, limiter.given_up
-        data.legs[:] = made.walk.legs
+        carried, place = self._carried(), data.body_place
+        gait.morphology, gait.plan, gait.used = made.morphology, made.plan, made.used
+        self.arrival.expect(change.awaited)
+        self.choice.why, limiter.given_up = made.changes.choice.why, asked.given_up
+        data.legs[:] = made.data.legs
         write_plan(data, made.plan)
         write_settings(data, made.used, made.plan)
-        data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
-        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self.sits), 0.0
-        if change.transition is Transition.KEEP:
+        self._use_legs(carried)
+        if transition is Transition.KEEP:
             return
-        self._new_plan_on_ground()
-        if change.transition is not Transition.SHIFT:
-            continue_from(data, sway, up)
-            state.probed = 0.0
-        if limiter.wanted == (self._limiter.wanted or (0.0, 0.0, 0.0)):
-            self._limiter.wanted, self._limiter.followed = limiter.wanted, limiter.followed
-            data.settings.asked_period = made.walk.settings.asked_period
-            data.command.twist = limiter.followed
+        self._leave_plan(place, transition is Transition.SHIFT)
+        if asked.wanted == (limiter.wanted or (0.0, 0.0, 0.0)):
+            limiter.wanted, limiter.followed = asked.wanted, asked.followed
+            data.settings.asked_period = made.data.settings.asked_period
+            data.command.twist = asked.followed
         else:
-            self._limiter.follow_again()
-        if change.transition is Transition.SIT:
+            limiter.follow_again()
+        if transition is Transition.SIT:
             self.warn_of_no_plan()
-            state.stay_down = 1.0
-            self._now.walk.enter(Mode.LOWER)
-        elif change.transition is Transition.LOWER:
-            state.phase = 0.0
-            self._now.walk.enter(Mode.LOWER)
-        elif change.transition is Transition.GO_ON:
+            data.state.stay_down = 1.0
+            data.enter(Mode.LOWER)
+        elif transition is Transition.LOWER:
+            data.state.phase = 0.0
+            data.enter(Mode.LOWER)
+        elif transition is Transition.GO_ON:
             self._start_plan(*begin)
 
     def _carried(self) -> np.ndarray:
         """Return which legs (legs,) bool stand and step: those that are neither held up nor on their way back."""
-        return (self._now.walk.legs["used"] != 0.0) & (self._now.walk.feet["returns"] == 0.0)
+        return (self._gait.data.legs["used"] != 0.0) & (self._gait.data.feet["returns"] == 0.0)
 
     def _goes_on(self, used: set[str]) -> bool:
         """Let the robot continue with its new plan, at the best phase and share of the command for the present
         places of its feet; return False if it would tip over or drag legs, and has lost some of the legs used
         before.
         """
-        data, asked = self._now.walk, self._now.walk.command.twist.copy()
+        gait, data, asked = self._gait, self._gait.data, self._gait.data.command.twist.copy()
         if not asked.any():
-            data.command.twist = self._limiter.limited(NOMINAL_VELOCITY, 0.0, 0.0)
-        phase, share, score = best_start(self._now.robot, data)
+            data.command.twist = gait.limiter.limited(NOMINAL_VELOCITY, 0.0, 0.0)
+        phase, share, score = best_start(gait.robot, data)
         data.command.twist = asked
-        if (
-            score < SAFE
-            and self._now.settings.pattern == "auto"
-            and self._now.plan
-            and not used <= set(self._now.plan.legs)
-        ):
+        if score < SAFE and gait.settings.pattern == "auto" and gait.plan and not used <= set(gait.plan.legs):
             return False
         self._start_plan(phase, share)
         return True
 
     def _start_plan(self, phase: float, share: float) -> None:
         """Start the plan at a phase, at first with a share of the command."""
-        state = self._now.walk.state
+        state = self._gait.data.state
         state.phase, state.command_scale = phase, share
         state.scaled_cycles = EASY_CYCLES if share < 1.0 else 0.0
-        self._now.walk.enter(Mode.SETTLE)
+        self._gait.data.enter(Mode.SETTLE)
 
     def steady(self) -> bool:
         """Return whether the robot can stop now on the feet of its present plan, or does not have to stop."""
-        plan = self._now.plan
-        walks = plan is not None and plan.kind != "row" and self._now.walk.state.mode == Mode.WALK
-        return not walks or stance_holds(self._now.robot, self._now.walk, plan.legs)
+        plan = self._gait.plan
+        walks = plan is not None and plan.kind != "row" and self._gait.data.state.mode == Mode.WALK
+        return not walks or stance_holds(self._gait.robot, self._gait.data, plan.legs)
 
     def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
         """Return whether the robot can continue with a plan without sitting down; used: legs of the previous plan.
         Restored legs join those that stand.
         """
         stay = tuple(name for name in plan.legs if name in used)
-        if self._now.settings.pattern != "auto" and stay == plan.legs:
+        if self._gait.settings.pattern != "auto" and stay == plan.legs:
             return True
-        return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self._now.robot, self._now.walk, stay)
+        return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self._gait.robot, self._gait.data, stay)
 
     def adopt_morphology(self, morphology: Morphology | None, carried: np.ndarray | None = None) -> list[int]:
         """Choose the plan for a Morphology and write it to the arrays; return the rows of the restored legs that are
@@ -381,14 +408,14 @@ class PlanChanger:
         carried: legs (bools) that are used now; other legs join them only after their joints have arrived. None:
         legs join at once.
         """
-        self._now.morphology = self.target = morphology
-        table, held = present_legs(self._now.robot, morphology)
-        names = self._now.robot.leg_names
+        self._gait.morphology = self.target = morphology
+        table, held = present_legs(self._gait.robot, morphology)
+        names = self._gait.robot.leg_names
         back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
         awaited = self.arrival.awaited(back)
         held += [names[i] for i in awaited]
-        self._now.plan = self.choice.choose(self._now.settings.pattern, held, morphology, table)
-        write_legs(self._now.walk, self._now.robot, self._now.plan, table, held)
-        write_plan(self._now.walk, self._now.plan)
-        self._limiter.use_what_fits()
+        self._gait.plan = self.choice.choose(self._gait.settings.pattern, held, morphology, table)
+        write_legs(self._gait.data, self._gait.robot, self._gait.plan, table, held)
+        write_plan(self._gait.data, self._gait.plan)
+        self._gait.limiter.use_what_fits()
         return awaited

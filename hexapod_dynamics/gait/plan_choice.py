@@ -12,17 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.core._core import least_distance
-from hexapod_dynamics.gait.legs import leg_table, rest_pose
+from hexapod_dynamics.gait.legs import joint_points, weight_shift
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
-from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan, pattern_plan, tripod_plan
+from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, pattern_plan, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
-
-# A leg whose femur and tibia are shorter than this share of their intact length does not reach the ground well enough.
-USABLE = 0.88
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
@@ -32,50 +27,6 @@ def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | Non
     if plans is not None:
         return PlanLibrary.load(robot, plans)
     return PlanLibrary.of_robot(robot, stacklevel=5)
-
-
-def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:
-    """Return the names of the legs that do not walk: incomplete, too short, or with a damaged joint.
-
-    A leg with a locked or limp joint does not walk; `JointKind.leg_walks` decides this for other kinds of damage.
-
-    rows: the robot's `leg_table` for this morphology.
-    """
-    if morphology is None:
-        return []
-    out = []
-    for leg, row in zip(robot.legs, rows, strict=True):
-        broken = any(
-            not morphology.has_link(leg.name, link.name)
-            or ((damage := morphology.joint_damage(leg.name, link.name)) is not None and not damage.kind.leg_walks)
-            for link in leg.links
-        )
-        whole = sum(link.length for link in leg.links[1:])
-        if broken or row["lengths"][1:].sum() < USABLE * whole:
-            out.append(leg.name)
-    return out
-
-
-def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray:
-    """Return the shift (2,) [m] of the centre of mass by legs (rows of the table) that are held up."""
-    total = robot.body.mass + table["mass"].sum()
-    moment = np.zeros(2)
-    for i in legs:
-        centres, _ = _core.link_points(table, i, table["rest"][i])
-        moment += table["mass"][i] @ centres[:, :2]
-    return moment / total
-
-
-def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
-    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of the legs that must
-    be held up.
-    """
-    table = leg_table(robot, morphology)
-    held = held_up(robot, morphology, table)
-    for row, leg in zip(table, robot.legs, strict=True):
-        limp = [morphology is not None and morphology.is_limp(leg.name, link.name) for link in leg.links]
-        row["rest"] = rest_pose(row, limp)
-    return table, held
 
 
 class PlanChoice:
@@ -129,13 +80,13 @@ class PlanChoice:
     def new_plan(self) -> bool:
         """Add a plan that was made in the background to the library; return whether there was one."""
         made = None if self.planner is None or not self.planner.busy else self.planner.poll()
-        if isinstance(made, str):
-            if self.why:  # else there is a plan now, for other legs
-                self.why = made
-            return False
         if made is None:
             return False
-        self.library.add(made)
+        plan, reason = made
+        if plan is None:
+            self.why = reason if self.why else ""  # else there is a plan now, for other legs
+            return False
+        self.library.add(plan)
         return True
 
 
@@ -194,12 +145,5 @@ def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
 
     Missing links are left out.
     """
-    l1, l2, l3 = row["lengths"]
-    q1, q2, q3 = angles.T
-    zero, knee = np.zeros(len(angles)), l1 + l2 * np.cos(q2)
-    out = np.array([zero, zero + l1, knee, knee + l3 * np.sin(q2 + q3)])
-    up = np.array([zero, zero, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
-    points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)  # (4, N, 3): hip, coxa's end, knee, foot
-    points = points @ row["to_leg"].reshape(3, 3) + row["mount"]
-    links = int((row["mass"] > 0.0).sum())
+    points, links = joint_points(row, angles), int((row["mass"] > 0.0).sum())
     return np.concatenate([points[:links], points[1 : links + 1]], axis=-1).reshape(-1, 6)

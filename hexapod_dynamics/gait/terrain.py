@@ -3,24 +3,37 @@ limit.
 
 On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and
 the tilt limit is ROUGH_TILT times as large. Commands are limited for the slope: see `CommandLimits.inclines`.
+
+Shift of the body because of its load: the common centre of mass of robot and load stays where the plan has that
+of the robot.
+
+A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is
+moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
+
+Small sway of the body over its feet while a load is weighed.
+
+A walk on level ground repeats every joint angle in each cycle, and a servo measures it in counts: the rounding error of
+a reading is the same in each cycle, so that a mean over many cycles does not reduce it. A sway of some counts, with
+periods that do not agree with that of the steps, changes the rounding errors from cycle to cycle.
 """
 
 from __future__ import annotations
 
-import copy
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.core import _core
-from hexapod_dynamics.gait.body_shift import REACH, LoadShift, WeighingSway
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.ground import RAISING, GroundAdaptation, SlopeReference
 from hexapod_dynamics.gait.interface import THROWN_BACK
-from hexapod_dynamics.gait.modes import MOST_LEAN, SITTING, Mode, Present, checked_lean
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, CLIMB, STOP, ObstacleResponse
-from hexapod_dynamics.gait.roughness import RAISING, GroundAdaptation
-from hexapod_dynamics.gait.slope import SlopeReference
+from hexapod_dynamics.gait.modes import SITTING, Mode
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, CLIMB, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.gait_kinds import SWAYS
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
 # Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
 # the body.
@@ -38,7 +51,89 @@ MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
 FALLING_FROM, FALLEN, AHEAD, RATE_OVER = math.radians(14.0), math.radians(30.0), 0.2, 0.04
 FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
 LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
-FARTHEST_LEAN = MOST_LEAN[:3].tolist()  # [m]
+# How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
+MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
+# Of the load: largest shift [m], its speed [m/s], heaviest load [kg].
+MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0
+PERIODS = 3.54, 2.24, 2.7  # [s] of the sway along x, y, z of base_link
+SHARES = 0.7, 0.7, 1.0  # of the size, along x, y, z
+REACH = 2.0  # room [m] for a shift of the body that a sway of 1 m takes: upward it stretches the legs, too
+
+
+class LoadShift:
+    """weight [kg]: mass of the robot. shift (2,) [m]: present shift of the body along x and y of base_link;
+    wanted: its aim.
+
+    active: whether one of them is not 0.
+    """
+
+    def __init__(self, weight: float) -> None:
+        self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
+        self.active = False
+
+    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
+        """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
+
+        Raises HexapodError for numbers that are not finite or a mass that is negative or over HEAVIEST.
+        """
+        if not (math.isfinite(x_moment + y_moment) and 0.0 <= mass <= HEAVIEST):
+            given = f"{mass} kg, {x_moment} {y_moment} kg m"
+            raise HexapodError(f"payload {given}: finite numbers, a mass of 0 to {HEAVIEST} kg")
+        away = np.array([x_moment, y_moment]) / -(self.weight + mass)
+        size = math.hypot(*away)
+        self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
+        self._note_active()
+
+    def advance(self, dt: float, room: float) -> None:
+        """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
+        x, y = self.wanted.tolist()
+        size = math.hypot(x, y)
+        scale = room / size if size > room else 1.0
+        dx, dy = scale * x - self.shift.item(0), scale * y - self.shift.item(1)
+        way = math.hypot(dx, dy)
+        part = min(1.0, SPEED * dt / way) if way > 0.0 else 0.0
+        self.shift[0] += part * dx
+        self.shift[1] += part * dy
+        self._note_active()
+
+    def _note_active(self) -> None:
+        self.active = bool(self.wanted.any() or self.shift.any())
+
+    @property
+    def size(self) -> float:
+        """Length [m] of the present shift."""
+        return math.hypot(*self.shift.tolist()) if self.active else 0.0
+
+    def report(self) -> dict[str, float]:
+        """Return diagnostics; empty if there is no load off the centre."""
+        if not self.active:
+            return {}
+        return {
+            "shift for the load, x [mm]": 1e3 * self.shift.item(0),
+            "shift for the load, y [mm]": 1e3 * self.shift.item(1),
+            "shift for the load, wanted [mm]": 1e3 * math.hypot(*self.wanted.tolist()),
+        }
+
+
+class WeighingSway:
+    """offset (3,) [m]: present sway of the body along x, y, z of base_link; size [m]: of the present sway."""
+
+    def __init__(self) -> None:
+        self.offset, self.size, self._time = np.zeros(3), 0.0, 0.0
+
+    def advance(self, dt: float, size: float, room: float) -> None:
+        """Advance by dt [s]; size [m]: amplitude that is wanted, 0: none; room [m]: for a shift of the body within
+        the reach of the legs, which limits the amplitude.
+        """
+        self._time += dt
+        self.size = max(0.0, min(size, room / REACH))
+        turns = [2.0 * math.pi * self._time / period for period in PERIODS]
+        self.offset[:] = [self.size * share * math.sin(turn) for share, turn in zip(SHARES, turns, strict=True)]
+
+    @property
+    def active(self) -> bool:
+        """Whether the body is off its place."""
+        return self.size > 0.0
 
 
 class Terrain:
@@ -50,11 +145,11 @@ class Terrain:
     rough ground; the limiter finds both.
     """
 
-    def __init__(self, now: Present, ground: bool) -> None:
-        self._now = now
+    def __init__(self, gait: AdaptiveGait, ground: bool) -> None:
+        self._gait = gait
         self.ground = GroundAdaptation() if ground else None
         self.slope, self.obstacle = SlopeReference(), ObstacleResponse()
-        self.load, self.sway, self.leaning = LoadShift(now.robot.mass), WeighingSway(), np.zeros(6)
+        self.load, self.sway, self.leaning = LoadShift(gait.robot.mass), WeighingSway(), np.zeros(6)
         self.shift_room, self.lifts_high = 0.0, True
         self._measured = self._attitude = 0.0, 0.0  # roll, pitch [rad]; less the commanded lean of the body
         self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
@@ -64,13 +159,6 @@ class Terrain:
         self._tilted_on_rough = False  # whether the ground was rough before the first reflex
         self._tilt, self._tilting = 0.0, 0.0  # [rad] against the slope, [rad/s]
         self._turned = 0.0  # [rad] by which the robot has turned on its way back from an obstacle
-
-    def copy(self, now: Present) -> Terrain:
-        """Return an independent copy for a copy of what the gait shares."""
-        twin = copy.copy(self)
-        own = copy.deepcopy({name: value for name, value in vars(self).items() if name != "_now"})
-        vars(twin).update(own, _now=now)
-        return twin
 
     def restart(self) -> None:
         """Discard what was learnt about roughness and obstacles."""
@@ -93,15 +181,15 @@ class Terrain:
 
     # ---- measurements ------------------------------------------------------------------------------------------------
 
-    def sense(self, roll: float, pitch: float, yaw: float, commanded: bool) -> None:
+    def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Process the measured attitude of the body [rad]: for the yaw hold, and for the tilt reflex, which is
         relative to the slope of the ground as learnt. A robot that stands at the first measurement is assumed to
         stand parallel to the slope.
         """
-        state, adopts = self._now.walk.state, False
+        state, adopts = self._gait.data.state, False
         if state.sensed == 0.0:
             state.yaw_reference = yaw
-            adopts = state.mode == Mode.STAND and not commanded
+            adopts = state.mode == Mode.STAND and not self._gait.commanded
         state.yaw, state.sensed = yaw, 1.0
         leant_roll, leant_pitch = state.body_offset[3:5].tolist()
         self._measured = roll, pitch
@@ -115,7 +203,7 @@ class Terrain:
         """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
         progress.
         """
-        if self._now.walk.state.sensed == 0.0:
+        if self._gait.data.state.sensed == 0.0:
             return
         roll, pitch = self._measured
         down = math.sin(roll) * y + math.cos(roll) * z
@@ -128,14 +216,17 @@ class Terrain:
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet by an offset (6,) from the gait's own pose: x, y, z [m], roll, pitch, yaw
         [rad].
-        """
-        self.leaning[:] = checked_lean(offset)
-        self._now.walk.command.offset = self.leaning
-        self._move_body(0.0, 0.0)
 
-    def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
-        """Adapt to a load on the body; see `Gait.set_payload`."""
-        self.load.set_payload(mass, x_moment, y_moment)
+        Raises HexapodError unless these are six finite numbers of at most MOST_LEAN.
+        """
+        offset = np.asarray(offset, float)
+        if offset.shape != (6,) or not np.isfinite(offset).all():
+            raise HexapodError(f"body pose {offset.tolist()}: six finite numbers (x, y, z, roll, pitch, yaw) needed")
+        if (np.abs(offset) > MOST_LEAN).any():
+            raise HexapodError(f"body pose {offset.tolist()}: allowed are +-{MOST_LEAN.tolist()} [m, rad]")
+        self.leaning[:] = offset
+        self._gait.data.command.offset = self.leaning
+        self._move_body(0.0, 0.0)
 
     def _move_body(self, x: float, y: float) -> None:
         """Move the body over its feet by (x, y) [m], in addition to the offset of `lean`, the shift for the load
@@ -144,88 +235,72 @@ class Terrain:
         lean_x, lean_y, lean_z = self.leaning[:3].tolist()
         load_x, load_y = self.load.shift.tolist()
         sway_x, sway_y, sway_z = self.sway.offset.tolist()
-        (most_x, most_y, most_z), offset = FARTHEST_LEAN, self._now.walk.command.offset
+        (most_x, most_y, most_z), offset = MOST_LEAN[:3].tolist(), self._gait.data.command.offset
         offset[0] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
         offset[1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
         offset[2] = min(most_z, max(-most_z, lean_z + sway_z))
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
-    def adapt(self, dt: float, slow: bool) -> None:
-        """Advance the adaptation to the ground by dt [s], and apply it; slow: whether the command is slower than
-        SLOW.
-        """
-        ground, data = self.ground, self._now.walk
-        settings, used, plan = self._now.settings, self._now.used, self._now.plan
-        self.slope.learn(dt, data.state.mode in SITTING)
-        sways = settings.weighing_sway if data.state.mode == Mode.WALK else 0.0
+    def adapt(self, dt: float) -> None:
+        """Advance the adaptation to the ground by dt [s], and apply it."""
+        ground, data, now, plan = self.ground, self._gait.data, self._gait.data.state, self._gait.plan
+        settings, lift = self._gait.settings, self._gait.used.step_height
+        walks, rows = now.mode == Mode.WALK, plan is not None and plan.kind == "row"
+        self.slope.learn(dt, now.mode in SITTING)
+        sways = settings.weighing_sway if walks else 0.0
         if sways or self.sway.active:
             self.sway.advance(dt, sways, self.shift_room)
             self._move_body(0.0, 0.0)
         if self.load.active:
             self.load.advance(dt, self.shift_room - REACH * self.sway.size)
             self._move_body(0.0, 0.0)
-        now = data.state
         if ground is None or now.sensed == 0.0:
             return
-        lift, tilt_limit = used.step_height, settings.tilt_limit
-        mode, reflexes, tilt = now.mode, now.reflexes, now.tilted
-        if mode == Mode.RISE and reflexes > self._reflexes:
+        reflexes, tilt = now.reflexes, now.tilted
+        if now.mode == Mode.RISE and reflexes > self._reflexes:
             ground.expect_rough()
-        if mode == Mode.RISE or reflexes == 0.0:
+        if now.mode == Mode.RISE or reflexes == 0.0:
             self._reflexes = reflexes
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
         ground.height = LOADED * now.height
         ground.most_shift = max(0.0, self.shift_room - self.load.size - REACH * self.sway.size)
-        heading = 0.0
-        if data.settings.yaw_gain > 0.0:
-            heading = math.remainder(now.yaw - now.yaw_reference, math.tau)
-        tilted = tilt > tilt_limit
-        ground.settles = plan is not None and plan.kind == "row"
-        walks, twist = mode == Mode.WALK, now.twist.tolist()
-        ground.update(dt, now.phase, *self._attitude, self.slope.attitude, heading, walks, tilted, twist)
+        ground.settles, tilted = rows, tilt > settings.tilt_limit
+        heading = math.remainder(now.yaw - now.yaw_reference, math.tau) if data.settings.yaw_gain > 0.0 else 0.0
+        slope, twist = self.slope.attitude, now.twist.tolist()
+        ground.update(dt, now.phase, *self._attitude, slope, heading, walks, tilted, twist)
         if ground.rough and ground.walked_for > FORGIVEN:
-            data.state.reflexes = 0.0
-        self._make_way(dt, ground, now, slow)
+            now.reflexes = 0.0
+        self._make_way(dt, ground)
         most = CLIMB_RATE * dt
         self._high += min(most, max(-most, self.highest - self._high))
         high = ground.share if self.lifts_high else 0.0
         most = dt / RAISING
         self._lifted += min(most, max(-most, high - self._lifted))
         data.plan.lift = lift + self._lifted * max(0.0, self._high - lift)
-        if plan is not None and plan.kind == "row":
+        if rows:
             more = self._lifted * ROWING_RISE
             data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
-        most = tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
-        falls = self._falls(dt, tilt) and ground.rough and plan is not None and plan.kind == "walk"
+        most = settings.tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        falls = self._falls(dt, tilt) and ground.rough and plan is not None and not rows
         # half of the tilt: the reflex then comes at once
         data.settings.tilt = min(most, 0.5 * tilt) if falls else most
         self._move_body(ground.shift_x, ground.shift_y)
 
-    def _make_way(self, dt: float, ground: GroundAdaptation, now: _core.GaitState, slow: bool) -> None:
-        """Detect whether the robot makes progress, and respond to an obstacle; now: the state; slow: whether the
-        command is.
-        """
+    def _make_way(self, dt: float, ground: GroundAdaptation) -> None:
+        """Detect whether the robot makes progress, and respond to an obstacle."""
         x, y, count = self._forces
         self._forces = 0.0, 0.0, 0
-        plan, obstacle, did = self._now.plan, self.obstacle, self.obstacle.does
-        if plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
+        now, obstacle, did = self._gait.data.state, self.obstacle, self.obstacle.does
+        if self._gait.plan is None or (count == 0 and did != BACK):  # stepping back ends even if the IMU is silent
             return
         vx, vy, turn = now.twist.tolist()
-        count = max(count, 1)
-        obstacle.update(
-            dt,
-            (x / count, y / count),
-            self._now.walk.body_speed,
-            (vx, vy),
-            self._now.period,
-            now.phase,
-            walks=now.mode == Mode.WALK,
-            raised=ground.rough,
-            whole=self._now.walks_intact,
-            slow=slow,
-        )
+        count, wanted = max(count, 1), self._gait.limiter.wanted
+        slow, force = wanted is not None and math.hypot(*wanted[:2]) < SLOW, (x / count, y / count)
+        speeds, walks = (self._gait.data.body_speed, (vx, vy)), now.mode == Mode.WALK
+        sample = Sample(dt, force, *speeds, self._gait.period, now.phase, walks, slow)
+        obstacle.update(sample, raised=ground.rough, whole=self._gait.walks_intact)
         if obstacle.does != AS_FELT and obstacle.does != STOP:
             ground.expect_rough()
         if did == BACK:
@@ -244,9 +319,9 @@ class Terrain:
     def highest(self) -> float:
         """Lift [m] of the feet while they are lifted higher than planned."""
         lift = HIGH_LIFT
-        if self.obstacle.does in (CLIMB, BACK) and self._now.plan is not None:
-            lift = CLIMB_LIFT if self._now.walks_intact else LOST_CLIMB_LIFT
-        return max(lift, self._now.used.step_height)
+        if self.obstacle.does in (CLIMB, BACK) and self._gait.plan is not None:
+            lift = CLIMB_LIFT if self._gait.walks_intact else LOST_CLIMB_LIFT
+        return max(lift, self._gait.used.step_height)
 
     @property
     def most_reflexes(self) -> int:
@@ -258,11 +333,11 @@ class Terrain:
         if self.ground is None:
             return {}
         return {
-            "lift of the feet [mm]": 1e3 * float(self._now.walk.plan.lift),
+            "lift of the feet [mm]": 1e3 * float(self._gait.data.plan.lift),
             "slope of the ground [deg]": math.degrees(math.hypot(*self.slope.attitude)),
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
-            **({SWAYS: self._now.period} if self.sway.active else {}),
+            **({SWAYS: self._gait.period} if self.sway.active else {}),
             **self.load.report(),
         }

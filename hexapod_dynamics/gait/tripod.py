@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,8 @@ import numpy.typing as npt
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import CoreGait, finite_twist
-from hexapod_dynamics.gait.legs import leg_table
+from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
+from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -37,12 +40,12 @@ class TripodGait(CoreGait):
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
     step_height [m]: lift of the swinging foot. step_depth [m]: how far stance feet push into the ground.
     period T [s]. body_height [m]: coxa plane above the feet.
-    stance_radius [m]: distance of the neutral foot from its coxa axis, along the leg; by default coxa plus femur
-    length. swing: "half_sine" is eq. (64): straight forward, half a sine up. "minimum_jerk" lifts off and touches
-    down without a jump in velocity; the stance, so the propulsion, is the same. response_time [s]: of each of the
-    two equal poles with which twist and height follow a command. The twist is a weighted mean of past commands, so
-    it stays within the limits and changes with bounded acceleration. adaptive: whether the kinematics consider
-    shortened links and locked joints; else every leg moves as if intact.
+    The neutral foot is a coxa plus femur length from its coxa axis, along the leg. swing: "half_sine" is eq. (64):
+    straight forward, half a sine up. "minimum_jerk" lifts off and touches down without a jump in velocity; the stance,
+    so the propulsion, is the same. response_time [s]: of each of the two equal poles with which twist and height follow
+    a command. The twist is a weighted mean of past commands, so it stays within the limits and changes with bounded
+    acceleration. adaptive: whether the kinematics consider shortened links and locked joints; else every leg moves as
+    if intact.
 
     Commands beyond `limits` are scaled down as a whole, so that the direction of travel and the curvature do not
     change. After `bind`, `step` allocates nothing. `position` and `velocity` (18,) [rad, rad/s] are overwritten by
@@ -57,34 +60,25 @@ class TripodGait(CoreGait):
         *,
         step_depth: float = 1e-4,
         body_height: float = 0.12,
-        stance_radius: float | None = None,
         swing: str = "half_sine",
         response_time: float = 0.2,
         adaptive: bool = True,
     ) -> None:
-        given = {
-            "step_length": step_length,
-            "step_height": step_height,
-            "step_depth": step_depth,
-            "stance_radius": 0.0 if stance_radius is None else stance_radius,
-        }
-        for name, value in given.items():
-            if not (np.isfinite(value) and value >= 0.0):
-                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers >= 0 [m]")
-        for name, value, unit in (
-            ("period", period, "s"),
-            ("body_height", body_height, "m"),
-            ("response_time", response_time, "s"),
+        for name, value, unit, allowed in (
+            ("step_length", step_length, "m", ">="),
+            ("step_height", step_height, "m", ">="),
+            ("step_depth", step_depth, "m", ">="),
+            ("period", period, "s", ">"),
+            ("body_height", body_height, "m", ">"),
+            ("response_time", response_time, "s", ">"),
         ):
-            if not (np.isfinite(value) and value > 0.0):
-                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers > 0 [{unit}]")
+            if not (np.isfinite(value) and (value > 0.0 or (value == 0.0 and allowed == ">="))):
+                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers {allowed} 0 [{unit}]")
         if swing not in ("half_sine", "minimum_jerk"):
             raise HexapodError(f"swing: given {swing!r}, allowed are 'half_sine' and 'minimum_jerk'")
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
         self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
-        self.stance_radius, self.swing, self.adaptive = stance_radius, swing, bool(adaptive)
-        self.robot = None
-        self.morphology = None
+        self.swing, self.adaptive = swing, bool(adaptive)
 
     @property
     def nominal_velocity(self) -> float:
@@ -103,10 +97,8 @@ class TripodGait(CoreGait):
         parameters.step_height, parameters.step_depth = self.step_height, self.step_depth
         parameters.smooth, parameters.speed_limit = self.swing == "minimum_jerk", robot.servo.speed_limit
         self._lengths = np.array([link_lengths(leg) for leg in robot.legs])
-        for row, leg, lengths in zip(self.data.legs, robot.legs, self._lengths, strict=True):
-            radius = lengths[0] + lengths[1] if self.stance_radius is None else self.stance_radius
-            rotation, mount = np.asarray(leg.mount_rotation, float), np.asarray(leg.mount_position, float)
-            row["foothold"] = (mount + rotation[:, 0] * radius)[:2]
+        for row, leg in zip(self.data.legs, robot.legs, strict=True):
+            row["foothold"] = neutral_foothold(row)
             row["phase"] = 0.0 if leg.tripod_group == 1 else 0.5
         self.set_morphology(None)
         self.limits = self._find_limits()
@@ -145,10 +137,7 @@ class TripodGait(CoreGait):
                     row["free"][k], row["held"][k] = 0.0, angle
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) [m/s, m/s, rad/s] as it will be followed: scaled down as a whole to `limits`.
-
-        Raises HexapodError for values that are not finite.
-        """
+        """Return the command (3,) as it will be followed: scaled down as a whole to `limits`."""
         command = finite_twist(vx, vy, wz)
         longest = self.data.longest_stroke(*command)
         if longest > self.limits.stroke:
@@ -156,9 +145,7 @@ class TripodGait(CoreGait):
         return command
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
-        `limit_command`).
-        """
+        """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
         followed = self.limit_command(vx, vy, wz)
         self.data.command[:3] = followed
         return followed
@@ -168,12 +155,7 @@ class TripodGait(CoreGait):
         return self.command(self.nominal_velocity, 0.0, 0.0)
 
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
-        """Restart: standing, or in the steady nominal walk at a phase of eq. (64); with a transition from measured
-        joints if given.
-
-        joints (18,) [rad]: the measured joints. The transition has minimum jerk; the average speed of each joint
-        in it is at most a tenth of its speed limit.
-        """
+        """Restart: standing, or in the steady walk at a phase of eq. (64), with a transition if joints are given."""
         state = self.data.state
         state.values[:] = 0.0
         state.twist[3] = self.body_height
@@ -183,15 +165,10 @@ class TripodGait(CoreGait):
             state.walking = 1.0
             state.phase = phase % 1.0
         self.data.place_feet()
-        self.step(0.0)
-        if joints is not None:
-            state.blend_time = self.start_at(joints)
-            self.step(0.0)
+        self.restart(joints)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance by dt [s], at most a quarter period; return (position, velocity), each (18,), the arrays of this
-        object.
-        """
+        """Advance by dt [s]; return (position, velocity)."""
         self.check_step(dt)
         self.data.advance(dt)
         return self.data.position, self.data.velocity
@@ -243,3 +220,14 @@ class TripodGait(CoreGait):
         speed = 2.0 * low / self.period
         widest = float(np.linalg.norm(scratch.legs["foothold"], axis=1).max())
         return GaitLimits(stroke=low, speed=speed, turn_rate=speed / widest)
+
+
+def make(kind: str, values: Mapping[str, GaitValue]) -> TripodGait:
+    """Return the TripodGait for the parameters of the node `gait`."""
+    return TripodGait(**arguments(values))
+
+
+def arguments(values: Mapping[str, GaitValue]) -> dict[str, Any]:
+    """Return the arguments of a TripodGait for the parameters of the node `gait`, whose period 0 is the usual one."""
+    names = ("step_length", "step_height", "step_depth", "body_height", "response_time")
+    return {name: float(values[name]) for name in names} | {"period": float(values["period"]) or 1.3}

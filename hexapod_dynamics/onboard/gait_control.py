@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from hexapod_dynamics.control.joint_trial import JointTrial
 from hexapod_dynamics.control.walk_permit import WalkPermit
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
-from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.gait_kinds import ADAPTIVE, GaitValue, make

@@ -13,9 +13,8 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE, ANNOUNCES, GetUp, Phase, Sensed
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-from hexapod_dynamics.gait.recovery.poses import ANNOUNCES, GetUpSettings, Phase, Sensed
 from hexapod_dynamics.robot import Morphology, Robot
 
 AUTOMATIC = "automatic"
@@ -50,7 +49,7 @@ class GettingUp:
         announce: Callable[[bool], None],
     ) -> None:
         self._automatic, self._log, self._announce = mode == AUTOMATIC, report, announce
-        self._get_up = GetUp(robot, find_get_up_library(robot), GetUpSettings(speed=speed), period)
+        self._get_up = GetUp(robot, find_get_up_library(robot), speed, period)
         self._morphology = Morphology.whole(robot)
         n = robot.joint_count
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -72,7 +71,7 @@ class GettingUp:
     @property
     def announce_time(self) -> float:
         """Time at rest before the first motion [s]."""
-        return self._get_up.settings.announce
+        return ANNOUNCE
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.core._core import SAMPLES, cycle_foot
-from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
+from hexapod_dynamics.gait.planning.plan import PlanEvaluator
 from hexapod_dynamics.robot import Morphology, Robot
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from support.bent_joint import BENT
 from hexapod_dynamics.damage import KINDS, LIMP, Registry, list_losses
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.plan_choice import held_up
+from hexapod_dynamics.gait.legs import held_up, leg_table
 from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology, Robot

@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.gait.slope import SlopeReference
+from hexapod_dynamics.gait.ground import SlopeReference
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Simulator

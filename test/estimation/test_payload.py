@@ -10,7 +10,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.body_shift import MOST, SPEED, LoadShift
+from hexapod_dynamics.gait.terrain import MOST, SPEED, LoadShift
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Predictor, Truth
 

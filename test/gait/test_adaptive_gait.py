@@ -9,8 +9,8 @@ from support.allocations import least_growth
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.body_shift import WeighingSway
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.terrain import WeighingSway
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot

@@ -15,7 +15,7 @@ from support.audited import audited
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning import background, jobs
+from hexapod_dynamics.gait.planning import background
 from hexapod_dynamics.gait.planning.background import BackgroundCall, BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Morphology, Robot
@@ -101,17 +101,8 @@ def test_the_working_directory_is_not_imported(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
     planner = BackgroundPlanner()
     planner.ask(ROBOT, ROBOT.leg_names[1:], WHOLE.without(*ROBOT.leg_names[1:]))
-    assert finished_plan(planner) == f"legs left: {ROBOT.leg_names[0]}; at least 2 are needed to row"
+    assert finished(planner, 60.0) == (None, f"legs left: {ROBOT.leg_names[0]}; at least 2 are needed to row")
     assert not mark.exists()
-
-
-def finished_plan(planner):
-    """Return the plan or the reason of a planner."""
-    until = time.monotonic() + 60.0
-    while (done := planner.poll()) is None:
-        assert time.monotonic() < until, "no plan, no reason"
-        time.sleep(0.02)
-    return done
 
 
 def test_a_process_ends_with_its_caller():
@@ -120,13 +111,13 @@ def test_a_process_ends_with_its_caller():
         sys.path[:0] = [{str(PACKAGE)!r}]
         from hexapod_dynamics.gait.planning import background
         background.PROGRAM = (
-            "import sys; sys.path[:] = sys.argv[2:]; import time, hexapod_dynamics.gait.planning.jobs as jobs; "
-            "jobs.JOBS['plan'] = lambda _: time.sleep(1000); jobs.serve(sys.argv[1])"
+            "import sys; sys.path[:] = sys.argv[2:]; import time, hexapod_dynamics.gait.planning.background as jobs; "
+            "jobs.job_function = lambda job: lambda _: time.sleep(1000); jobs.serve(sys.argv[1])"
         )
         call = background.BackgroundCall("plan", lambda: 0, lambda answer: answer)
         call.ask()
-        while call._running._process is None: time.sleep(0.01)
-        print(call._running._process.pid, flush=True)
+        while call._process is None: time.sleep(0.01)
+        print(call._process.pid, flush=True)
         time.sleep(1000)
     """
     caller = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
@@ -145,11 +136,11 @@ def test_a_cancelled_process_is_ended(monkeypatch):
     monkeypatch.setattr(background, "command", lambda job: [sys.executable, "-c", "import time; time.sleep(1000)"])
     call = BackgroundCall("test", lambda: 0, lambda answer: answer)
     call.ask()
-    thread = call._running
+    thread = call._worker._thread
     call.cancel()
     assert not call.busy and call.poll() is None
     thread.join(10.0)
-    assert not thread.is_alive() and thread._process is None
+    assert not thread.is_alive() and call._process is None
 
 
 def test_asking_and_fetching_start_no_process_and_open_nothing_in_the_calling_thread(monkeypatch):
@@ -157,7 +148,7 @@ def test_asking_and_fetching_start_no_process_and_open_nothing_in_the_calling_th
     lost = ROBOT.leg_names[1:]
     with audited() as events:
         planner.ask(ROBOT, lost, WHOLE.without(*lost))
-        finished_plan(planner)
+        finished(planner, 60.0)
         planner.ask(ROBOT, lost, WHOLE.without(*lost))
         planner.cancel()
     assert not events, events
@@ -165,9 +156,9 @@ def test_asking_and_fetching_start_no_process_and_open_nothing_in_the_calling_th
 
 def test_a_robot_survives_the_message():
     for robot in (ROBOT, Robot.load(Path(__file__).parents[1] / "robots" / "quadruped.yaml")):
-        encoded = jobs.encode(robot)
-        again = jobs.decode(json.loads(json.dumps(encoded)))
-        assert isinstance(again, Robot) and jobs.encode(again) == encoded
+        encoded = background.encode(robot)
+        again = background.decode(json.loads(json.dumps(encoded)))
+        assert isinstance(again, Robot) and background.encode(again) == encoded
 
 
 @pytest.mark.parametrize(
@@ -176,19 +167,19 @@ def test_a_robot_survives_the_message():
 )
 def test_only_known_objects_are_made(value):
     with pytest.raises(HexapodError, match="allowed are|needed are"):
-        jobs.decode(value)
+        background.decode(value)
 
 
 def test_a_plan_of_other_legs_is_refused():
     plan = PlanLibrary.load(ROBOT, Path(__file__).parents[2] / "config" / "plans_jethexa.yaml").find(["RM"])
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(plan).items()}
     fields["footholds"] = [list(place) for place in plan.footholds]
-    assert jobs.decode_plan({"plan": fields}, ROBOT, ("RM",), WHOLE) == plan
+    assert background.decode_plan({"plan": fields}, ROBOT, ("RM",), WHOLE) == plan
     for wrong in ({"plan": fields | {"duty": float("nan")}}, {"plan": fields | {"sway": [0.0]}}, {"other": 1}, [], 3):
         with pytest.raises(HexapodError):
-            jobs.decode_plan(wrong, ROBOT, ("RM",), WHOLE)
+            background.decode_plan(wrong, ROBOT, ("RM",), WHOLE)
     with pytest.raises(HexapodError, match="walks on"):
-        jobs.decode_plan({"plan": fields}, ROBOT, ("LF",), WHOLE)
+        background.decode_plan({"plan": fields}, ROBOT, ("LF",), WHOLE)
 
 
 def test_a_robot_whose_plan_cannot_be_made_goes_on_with_what_it_has(monkeypatch):

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.brace import Brace, BraceSettings
+from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -209,12 +208,6 @@ def test_stop_ends_it():
     brace.step(TICK, STANCE)
     brace.stop()
     assert not brace.needed
-
-
-@pytest.mark.parametrize("wrong", [{"hold": 0.0}, {"forces": (1.0, math.nan)}, {"forces": (1.0,)}])
-def test_wrong_settings_are_refused(wrong):
-    with pytest.raises(HexapodError):
-        BraceSettings(**wrong)
 
 
 def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():

@@ -12,7 +12,18 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.plan import mirror_partners
-from hexapod_dynamics.gait.recovery.get_up import ROLL_SPEED, GetUp
+from hexapod_dynamics.gait.recovery.get_up import (
+    EASES,
+    LIFT,
+    ROLL_SPEED,
+    YIELDS,
+    GetUp,
+    Phase,
+    Sensed,
+    legs_damaged_only_at,
+    lost_legs,
+    seated,
+)
 from hexapod_dynamics.gait.recovery.manoeuvres import (
     GetUpLibrary,
     best_side,
@@ -20,10 +31,8 @@ from hexapod_dynamics.gait.recovery.manoeuvres import (
     joint_poses,
     opposite_legs,
 )
-from hexapod_dynamics.gait.recovery.motion import GIVES, FollowWatch
-from hexapod_dynamics.gait.recovery.poses import GetUpSettings, Phase, Sensed, legs_damaged_only_at, lost_legs, seated
 from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
-from hexapod_dynamics.gait.recovery.waiting import EASES, LIFT, YIELDS
+from hexapod_dynamics.gait.recovery.watches import GIVES, FollowWatch
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -38,7 +47,7 @@ class Puppet:
     """Joints that are where they are commanded, but for `held`; the body turns to belly in the last pose of a roll."""
 
     def __init__(self, up=-1.0, held=(), joints=STANCE, **settings):
-        self.get_up = GetUp(ROBOT, LIBRARY, GetUpSettings(**settings), DT)
+        self.get_up = GetUp(ROBOT, LIBRARY, dt=DT, **settings)
         self.joints, self.held = joints.copy(), list(held)
         self.sensed = Sensed(joints.copy(), (0.0, 0.0, up), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81 * up))
         self.turns, self.phases, self.moved = True, [], 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.gait.recovery.motion import DELAY, FREE, GIVES, Yielding
+from hexapod_dynamics.gait.recovery.watches import DELAY, FREE, GIVES, Yielding
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.gait.ground import LASTING, GroundAdaptation
 from hexapod_dynamics.gait.limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
-from hexapod_dynamics.gait.roughness import LASTING, GroundAdaptation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -252,7 +252,7 @@ def test_a_rowing_robot_says_how_it_slides_on_a_slope(lost, degrees, command, sa
 @pytest.mark.parametrize("lost, degrees, high", [("LF+RM", 20.0, False), ("LF+RM", 8.0, True), ("LM", 20.0, True)])
 def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, degrees, high):
     gait = gait_of(lost)
-    limits = CommandLimits(ROBOT, gait.data.legs, gait.data.plan)
+    limits = CommandLimits(ROBOT, gait.data)
     periods = [gait.plan.period * share for share in HIGH_PERIODS]
     twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
     *searching, found = limits.inclines(twist, periods, True, drop, (0.04, 0.02))

@@ -9,7 +9,7 @@ from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse
+from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -31,7 +31,7 @@ def walk_against(
         before = speed
         twist, phase = (min(command, climbing if response.does == CLIMB else SPEED), 0.0), t / PERIOD % 1.0
         speeds, slow = ((SPEED + planned(t), 0.0), twist), command < SLOW
-        response.update(DT, force, *speeds, PERIOD, phase, walks=True, raised=False, whole=whole, slow=slow)
+        response.update(Sample(DT, force, *speeds, PERIOD, phase, True, slow), raised=False, whole=whole)
         if not did or did[-1] != response.does:
             did.append(response.does)
     return did
@@ -119,7 +119,8 @@ def test_a_body_that_stalls_and_catches_up_at_any_time_is_no_obstacle():
     for k, error in enumerate(errors):
         force, phase = ((error - before) / DT, 0.0), k * DT / PERIOD % 1.0
         before = error
-        response.update(DT, force, (SPEED, 0.0), (SPEED, 0.0), PERIOD, phase, walks=True, raised=False, whole=True)
+        sample = Sample(DT, force, (SPEED, 0.0), (SPEED, 0.0), PERIOD, phase, walks=True)
+        response.update(sample, raised=False, whole=True)
         assert response.does == AS_FELT
 
 

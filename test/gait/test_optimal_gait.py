@@ -9,9 +9,8 @@ from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, point_sensitivity
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import NotConvergedError
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import TripodGait, swing_planning
-from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait
-from hexapod_dynamics.gait.swing_planning import PlannedSwing, plan_swing
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait, PlannedSwing, plan_all, plan_swing
 from hexapod_dynamics.robot import Morphology
 
 
@@ -94,15 +93,15 @@ def test_a_changing_command_leaves_the_plan_without_a_leap():
 def test_planning_in_the_background_gives_the_same_plans():
     gait, all_swings = swings()
     morphology, background = Morphology.whole(ROBOT), BackgroundSwingPlanner()
-    background.ask(ROBOT, morphology, all_swings[:1])
+    background.ask(ROBOT, morphology, lambda: all_swings[:1])
     assert background.poll() is None
     until = time.monotonic() + 60
     while (done := background.poll()) is None and time.monotonic() < until:
         time.sleep(0.05)
-    plans, refused = done
+    (plans, refused), failure = done
     here = plan_swing(ROBOT, morphology, all_swings[0])
-    assert refused == [] and np.allclose(plans[0].points, here.points, atol=1e-6)
-    background.ask(ROBOT, morphology, all_swings)
+    assert refused == [] and not failure and np.allclose(plans[0].points, here.points, atol=1e-6)
+    background.ask(ROBOT, morphology, lambda: all_swings)
     background.cancel()
     assert background.poll() is None
 
@@ -112,7 +111,7 @@ def test_what_cannot_be_planned_is_said_and_no_plan():
     weak = dataclasses.replace(ROBOT, servo=dataclasses.replace(ROBOT.servo, torque_limit=0.02))
     with pytest.raises(NotConvergedError, match="not a solution"):
         plan_swing(weak, Morphology.whole(weak), all_swings[0])
-    plans, refused = swing_planning.plan_all(weak, Morphology.whole(weak), all_swings[:1])
+    plans, refused = plan_all(weak, Morphology.whole(weak), all_swings[:1])
     assert plans == [] and refused[0].startswith("LF: no optimum")
     with pytest.raises(HexapodError, match="least is"):
         plan_swing(ROBOT, Morphology.whole(ROBOT), all_swings[0], least="noise")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.plan_choice import present_legs
+from hexapod_dynamics.gait.legs import present_legs
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator
 

@@ -11,7 +11,6 @@ from support.audited import audited
 
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait import plan_choice as choices
-from hexapod_dynamics.gait.planning import background
 from hexapod_dynamics.gait.planning.background import PlanWorker
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait_kinds import make
@@ -217,28 +216,22 @@ def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch,
     ticks_until(gait, lambda: gait.doing == ("sitting" if request_ == "sit" else "walking"))
 
 
-def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost(monkeypatch):
-    class Ended:
-        def __init__(self, *arguments):
-            self.asking = threading.Thread(target=lambda: call.ask("second"))
+def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost():
+    worker = PlanWorker()
+    worker.ask(lambda: "first")
+    while worker._done is None:
+        time.sleep(0.001)
+    asking = threading.Thread(target=lambda: worker.ask(lambda: "second"))
 
-        def start(self):
-            pass
+    class Slow(threading.Condition):
+        def __enter__(self):
+            entered = super().__enter__()
+            if asking.ident is None:  # in the thread that polls
+                asking.start()
+                asking.join(0.3)
+            return entered
 
-        def cancel(self):
-            pass
-
-        @property
-        def done(self):
-            if self.asking.ident is None:
-                self.asking.start()
-                self.asking.join(0.3)
-            return "first", ""
-
-    monkeypatch.setattr(background, "_Running", Ended)
-    call = background.BackgroundCall("plan", None, None)
-    call.ask("first")
-    asking = call._running.asking
-    assert call.poll() == ("first", "")
+    worker._changed = Slow()
+    assert worker.poll() == "first"
     asking.join()
-    assert call.busy
+    assert worker.wait() == "second"

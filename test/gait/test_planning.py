@@ -9,9 +9,8 @@ from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margi
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
-from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
+from hexapod_dynamics.gait.planning.search import Search, demands, make_plan, minimise
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools import plan as tool
 

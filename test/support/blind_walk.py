@@ -14,10 +14,10 @@ from support.gyroscope_error import GyroscopeError
 from vqf import VQF
 
 from hexapod_dynamics.control.feedforward import Feedforward
+from hexapod_dynamics.control.joint_trial import JointTrial
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.joint_trial import JointTrial
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion

@@ -6,7 +6,7 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.brace import Brace
+from hexapod_dynamics.gait.recovery.brace import HOLD, Brace
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -48,7 +48,7 @@ class PushedWalk:
             push = physics.rotation.T @ np.array(horizontal)
             physics.push([*push, *np.cross([0.0, 0.0, height], push)])
             if force and self.told:
-                self.brace._left = self.brace.settings.hold
+                self.brace._left = HOLD
             self.gait.sense(*roll_pitch_yaw(physics.rotation))
             if self.braced and self.brace.needed:
                 setpoints = self.brace.step(TICK, self.gait.position)

@@ -1,45 +1,129 @@
 """Work in the background, so that the control loop never waits: the latest request counts, a failure is reported.
 
-`PlanWorker` is a thread that computes changes of plan from the robot's present state. `BackgroundCall` runs a planning
-job in a separate process at low priority: request and answer are JSON (jobs.py), so that no output of a process is
-executed. A thread starts the process, reads its answer while it runs, and checks it; `ask`, `poll` and `cancel` only
-exchange data with it and return at once. The process imports this package from the same place as its caller, and
-nothing from the working directory; it ends when its caller ends.
+`PlanWorker` computes changes of plan in a thread. `BackgroundCall` runs a job in a separate process at low priority:
+request and answer are JSON, so that no output of a process is executed, only the classes TYPES and the jobs JOBS exist
+there, and every object that is read is checked by its own class. `ask`, `poll` and `cancel` only exchange data with a
+thread and return at once. The process imports this package from the same place as its caller, and nothing from the
+working directory; it ends when its caller ends.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.jobs import decode_plan, encode_plan_request
+from hexapod_dynamics.gait.planning.library import plan_of
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.process_environment import THREAD_COUNTS
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.checked_yaml import Section
+from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
-_PIECE, _LOOK = 65536, 0.1  # [bytes] read at once; [s] between two checks whether the job was cancelled
 Result = TypeVar("Result")
 PACKAGE = Path(__file__).resolve().parents[3]
+# Function (module:name) of each job, which returns the JSON values of the answer for those of a request.
+JOBS = {
+    "plan": "hexapod_dynamics.gait.planning.search:planned",
+    "swings": "hexapod_dynamics.gait.optimal:planned_swings",
+}
 # The program of the process; its arguments: the job, and the folders from which modules are imported.
 PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[2:]; from hexapod_dynamics.gait.planning.jobs import serve; serve(sys.argv[1])"
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from hexapod_dynamics.gait.planning.background import serve; serve(sys.argv[1])"
 )
 
 
+class PlanWorker(Generic[Result]):
+    """Calls one function at a time in a thread; a new request replaces the previous one.
+
+    The compiled simulations of `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait
+    for them. busy: whether a result has not been fetched yet; closed: whether no request is computed any more.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._asked: Callable[[], Result] | None = None
+        self._done: tuple[Result | None, BaseException | None] | None = None
+        self._number = 0  # of the last request
+        self._thread: threading.Thread | None = None
+        self.busy = self.closed = False
+
+    def ask(self, function: Callable[[], Result]) -> None:
+        """Call a function without arguments in the thread; it replaces an earlier request."""
+        with self._changed:
+            self._number += 1
+            self._asked, self._done, self.busy = function, None, True
+            if self._thread is None and not self.closed:
+                self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
+                self._thread.start()
+
+    def drop(self) -> None:
+        """Forget the last request."""
+        with self._changed:
+            self._number += 1
+            self._asked, self._done, self.busy = None, None, False
+
+    def poll(self) -> Result | None:
+        """Return the result of the last function once, else None; an exception of the function is raised here."""
+        if self._done is None:  # so that a tick takes no lock
+            return None
+        with self._changed:  # a request of another thread may just have replaced it
+            if self._done is None:
+                return None
+            (result, error), self._done, self.busy = self._done, None, False
+        if error is not None:
+            raise error
+        return result
+
+    def wait(self) -> Result | None:
+        """Wait for the last function, and return as `poll`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._done is not None or self.closed)
+        return self.poll()
+
+    def close(self) -> None:
+        """End the thread after the function that it executes has ended."""
+        with self._changed:
+            self.closed, thread = True, self._thread
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                number, function, self._asked = self._number, self._asked, None
+                if self.closed or function is None:
+                    self._thread = None
+                    return
+            result, failed = None, None
+            try:
+                result = function()
+            except BaseException as error:  # raised again by `poll`, in the thread that made the request
+                failed = error
+            with self._changed:
+                if number == self._number:
+                    self._done = result, failed
+                    self._changed.notify_all()
+
+
 class BackgroundCall(Generic[Result]):
-    """One call at a time of a job of `background_jobs`; a new call replaces the previous one.
+    """One call at a time of a job of JOBS in a process; a new call replaces the previous one.
 
     encode: makes the JSON values of a request from the arguments of `ask`; decode: makes the result from the answer and
     these arguments, and raises HexapodError for an answer that is wrong. limit [s]: the longest time of a job.
@@ -49,80 +133,61 @@ class BackgroundCall(Generic[Result]):
         self, job: str, encode: Callable[..., object], decode: Callable[..., Result], *, limit: float = LIMIT
     ) -> None:
         self._job, self._encode, self._decode, self._limit = job, encode, decode, limit
-        self._running: _Running[Result] | None = None
-        self._replacing = threading.Lock()  # one thread asks while another polls
+        self._worker: PlanWorker[tuple[Result, str]] = PlanWorker()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._replacing = threading.Lock()
+        self._call = 0  # number of the present call
 
     def ask(self, *arguments: object) -> None:
         """Start the job."""
-        new = _Running(self._job, self._encode, self._decode, arguments, self._limit)
-        with self._replacing:
-            before, self._running = self._running, new
-        if before is not None:
-            before.cancel()
-        new.start()
+        call = self._end_job()
+        self._worker.ask(lambda: self._result(call, arguments))
+
+    def cancel(self) -> None:
+        """End the job, if there is one, and discard its result."""
+        self._worker.drop()
+        self._end_job()
 
     @property
     def busy(self) -> bool:
         """True if a call is running or its result has not been fetched."""
-        return self._running is not None
+        return self._worker.busy
 
     def poll(self) -> tuple[Result | None, str] | None:
         """Return (result, "") once when the call has ended, (None, reason) when it failed, else None."""
+        try:
+            return self._worker.poll()
+        except (HexapodError, OSError) as error:
+            return None, str(error)
+        except Exception as error:  # any error: the caller continues and reports it
+            return None, f"the job {self._job} failed: {type(error).__name__}: {error}"
+
+    def _end_job(self) -> int:
+        """End the process, if there is one; return the number of the next call."""
         with self._replacing:
-            running = self._running
-            if running is None or running.done is None:
-                return None
-            self._running = None
-        return running.done
-
-    def cancel(self) -> None:
-        """End the job, if there is one."""
-        with self._replacing:
-            running, self._running = self._running, None
-        if running is not None:
-            running.cancel()
-
-
-class _Running(threading.Thread, Generic[Result]):
-    """One job; done: (result, reason) after it has ended."""
-
-    def __init__(
-        self,
-        job: str,
-        encode: Callable[..., object],
-        decode: Callable[..., Result],
-        arguments: tuple[object, ...],
-        limit: float,
-    ) -> None:
-        super().__init__(name=f"job {job}", daemon=True)
-        self._job, self._codec, self._arguments, self._limit = job, (encode, decode), arguments, limit
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock, self._cancelled = threading.Lock(), False
-        self.done: tuple[Result | None, str] | None = None
-
-    def cancel(self) -> None:
-        """End the process and discard its result."""
-        with self._lock:
-            self._cancelled = True
             if self._process is not None:
                 self._process.kill()
+            self._call += 1
+            return self._call
 
-    def run(self) -> None:
-        """Start the process and store its answer."""
-        encode, decode = self._codec
+    def _result(self, call: int, arguments: tuple[object, ...]) -> tuple[Result, str]:
+        """Return the checked answer of the process; in the worker's thread."""
+        answer = self._answer(call, json.dumps(self._encode(*arguments)).encode() + b"\n")
         try:
-            request = json.dumps(encode(*self._arguments)).encode() + b"\n"
-            result = decode(_parsed(self._job, self._answer(request)), *self._arguments)
-            self.done = result, ""
-        except (HexapodError, OSError) as error:
-            self.done = None, str(error)
-        except Exception as error:  # any error: the caller continues and reports it
-            self.done = None, f"the job {self._job} failed: {type(error).__name__}: {error}"
+            value = json.loads(answer)
+        except (ValueError, RecursionError):
+            start = answer[:60].decode(errors="replace")
+            raise HexapodError(f"the job {self._job} answered {start!r}, which is no JSON") from None
+        return self._decode(value, *arguments), ""
 
-    def _answer(self, request: bytes) -> bytes:
-        """Return what the process has written; HexapodError if it failed, took too long or wrote too much."""
-        with self._lock:
-            if self._cancelled:
+    def _answer(self, call: int, request: bytes) -> bytes:
+        """Return what the process has written; HexapodError if it failed, took too long or wrote too much.
+
+        Its input stays open, because the process ends when its input is closed.
+        """
+        late = threading.Event()
+        with self._replacing:
+            if call != self._call:
                 raise HexapodError(f"the job {self._job} was cancelled")
             process = self._process = subprocess.Popen(
                 command(self._job),
@@ -132,49 +197,34 @@ class _Running(threading.Thread, Generic[Result]):
                 start_new_session=True,
                 env=os.environ | dict.fromkeys(THREAD_COUNTS, "1"),
             )
+
+        def end_late() -> None:
+            late.set()
+            process.kill()
+
+        clock, answer = threading.Timer(self._limit, end_late), bytearray()
+        clock.daemon = True
+        clock.start()
         try:
-            answer = self._exchange(process, request)
+            with process:
+                try:
+                    process.stdin.write(request)
+                except BrokenPipeError:  # the process has ended; its exit status tells why
+                    pass
+                while len(answer) <= LARGEST and (piece := process.stdout.read(2**16)):
+                    answer += piece
+                if len(answer) > LARGEST:
+                    process.kill()
+                process.wait()
         finally:
-            with self._lock:
-                self._process = None  # its process id may now belong to another process
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+            clock.cancel()
+            self._process = None
+        if late.is_set():
+            raise HexapodError(f"the job {self._job} gave no answer within {self._limit:.0f} s and was ended")
+        if len(answer) > LARGEST:
+            raise HexapodError(f"the job {self._job} wrote more than {LARGEST} bytes and was ended")
         if process.returncode != 0:
             raise HexapodError(f"the job {self._job} ended with {_named(process.returncode)}")
-        return answer
-
-    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Write the request and read the answer until the process ends; its input stays open, because the process
-        ends when its input is closed.
-        """
-        if process.stdin is None or process.stdout is None:
-            raise HexapodError(f"the job {self._job} has no pipes")
-        stdin, stdout, left, answer = process.stdin.fileno(), process.stdout.fileno(), memoryview(request), bytearray()
-        os.set_blocking(stdin, False)
-        end = time.monotonic() + self._limit
-        while True:
-            if self._cancelled:
-                raise HexapodError(f"the job {self._job} was cancelled")
-            if time.monotonic() > end:
-                raise HexapodError(f"the job {self._job} gave no answer within {self._limit:.0f} s and was ended")
-            readable, writable, _ = select.select([stdout], [stdin] if left else [], [], _LOOK)
-            if writable:
-                try:
-                    left = left[os.write(stdin, left[:_PIECE]) :]
-                except BrokenPipeError:  # the process has ended; its exit status tells why
-                    left = left[:0]
-            if readable:
-                piece = os.read(stdout, _PIECE)
-                answer += piece
-                if len(answer) > LARGEST:
-                    raise HexapodError(f"the job {self._job} wrote more than {LARGEST} bytes and was ended")
-                if not piece:
-                    break
-        process.wait(max(0.0, end - time.monotonic()))
         return bytes(answer)
 
 
@@ -182,7 +232,7 @@ def command(job: str) -> list[str]:
     """Return the command of a job's process: isolated (-I), with the caller's folders except the working
     directory.
     """
-    here = Path.cwd().resolve() if _has_directory() else None
+    here = _working_directory()
     paths = [str(PACKAGE)]
     for path in sys.path:
         if path and Path(path).is_absolute() and Path(path).resolve() not in (here, PACKAGE):
@@ -190,21 +240,12 @@ def command(job: str) -> list[str]:
     return [sys.executable, "-I", "-c", PROGRAM, job, *paths]
 
 
-def _has_directory() -> bool:
-    """Return whether the working directory still exists."""
+def _working_directory() -> Path | None:
+    """Return the working directory; None if it does not exist any more."""
     try:
-        os.getcwd()
+        return Path.cwd().resolve()
     except OSError:
-        return False
-    return True
-
-
-def _parsed(job: str, answer: bytes) -> object:
-    try:
-        return json.loads(answer)
-    except (ValueError, RecursionError):
-        start = answer[:60].decode(errors="replace")
-        raise HexapodError(f"the job {job} answered {start!r}, which is no JSON") from None
+        return None
 
 
 def _named(code: int) -> str:
@@ -214,107 +255,101 @@ def _named(code: int) -> str:
     return f"signal {signal.Signals(-code).name}; a process that needs too much memory is ended by SIGKILL"
 
 
-class BackgroundPlanner:
-    """One plan at a time; a new request replaces the previous one."""
+# ---- values in a message ---------------------------------------------------------------------------------------------
 
-    def __init__(self) -> None:
-        self._call = BackgroundCall("plan", encode_plan_request, decode_plan)
-
-    def ask(self, robot: Robot, lost: Iterable[str], morphology: Morphology) -> None:
-        """Start planning for a robot without these legs (names)."""
-        self._call.ask(robot, tuple(lost), morphology)
-
-    @property
-    def busy(self) -> bool:
-        """Whether a plan is being made."""
-        return self._call.busy
-
-    def poll(self) -> GaitPlan | str | None:
-        """Return the GaitPlan, or the reason why there is none, once planning has ended; else None."""
-        done = self._call.poll()
-        if done is None:
-            return None
-        answer, failure = done
-        return failure or answer
-
-    def cancel(self) -> None:
-        """End the planning, if there is any."""
-        self._call.cancel()
+TYPES: dict[str, type] = {one.__name__: one for one in (Robot, Body, Leg, Link, Joint, Servo, Contact, Imu)}
+_TYPE, _ARRAY, _TUPLE = "type", "array", "tuple"
 
 
-class PlanWorker(Generic[Result]):
-    """Calls one function at a time; a new request replaces the previous one. The compiled simulations of
-    `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait for them.
+def encode(value: Any) -> object:
+    """Return a value as JSON values: numbers, text, lists, tuples, arrays of numbers and the dataclasses of TYPES."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, np.ndarray):
+        return {_ARRAY: value.tolist()}
+    if isinstance(value, tuple):
+        return {_TUPLE: [encode(one) for one in value]}
+    if isinstance(value, list):
+        return [encode(one) for one in value]
+    if type(value).__name__ in TYPES:
+        fields = {one.name: encode(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {_TYPE: type(value).__name__, **fields}
+    raise HexapodError(f"{type(value).__name__}: allowed are {', '.join(TYPES)}, numbers, text, lists and arrays")
+
+
+def decode(value: object) -> Any:
+    """Return the value that `encode` was called with; HexapodError if `encode` cannot have made the argument."""
+    if isinstance(value, list):
+        return [decode(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {_ARRAY}:
+        return np.array(value[_ARRAY], float)
+    if value.keys() == {_TUPLE}:
+        return tuple(decode(one) for one in value[_TUPLE])
+    kind = TYPES.get(str(value.get(_TYPE)))
+    if kind is None:
+        raise HexapodError(f"an object of the type {value.get(_TYPE)!r}: allowed are {', '.join(TYPES)}")
+    names, fields = {one.name for one in dataclasses.fields(kind)}, {k: v for k, v in value.items() if k != _TYPE}
+    if fields.keys() != names:
+        raise HexapodError(f"{kind.__name__} with {sorted(fields)}: needed are {sorted(names)}")
+    return kind(**{name: decode(one) for name, one in fields.items()})
+
+
+# ---- jobs ------------------------------------------------------------------------------------------------------------
+
+
+class BackgroundPlanner(BackgroundCall[GaitPlan]):
+    """Makes one plan at a time: `ask(robot, lost, morphology)` for a Robot with a Morphology, without the legs `lost`
+    (names).
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._asked: tuple[int, Callable[[], Result]] | None = None
-        self._done: tuple[int, Result | None, BaseException | None] | None = None
-        self._number = 0  # number of the last request
-        self._closed = False
-        self._thread: threading.Thread | None = None
+        super().__init__("plan", encode_plan_request, decode_plan)
 
-    def start(self) -> None:
-        """Start the thread if it is not running, so that the control loop does not have to."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="plan worker", daemon=True)
-            self._thread.start()
 
-    def ask(self, function: Callable[[], Result]) -> None:
-        """Call a function without arguments in the thread; it replaces an earlier request."""
-        self.start()
-        with self._changed:
-            self._number += 1
-            self._asked = self._number, function
-            self._done = None
-            self._changed.notify_all()
+def encode_plan_request(robot: Robot, lost: Sequence[str], morphology: Morphology) -> dict[str, object]:
+    """Return the request for the plan of a robot without the legs `lost` (names)."""
+    return {"robot": encode(robot), "lost": list(lost), "morphology": morphology.parameters()}
 
-    def poll(self) -> Result | None:
-        """Return the result of the last function once, else None; an exception of the function is raised here."""
-        if self._done is None:  # so that a tick takes no lock
-            return None
-        with self._changed:  # a request of another thread may just have replaced it
-            done, self._done = self._done, None
-        if done is None:
-            return None
-        _, result, error = done
-        if error is not None:
-            raise error
-        return result
 
-    def wait(self) -> Result | None:
-        """Wait for the last function, and return as `poll`."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._done is not None or self._closed)
-        return self.poll()
+def decode_plan(answer: object, robot: Robot, lost: Sequence[str], morphology: Morphology) -> GaitPlan:
+    """Return the GaitPlan that was asked for; HexapodError with the reason why there is none, or for anything else."""
+    if isinstance(answer, dict) and answer.keys() == {"reason"} and isinstance(answer["reason"], str):
+        raise HexapodError(answer["reason"])
+    if not (isinstance(answer, dict) and answer.keys() == {"plan"}):
+        raise HexapodError(f"the job plan answered {repr(answer)[:80]}: a plan or a reason is needed")
+    plan = plan_of(robot, Section(answer["plan"], "the plan that was made"))
+    if set(plan.legs) & set(lost):
+        raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
+    return plan
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called: no request is computed any more."""
-        return self._closed
 
-    def close(self) -> None:
-        """End the thread after the function that it executes has ended."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
+def serve(job: str) -> None:
+    """Execute, in the process, the job that is requested on standard input; end at once when that is closed."""
+    os.nice(10)
+    answers = os.dup(1)
+    os.dup2(2, 1)  # all printed text goes to the log
+    request = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    answer = json.dumps(job_function(job)(request)).encode()
+    with os.fdopen(answers, "wb") as out:
+        out.write(answer)
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._asked is not None or self._closed)
-                if self._closed or self._asked is None:
-                    return
-                (number, function), self._asked = self._asked, None
-            result, failed = None, None
-            try:
-                result = function()
-            except BaseException as error:  # raised again by `poll`, in the thread that made the request
-                failed = error
-            with self._changed:
-                if number == self._number:
-                    self._done = number, result, failed
-                    self._changed.notify_all()
+
+def job_function(job: str) -> Callable[[Mapping[str, Any]], dict[str, object]]:
+    """Return the function of a job."""
+    module, _, name = JOBS[job].partition(":")
+    function: Callable[[Mapping[str, Any]], dict[str, object]] = getattr(import_module(module), name)
+    return function
+
+
+def _end_with_the_caller() -> None:
+    # os.read: at its end the interpreter would wait for the lock of a buffered reader.
+    while os.read(0, 4096):
+        pass
+    os._exit(1)

@@ -1,7 +1,8 @@
-"""The library of plans of a robot: a YAML file that is read and checked at start, one plan for each set of lost legs.
+"""Libraries of a robot, of plans and of manoeuvres: YAML files that are read and checked at start, one entry for each
+set of lost legs.
 
-A set and its mirror image share a plan. The file contains the robot's name and a digest of everything on which the
-plans depend, so that a library of another robot is refused.
+A set and its mirror image share an entry. The file contains the robot's name and a digest of everything on which the
+entries depend, so that a library of another robot is refused.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import yaml
@@ -25,7 +27,14 @@ from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 from hexapod_dynamics.robot.robot_file import packaged_file
 
 FORMAT = 1
-Entry = TypeVar("Entry")
+
+
+class _Mirrored(Protocol):
+    def mirrored(self, partners: dict[str, str]) -> Any:
+        """Return the mirror image; partners: each leg's name on the other side."""
+
+
+Entry = TypeVar("Entry", bound=_Mirrored)
 Library = TypeVar("Library", bound="RobotLibrary")
 
 
@@ -38,10 +47,11 @@ def robot_digest(robot: Robot) -> str:
 
 
 class RobotLibrary(ABC, Generic[Entry]):
-    """Entries that were made for one robot, and their YAML file, which is read and checked at start.
+    """Entries that were made for one robot, by the set of lost legs, and their YAML file.
 
     KIND: the file is KIND_NAME.yaml; KEY: of the entries in it; TITLE, COMMAND: what they are and what makes them, for
-    errors; HEADING: first line of the file. An instance is made of a robot and its entries, and iterates over these.
+    errors; HEADING: first line of the file; MASSES: whether mirrored legs must have equal masses. An instance is made
+    of a robot and its entries, and iterates over these.
     """
 
     KIND: ClassVar[str]
@@ -49,13 +59,44 @@ class RobotLibrary(ABC, Generic[Entry]):
     TITLE: ClassVar[str]
     COMMAND: ClassVar[str]
     HEADING: ClassVar[str]
-    robot: Robot
+    MASSES: ClassVar[bool]
+
+    def __init__(self, robot: Robot, entries: Iterable[Entry] = ()) -> None:
+        self.robot = robot
+        try:
+            self._partners: dict[str, str] | None = mirror_partners(robot, masses=self.MASSES)
+        except HexapodError:
+            self._partners = None  # a robot that is not symmetric: every set needs its own entry
+        self._entries: dict[frozenset[str], Entry] = {}
+        for entry in entries:
+            self.add(entry)
 
     @abstractmethod
-    def __init__(self, robot: Robot, entries: Iterable[Entry] = ()) -> None: ...
+    def lost_of(self, entry: Entry) -> frozenset[str]:
+        """Return the set of lost legs (names) for which an entry was made."""
 
-    @abstractmethod
-    def __iter__(self) -> Iterator[Entry]: ...
+    def add(self, entry: Entry) -> None:
+        """Add an entry, in place of one for the same legs."""
+        self._entries[self.lost_of(entry)] = entry
+
+    def own(self, lost: Iterable[str]) -> list[Entry]:
+        """Return the entry made for a set of lost legs (names), and the mirror image of the one made for its mirror
+        image.
+        """
+        gone, *images = self._images(lost)
+        out = [self._entries[gone]] if gone in self._entries else []
+        return out + [self._entries[one].mirrored(self._partners) for one in images if one in self._entries]
+
+    def _images(self, lost: Iterable[str]) -> list[frozenset[str]]:
+        """Return a set of legs and its mirror image."""
+        gone, partners = frozenset(lost), self._partners
+        return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
 
     @staticmethod
     @abstractmethod
@@ -167,59 +208,32 @@ class PlanLibrary(RobotLibrary[GaitPlan]):
     COMMAND = "ros2 run hexapod_dynamics plan"
     HEADING = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
 
-    def __init__(self, robot: Robot, plans: Iterable[GaitPlan] = ()) -> None:
-        self.robot = robot
-        try:
-            self._partners = mirror_partners(robot)
-        except HexapodError:
-            self._partners = None  # a robot that is not symmetric: every set needs its own plan
-        self._plans: dict[frozenset[str], GaitPlan] = {}
-        for plan in plans:
-            self.add(plan)
+    MASSES = True
 
-    def add(self, plan: GaitPlan) -> None:
-        """Add a plan, in place of one for the same legs."""
-        self._plans[self._lost(plan)] = plan
-
-    def _lost(self, plan: GaitPlan) -> frozenset[str]:
-        return frozenset(self.robot.leg_names) - frozenset(plan.legs)
+    def lost_of(self, entry: GaitPlan) -> frozenset[str]:
+        """Return the legs that a plan does not use."""
+        return frozenset(self.robot.leg_names) - frozenset(entry.legs)
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
         """Return the plan for a set of lost legs (names), mirrored if needed; None if there is none."""
-        lost = frozenset(lost)
-        if lost in self._plans:
-            return self._plans[lost]
-        if self._partners is None:
-            return None
-        image = self._plans.get(frozenset(self._partners[name] for name in lost))
-        return None if image is None else image.mirrored(self._partners)
+        return next(iter(self.own(lost)), None)
 
     def with_images(self) -> list[GaitPlan]:
         """Return all plans, and mirror images of them for the sets of lost legs that have no plan of their own."""
-        plans = dict(self._plans)
-        for plan in self._plans.values() if self._partners else ():
+        plans = dict(self._entries)
+        for plan in self if self._partners else ():
             image = plan.mirrored(self._partners)
-            plans.setdefault(self._lost(image), image)
+            plans.setdefault(self.lost_of(image), image)
         return list(plans.values())
 
     def classes(self, most_lost: int = 3) -> list[tuple[str, ...]]:
         """Return the sets of lost legs, one of each mirror pair, from one leg lost to `most_lost`."""
-        from itertools import combinations
-
-        seen, out = set(), []
+        out: dict[frozenset[str], tuple[str, ...]] = {}
         for count in range(1, most_lost + 1):
             for lost in combinations(self.robot.leg_names, count):
-                image = frozenset(self._partners[n] for n in lost) if self._partners else frozenset(lost)
-                if image not in seen:
-                    seen.add(frozenset(lost))
-                    out.append(lost)
-        return out
-
-    def __len__(self) -> int:
-        return len(self._plans)
-
-    def __iter__(self) -> Iterator[GaitPlan]:
-        return iter(self._plans.values())
+                if not any(one in out for one in self._images(lost)):
+                    out[frozenset(lost)] = lost
+        return list(out.values())
 
     read_entry = staticmethod(plan_of)
     write_entry = staticmethod(written)

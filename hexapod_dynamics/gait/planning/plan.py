@@ -1,5 +1,5 @@
 """Plans of gaits: phases, footholds and sway of the legs that walk, valid for every twist; and those of textbooks, made
-without a search: the tripod, the ripple and the wave.
+without a search: the tripod, the ripple and the wave; and their evaluation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 
 # Mirroring changes the signs of y, vy and wz.
 MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
@@ -157,3 +157,43 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
         sway=(0.0,) * 32,
         margin=0.03,
     )
+
+
+# A foot at the ends of its stance does not count as standing for this time [s].
+GUARD_TIME = 0.02
+
+
+def guard(period: float, duty: float) -> float:
+    """Return the share of the cycle in which a foot at the ends of its stance does not count as standing."""
+    return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
+
+
+class PlanEvaluator:
+    """Evaluates a plan on the leg table of a robot.
+
+    robot: a Robot of three-joint legs; morphology: its present Morphology.
+    """
+
+    def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
+        self.robot = robot
+        self.table = leg_table(robot, morphology)
+        self.box = robot.body.box_and_com
+        self.numbers = _core.PlanNumbers()
+        self.cycle, self.found = _core.PlanCycle(len(robot.legs)), _core.Findings()
+
+    def accept(self, plan: GaitPlan) -> None:
+        """Set the GaitPlan to evaluate."""
+        plan.fill(self.table, self.robot.leg_names)
+        self.numbers.load(plan.numbers())
+
+    def findings(self, twist: np.ndarray) -> _core.Findings:
+        """Return the findings of the plan at a twist; the next call overwrites them."""
+        mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
+        share = guard(numbers.period, numbers.duty)
+        self.cycle.evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)
+        return self.found
+
+    def course(self, twist: np.ndarray) -> np.ndarray:
+        """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
+        self.findings(twist)
+        return self.cycle.course

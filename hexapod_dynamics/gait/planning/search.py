@@ -1,28 +1,29 @@
 """Makes plans: one for a set of lost legs, or the library of a robot on several processes.
 
-The orders of the legs are enumerated, the other numbers found by CMA-ES; the cost of a whole generation is computed by
-one compiled call.
+The orders of the legs are enumerated, the other numbers found by CMA-ES (Hansen, The CMA Evolution Strategy: A
+Tutorial, arXiv 1604.00772, with its default parameters; equation numbers are those of the tutorial).
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from math import gcd
 from multiprocessing import get_context
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
-from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.evaluation import GUARD_TIME
+from hexapod_dynamics.gait.planning.background import decode
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan, tripod_plan
+from hexapod_dynamics.gait.planning.plan import GUARD_TIME, GaitPlan, tripod_plan
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -60,13 +61,41 @@ class Demands:
 # Middle and half width of the allowed periods [s] and duty factors: walking on four legs, rowing, five and more legs.
 PERIODS = np.array([[1.3, 0.3], [1.35, 0.2], [1.0, 0.25]])
 DUTIES = np.array([[0.81, 0.025], [0.62, 0.06], [0.7, 0.09]])
+# Requirements on a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
+REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
+ENOUGH = 0.035  # [m] margins above it give no reward
+# The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below
+# which it is penalised.
+FAST_PERIOD, FAST_SPEED, FAST_MARGIN = 0.72, 1.35, 0.006
+BESIDE = 0.05  # [m] two feet that crawl are at least so far beside the body
+
+
+class _Task(NamedTuple):
+    """What a search varies: kind of the plan, walk or row; phases (K,) of the legs' order; spread: largest difference
+    of a leg's phase from its phase in the order.
+    """
+
+    kind: str
+    phases: np.ndarray
+    spread: float = 0.0
+
+    @property
+    def row(self) -> int:
+        """Row of PERIODS and DUTIES."""
+        return 1 if self.kind == "row" else 2 if self.spread else 0
+
+
+def _penalty(found: _core.Findings, speed: float) -> float:
+    """Return the penalty for violated limits of reach, joint range, joint rates (speed [rad/s]), distance of legs."""
+    broken = max(0.0, REACH_LEFT - found.reach) / 0.01 + max(0.0, RANGE_LEFT - found.range) / 0.1
+    return broken + max(0.0, found.rate / speed - 1.0) / 0.03 + max(0.0, LEGS_APART - found.apart) / 0.01
 
 
 class Search:
     """Searches for plans of a robot with lost legs.
 
     robot: a Robot of three-joint legs; names: the legs that walk; morphology: remaining parts (for the masses of
-    legs that are held up); height, lift [m]; rest: joint angles (legs, 3) of legs that are held up.
+    legs that are held up); height, lift [m].
     """
 
     def __init__(
@@ -78,19 +107,16 @@ class Search:
         morphology: Morphology | None = None,
         height: float = 0.12,
         lift: float = 0.02,
-        rest: np.ndarray | None = None,
         seed: int = 1,
     ) -> None:
         self.robot, self.demands, self.height, self.lift, self.seed = robot, demands, height, lift, seed
         self.names = tuple(names)
         self.table = leg_table(robot, morphology)
-        if rest is not None:
-            self.table["rest"] = rest
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
         self.fine, self.coarse = _core.PlanCycle(len(robot.legs)), _core.PlanCycle(len(robot.legs), 24)
-        self.evaluations = 0
+        self._box, self._findings = robot.body.box_and_com, _core.Findings()
 
     def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError if none has the least margin."""
@@ -111,22 +137,24 @@ class Search:
         twists = self.demands.twists()
         tries = []
         for order in self._orders():
-            phases = np.array([order.index(i) / count for i in range(count)])
-            x, value = self._minimise(
-                0, spread, phases, twists[[0, 6]], 120 if count == 4 else 60, self._guess(phases, spread), 1.0
-            )
-            tries.append((value, phases, x))
-        tries.sort(key=lambda row: row[0])
+            task = _Task("walk", np.array([order.index(i) / count for i in range(count)]), spread)
+            first = self._minimise(task, twists[[0, 6]], 120 if count == 4 else 60, self._guess(task), 1.0)
+            tries.append((*first, task))
+        tries.sort(key=lambda row: row[1])
         found = []
         split = 2 * count + 8  # the numbers from here on make the sway depend on the twist
-        for _, phases, x in tries[:6]:
-            x = np.concatenate([x[:split], np.zeros(24), x[split:]])
-            x, value = self._minimise(0, spread, phases, twists, 250, x, 0.5)
-            found.append((value, phases, x))
-        value, phases, x = min(found, key=lambda row: row[0])
-        x, _ = self._minimise(0, spread, phases, twists, 700, x, 0.3)
-        x, _ = self._minimise(0, spread, phases, twists, 150, x, 0.1, coarse=False)
-        return self._made(0, spread, phases, x, "walk")
+        for x, _, task in tries[:6]:
+            start = np.concatenate([x[:split], np.zeros(24), x[split:]])
+            found.append((*self._minimise(task, twists, 250, start, 0.5), task))
+        x, _, task = min(found, key=lambda row: row[1])
+        return self._refined(task, x, 700, 150)
+
+    def _refined(self, task: _Task, x: np.ndarray, generations: int, fine: int) -> GaitPlan:
+        """Return the plan that a search of coarse and some fine generations finds from numbers on."""
+        twists = self.demands.twists()
+        x, _ = self._minimise(task, twists, generations, x, 0.3)
+        x, _ = self._minimise(task, twists, fine, x, 0.1, cycle=self.fine)
+        return self._made(task, x)
 
     def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
         """Return a plan for four legs, found by an earlier search, improved under the present demands.
@@ -135,23 +163,20 @@ class Search:
         """
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
-        middles = np.array([PERIODS[0], DUTIES[0]])
+        task = _Task("walk", np.array(plan.phases))
+        middles = np.array([PERIODS[task.row], DUTIES[task.row]])
         share = (np.array([plan.period, plan.duty]) - middles[:, 0]) / middles[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
-        phases, twists = np.array(plan.phases), self.demands.twists()
-        x, _ = self._minimise(0, 0.0, phases, twists, generations, x, 0.3)
-        x, _ = self._minimise(0, 0.0, phases, twists, generations // 5, x, 0.1, coarse=False)
-        return self._made(0, 0.0, phases, x, "walk")
+        return self._refined(task, x, generations, generations // 5)
 
-    def _guess(self, phases: np.ndarray, spread: float) -> np.ndarray:
+    def _guess(self, task: _Task) -> np.ndarray:
         """Return the initial guess: feet around the centre of mass, the body away from the swinging leg."""
         count = len(self.names)
-        x = np.zeros(2 * count + 10 + (count if spread else 0))
+        x = np.zeros(2 * count + 10 + (count if task.spread else 0))
         middle = self.neutral.mean(axis=0)
         x[: 2 * count] = np.tile(-middle / 0.01, count)
-        duty = DUTIES[2 if spread else 0, 0]
-        angle = 2.0 * np.pi * (0.5 * (1.0 + duty) - phases)  # in the middle of each leg's swing
+        angle = 2.0 * np.pi * (0.5 * (1.0 + DUTIES[task.row, 0]) - task.phases)  # in the middle of each leg's swing
         waves = np.stack([np.cos(angle), np.sin(angle), np.cos(2 * angle), np.sin(2 * angle)], axis=1)
         away = self.neutral - middle
         away *= -0.02 / np.linalg.norm(away, axis=1, keepdims=True)
@@ -171,97 +196,110 @@ class Search:
         return [tuple((k * step) % count for k in range(count)) for step in steps]
 
     def _row(self) -> GaitPlan:
-        phases = np.zeros(len(self.names))
-        best, start = None, np.zeros(2 * len(self.names) + 2)
-        for k in range(4):
-            x, value = self._minimise(1, 0.0, phases, self.demands.twists(), 200, start, 1.5, seed=self.seed + k)
-            if best is None or value < best[1]:
-                best = x, value
-        return self._made(1, 0.0, phases, best[0], "row")
-
-    def _numbers(self, kind: int) -> _core.PlanNumbers:
-        plan = _core.PlanNumbers()
-        plan.height, plan.lift = self.height, self.lift
-        if kind == 1:
-            rise = ROW_RISE if len(self.names) > 2 else LOW_RISE
-            plan.crawls, plan.rise = 1.0, rise
-            plan.height = 0.5 * self.robot.body.box[2] + rise
-        return plan
+        task, start = _Task("row", np.zeros(len(self.names))), np.zeros(2 * len(self.names) + 2)
+        tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=self.seed + k) for k in range(4)]
+        return self._made(task, min(tries, key=lambda row: row[1])[0])
 
     def _minimise(
         self,
-        kind: int,
-        spread: float,
-        phases: np.ndarray,
+        task: _Task,
         twists: np.ndarray,
         generations: int,
         start: np.ndarray,
         sigma: float,
         *,
         seed: int | None = None,
-        coarse: bool = True,
+        cycle: _core.PlanCycle | None = None,
     ) -> tuple[np.ndarray, float]:
-        problem = self._problem(kind, spread, phases, twists, self.coarse if coarse else self.fine)
+        """Return the numbers of the best plan of a task for these twists, and its cost; cycle: memory of the
+        evaluation, by default the coarse one.
+        """
+        self._begin(task)
+        cycle = cycle or self.coarse
 
         def judged(points: np.ndarray, values: np.ndarray) -> None:
-            self.evaluations += len(points)
-            problem.costs(points, values)
+            values[:] = [self._cost(task, twists, cycle, x) for x in points]
 
         return minimise(judged, start, sigma, generations, seed=seed or self.seed)
 
-    def _problem(
-        self, kind: int, spread: float, phases: np.ndarray, twists: np.ndarray, cycle: _core.PlanCycle
-    ) -> _core.PlanProblem:
-        """Return the problem of one order of the legs; `self.numbers` and `self.table` hold its plan."""
-        self.numbers = self._numbers(kind)
-        row = 1 if kind == 1 else 2 if spread != 0.0 else 0
-        body = self.robot.body.box_and_com, self.robot.body.mass, self.robot.gravity
-        return _core.PlanProblem(
-            crawls=kind == 1,
-            spread=spread,
-            phases=phases,
-            plan=self.numbers,
-            legs=self.table,
-            used=self.used,
-            neutral=self.neutral,
-            body=body,
-            speed_limit=self.robot.servo.speed_limit,
-            twists=twists,
-            fast=self.demands.fast,
-            cycle=cycle,
-            periods=PERIODS[row],
-            duties=DUTIES[row],
-        )
+    def _begin(self, task: _Task) -> None:
+        self.numbers = _core.PlanNumbers()
+        self.numbers.height, self.numbers.lift = self.height, self.lift
+        if task.kind == "row":
+            self.numbers.crawls, self.numbers.rise = 1.0, ROW_RISE if len(self.names) > 2 else LOW_RISE
+            self.numbers.height = 0.5 * self.robot.body.box[2] + self.numbers.rise
 
-    def _made(self, kind: int, spread: float, phases: np.ndarray, x: np.ndarray, name: str) -> GaitPlan:
-        self._problem(kind, spread, phases, self.demands.twists(), self.fine).fill(np.array(x, float))
+    def _write(self, task: _Task, x: np.ndarray) -> None:
+        """Write numbers into the plan and the legs: footholds less the neutral ones (2 a leg) [10 mm], sway (8 or 32)
+        [10 mm]; period and duty factor as differences from their middles in units of their half widths; with a spread,
+        the difference of each leg's phase from that of its order.
+        """
+        n, plan, sways = len(self.used), self.numbers, 0
+        if task.kind == "walk":
+            sways = 32 if len(x) > 3 * n + 10 else 8
+        timing = [math.tanh(value) for value in x[2 * n + sways :]]
+        shifts = task.spread * np.array(timing[2:]) if task.spread else 0.0
+        self.table["foothold"][self.used] = self.neutral + 0.01 * x[: 2 * n].reshape(n, 2)
+        self.table["phase"][self.used] = (task.phases + shifts) % 1.0
+        plan.sway[:sways] = 0.01 * x[2 * n : 2 * n + sways]
+        (period, wide), (duty, broad) = PERIODS[task.row], DUTIES[task.row]
+        plan.period, plan.duty = period + wide * timing[0], duty + broad * timing[1]
+
+    def _cost(self, task: _Task, twists: np.ndarray, cycle: _core.PlanCycle, x: np.ndarray) -> float:
+        """Return the cost of the plan that numbers describe: the least margin, a share of the mean margin, and
+        penalties for violated constraints.
+        """
+        self._write(task, x)
+        plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
+        margins = []
+        for twist in twists:
+            found = self._found(plan, twist, cycle)
+            margins.append(min(found.margin, ENOUGH))
+            broken += _penalty(found, SPEED_SHARE * speed)
+        if self.demands.fast > 0.0:
+            plan.period *= FAST_PERIOD
+            found = self._found(plan, np.array([self.demands.fast, 0.0, 0.0]), cycle)
+            broken += _penalty(found, FAST_SPEED * speed) + max(0.0, FAST_MARGIN - found.margin) / 0.004
+        feet = self.table["foothold"][self.used]
+        if len(feet) == 2:
+            sides = np.where(self.table["mount"][self.used, 1] >= 0.0, 1.0, -1.0)
+            inside = 0.5 * self.robot.body.box[1] + BESIDE - sides * feet[:, 1]
+            broken += np.maximum(inside, 0.0).sum() / 0.01
+        far, effort = np.square(feet - self.neutral).sum(), np.square(plan.sway).sum()
+        mean = sum(margins) / len(margins)
+        return float(-min(margins) / 0.01 - 0.2 * mean / 0.01 + broken + 20.0 * effort + 3.0 * far)
+
+    def _found(self, plan: _core.PlanNumbers, twist: np.ndarray, cycle: _core.PlanCycle) -> _core.Findings:
+        """Return the findings of a plan at a twist; the next call overwrites them."""
+        body, found, guard = self.robot.body, self._findings, GUARD_TIME / plan.period
+        cycle.evaluate(plan, self.table, self._box, body.mass, self.robot.gravity, twist, guard, found)
+        return found
+
+    def _made(self, task: _Task, x: np.ndarray) -> GaitPlan:
+        """Return the plan that numbers describe, with its margin."""
+        self._begin(task)
+        self._write(task, x)
         plan = self.numbers
         made = GaitPlan(
-            kind=name,
+            kind=task.kind,
             legs=self.names,
-            phases=tuple(float(v) for v in self.table["phase"][self.used]),
-            footholds=tuple((float(a), float(b)) for a, b in self.table["foothold"][self.used]),
-            duty=float(plan.duty),
-            period=float(plan.period),
-            height=float(plan.height),
+            phases=tuple(self.table["phase"][self.used].tolist()),
+            footholds=tuple((x, y) for x, y in self.table["foothold"][self.used].tolist()),
+            duty=plan.duty,
+            period=plan.period,
+            height=plan.height,
             lift=self.lift,
-            sway=tuple(float(v) for v in plan.sway),
-            rise=float(plan.rise),
+            sway=tuple(plan.sway.tolist()),
+            rise=plan.rise,
         )
-        worst = self.judged(made)
-        return GaitPlan(**{**made.__dict__, "margin": min(found.margin for found in worst)})
+        return replace(made, margin=min(found.margin for found in self.judged(made)))
 
     def judged(self, plan: GaitPlan, twists: np.ndarray | None = None) -> list[_core.Findings]:
         """Return the findings (K) of a plan at each of the twists, by default the demanded ones."""
         plan.fill(self.table, self.robot.leg_names)
-        numbers, box = plan.numbers(), self.robot.body.box_and_com
+        numbers = plan.numbers()
         twists = self.demands.twists() if twists is None else twists
-        out = [_core.Findings() for _ in twists]
-        for found, twist in zip(out, twists, strict=True):
-            guard = GUARD_TIME / plan.period
-            body = box, self.robot.body.mass, self.robot.gravity
-            self.fine.evaluate(numbers, self.table, *body, twist, guard, found)
-        return out
+        return [self._found(numbers, twist, self.fine).copy() for twist in twists]
 
 
 # How far [m] a rowing body rises from its belly; on two legs, where an edge of the belly stays on the ground.
@@ -330,14 +368,6 @@ def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
     return search.improved(plan)
 
 
-def plan_or_reason(robot: Robot, lost: Iterable[str], morphology: Morphology) -> GaitPlan | str:
-    """Return the GaitPlan, or a text that says why there is none."""
-    try:
-        return make_plan(robot, lost, morphology=morphology)
-    except HexapodError as error:
-        return str(error)
-
-
 def make_library(
     robot: Robot,
     report: Callable[..., None],
@@ -372,3 +402,72 @@ def make_library(
                 result = error
             report(done, len(classes), futures[future], result)
     return library
+
+
+def planned(request: Mapping[str, Any]) -> dict[str, object]:
+    """Return the plan, or the reason why there is none, for a request of `BackgroundPlanner`."""
+    robot, lost = decode(request["robot"]), request["lost"]
+    left = [name for name in robot.leg_names if name not in lost]
+    if len(left) < 2:
+        return {"reason": f"legs left: {', '.join(left) or 'none'}; at least 2 are needed to row"}
+    try:
+        plan = make_plan(robot, lost, morphology=Morphology.from_parameters(robot, request["morphology"]))
+    except HexapodError as error:
+        return {"reason": str(error)}
+    return {"plan": asdict(plan)}
+
+
+def minimise(
+    function: Callable[..., object], start: np.ndarray, sigma: float, generations: int, *, seed: int = 1
+) -> tuple[np.ndarray, float]:
+    """Minimise a function of some ten numbers without derivatives; return the best point (n,) found and its value.
+
+    function(generation (population, n), values (population,)): writes the values of a whole generation. start (n,);
+    sigma: first step size.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(start)
+    population = 4 + int(3.0 * np.log(n))
+    parents = population // 2
+    weights = np.log(0.5 * (population + 1.0)) - np.log(np.arange(1, parents + 1))
+    weights /= weights.sum()
+    effective = 1.0 / np.square(weights).sum()
+    c_sigma = (effective + 2.0) / (n + effective + 5.0)
+    d_sigma = 1.0 + 2.0 * max(0.0, np.sqrt((effective - 1.0) / (n + 1.0)) - 1.0) + c_sigma
+    c_c = (4.0 + effective / n) / (n + 4.0 + 2.0 * effective / n)
+    c_1 = 2.0 / ((n + 1.3) ** 2 + effective)
+    c_mu = min(1.0 - c_1, 2.0 * (effective - 2.0 + 1.0 / effective) / ((n + 2.0) ** 2 + effective))
+    expected = np.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n))
+    mean, covariance = np.array(start, float), np.eye(n)
+    path_sigma, path_c = np.zeros(n), np.zeros(n)
+    axes, lengths = np.eye(n), np.ones(n)
+    values = np.zeros(population)
+    best, least = mean.copy(), np.inf
+    every = max(1, int(0.5 / ((c_1 + c_mu) * n * 5.0)))  # generations between two decompositions
+    for generation in range(generations):
+        if generation % every == 0:
+            lengths, axes = np.linalg.eigh(covariance)
+            lengths = np.sqrt(np.maximum(lengths, 1e-20))
+        steps = (rng.standard_normal((population, n)) * lengths) @ axes.T  # (38), (39)
+        points = mean + sigma * steps  # (40)
+        function(points, values)
+        order = np.argsort(values)
+        if values[order[0]] < least:
+            best, least = points[order[0]].copy(), float(values[order[0]])
+        chosen = steps[order[:parents]]
+        step = weights @ chosen  # (41)
+        mean = mean + sigma * step  # (42)
+        whitened = axes @ ((axes.T @ step) / lengths)
+        path_sigma = (1.0 - c_sigma) * path_sigma + np.sqrt(c_sigma * (2.0 - c_sigma) * effective) * whitened  # (43)
+        size = np.linalg.norm(path_sigma)
+        going = size / np.sqrt(1.0 - (1.0 - c_sigma) ** (2 * generation + 2)) < (1.4 + 2.0 / (n + 1.0)) * expected
+        path_c = (1.0 - c_c) * path_c  # (45)
+        if going:
+            path_c += np.sqrt(c_c * (2.0 - c_c) * effective) * step
+        missing = 0.0 if going else c_1 * c_c * (2.0 - c_c)
+        covariance *= 1.0 - c_1 - c_mu + missing  # (47)
+        covariance += c_1 * np.outer(path_c, path_c) + c_mu * (chosen.T * weights) @ chosen
+        sigma *= float(np.exp(min(1.0, c_sigma / d_sigma * (size / expected - 1.0))))  # (44)
+        if sigma * lengths.max() < 1e-5:
+            break
+    return best, least

@@ -15,9 +15,8 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.planning.evaluation import PlanEvaluator
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator
 from hexapod_dynamics.gait.planning.search import SHARES, Search, demands
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot

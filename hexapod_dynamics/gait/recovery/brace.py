@@ -4,49 +4,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
-
-@dataclass(frozen=True)
-class TipSettings:
-    """Limits that define a robot that is tipped by a push.
-
-    lean [rad]: least lean that the body reaches `ahead` [s] from now at its present angular velocity; a lean is
-    the change of the body's upward direction against its mean over mean_time [s], which is unknown for this time.
-    force [m/s^2], times: the smoothed sideways specific force, at its largest within about force_time [s], must
-    exceed `force` and `times` its usual size, because a robot whose feet step onto edges leans, too. rise [m/s]:
-    least upward velocity of the body, the integral of the vertical specific force over about rise_time [s]: a
-    robot that tips over an edge of its feet rises. A robot that has lost a foot sinks: for after_sinking [s] after
-    its upward velocity was below minus `sinking` [m/s] it is not tipped, because its fall onto the ground looks
-    like a push.
-    """
-
-    lean: float = 0.2
-    ahead: float = 0.1
-    mean_time: float = 2.0
-    force: float = 4.5
-    times: float = 1.4
-    force_time: float = 0.2
-    rise: float = 0.02
-    rise_time: float = 0.15
-    sinking: float = 0.03
-    after_sinking: float = 0.4
-
-    def __post_init__(self) -> None:
-        require_positive(self.__dict__)
+# A robot is tipped by a push, as TipWatch sees it, if: the body will lean by LEAN [rad], AHEAD [s] from now at its
+# present angular velocity; a lean is the change of its upward direction against the mean over MEAN_TIME [s], which is
+# unknown for this time. The smoothed sideways specific force, at its largest within about FORCE_TIME [s], exceeds
+# TIP_FORCE [m/s^2] and TIP_TIMES its usual size, because a robot whose feet step onto edges leans, too. The body rises
+# by RISE [m/s], the integral of the vertical specific force over about RISE_TIME [s]: a robot that tips over an edge of
+# its feet rises. A robot that has lost a foot sinks: for AFTER_SINKING [s] after its upward velocity was below minus
+# SINKING [m/s] it is not tipped, because its fall onto the ground looks like a push.
+LEAN, AHEAD, MEAN_TIME = 0.2, 0.1, 2.0
+TIP_FORCE, TIP_TIMES, FORCE_TIME = 4.5, 1.4, 0.2
+RISE, RISE_TIME, SINKING, AFTER_SINKING = 0.02, 0.15, 0.03, 0.4
+# A push is a sideways specific force, less its mean over MEAN_TIME and smoothed over the time of a filter [s]. In two
+# consecutive samples it must exceed the force [m/s^2] of that filter, and TIMES the largest value of the last
+# USUAL_TIME [s] of this walk, because feet that hit edges are no push. The short time detects hard pushes early. The
+# long time detects pushes of a robot with lost legs, whose feet land harder and which therefore needs more time to
+# distinguish pushes from steps. The sideways force must be larger than SHARE times the vertical one in both samples. A
+# push with less force is detected by the lean that it causes (TipWatch).
+FILTERS = ((0.02, 5.0), (0.05, 3.5))
+TIMES, USUAL_TIME, SHARE = 1.7, 60.0, 0.85
+# A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It turns
+# before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is detected for
+# AFTER_TURNING [s] after the body turned about a horizontal axis by more than TURNING [rad/s] without such a force.
+TURNING, AFTER_TURNING = 0.8, 0.2
+FIRST = 0.7  # share of the least force that is assumed as usual in the first seconds
+BLOCK = 0.3  # [s] time whose samples are learnt together, after the next such time has passed
+HARDER = 1.5  # largest factor by which one sample may increase the usual size
+PLAUSIBLE = 100.0  # [m/s^2, rad/s] a larger value is a wrong message, no push
+OUT = 0.97  # distance of the feet from the body's origin, as a share of that of straight legs, in the mean of all legs
+# [s] of the brace after the last sample of a push; of one brace for any measurements: a longer shaking is no push.
+HOLD, LONGEST = 0.4, 2.0
+BACK = 3.0  # [rad/s] of the joints on their way back
 
 
 class TipWatch:
     """Lean, vertical velocity and sideways force of the body, from each sample of the IMU."""
 
-    def __init__(self, settings: TipSettings | None = None) -> None:
-        self.settings = settings or TipSettings()
+    def __init__(self) -> None:
         self.force = 0.0  # [m/s^2] the largest sideways force of late
         self._lean = [0.0, 0.0]  # [rad] x and y of the upward direction in base_link, less their means
         self._vertical: float | None = None  # [m/s^2] mean vertical specific force; None until the first sample
@@ -59,69 +58,22 @@ class TipWatch:
         force (3,) [m/s^2], rate (3,) [rad/s]: specific force and angular velocity in base_link. side [m/s^2]: size of
         the smoothed sideways specific force. The caller also compares `self.force` with its usual size.
         """
-        settings = self.settings
         # The upward direction u is fixed in the world: in base_link du/dt = u x rate, and u is near (0, 0, 1).
         change = -rate[1], rate[0]
-        keep = max(0.0, 1.0 - dt / settings.mean_time)
+        keep = max(0.0, 1.0 - dt / MEAN_TIME)
         self._lean = [keep * lean + dt * speed for lean, speed in zip(self._lean, change, strict=True)]
         x, y = self._lean
         vertical = x * force[0] + y * force[1] + math.sqrt(max(0.0, 1.0 - x * x - y * y)) * force[2]
         mean = vertical if self._vertical is None else self._vertical
-        self._vertical = mean + min(1.0, dt / settings.mean_time) * (vertical - mean)
-        self._rise = max(0.0, 1.0 - dt / settings.rise_time) * self._rise + dt * (vertical - mean)
-        self.force = max(side, max(0.0, 1.0 - dt / settings.force_time) * self.force)
-        self._since_sinking = 0.0 if self._rise < -settings.sinking else self._since_sinking + dt
-        soon = math.hypot(*(lean + settings.ahead * speed for lean, speed in zip(self._lean, change, strict=True)))
+        self._vertical = mean + min(1.0, dt / MEAN_TIME) * (vertical - mean)
+        self._rise = max(0.0, 1.0 - dt / RISE_TIME) * self._rise + dt * (vertical - mean)
+        self.force = max(side, max(0.0, 1.0 - dt / FORCE_TIME) * self.force)
+        self._since_sinking = 0.0 if self._rise < -SINKING else self._since_sinking + dt
+        soon = math.hypot(*(lean + AHEAD * speed for lean, speed in zip(self._lean, change, strict=True)))
         self._age += dt
-        if self._age < settings.mean_time or self._since_sinking < settings.after_sinking:
+        if self._age < MEAN_TIME or self._since_sinking < AFTER_SINKING:
             return False
-        return soon > settings.lean and self.force > settings.force and self._rise > settings.rise
-
-
-FIRST = 0.7  # share of the least force that is assumed as usual in the first seconds
-BLOCK = 0.3  # [s] time whose samples are learnt together, after the next such time has passed
-HARDER = 1.5  # largest factor by which one sample may increase the usual size
-PLAUSIBLE = 100.0  # [m/s^2, rad/s] a larger value is a wrong message, no push
-
-
-@dataclass(frozen=True)
-class BraceSettings:
-    """Limits that define a push, and the response to it.
-
-    A push is a sideways specific force, less its mean over mean_time [s] and smoothed over one of smooth_times
-    [s]. In two consecutive samples it must exceed the entry of `forces` [m/s^2] for this time, and `times` the
-    largest value of the last usual_time [s] of this walk, because feet that hit edges are no push. The short time
-    detects hard pushes early. The long time detects pushes of a robot with lost legs, whose feet land harder and
-    which therefore needs more time to distinguish pushes from steps.
-
-    A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It
-    turns before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is
-    detected for after_turning [s] after the body turned about a horizontal axis by more than `turning` [rad/s]
-    without such a force. And the sideways force must be larger than `share` times the vertical one in both
-    samples. A push with less force is detected by the lean that it causes (TipWatch).
-
-    out: distance of the feet from the body's origin, as a share of that of the feet of straight legs, in the mean of
-    all legs. hold [s]: duration of the brace after the last such sample. longest [s]: duration of one brace for any
-    measurements; a longer shaking is no push. back [rad/s]: speed of the joints on their way back.
-    """
-
-    smooth_times: tuple[float, ...] = (0.02, 0.05)
-    forces: tuple[float, ...] = (5.0, 3.5)
-    times: float = 1.7
-    usual_time: float = 60.0
-    mean_time: float = 2.0
-    share: float = 0.85
-    turning: float = 0.8
-    after_turning: float = 0.2
-    out: float = 0.97
-    hold: float = 0.4
-    longest: float = 2.0
-    back: float = 3.0
-
-    def __post_init__(self) -> None:
-        require_positive(self.__dict__)
-        if len(self.smooth_times) != len(self.forces):
-            raise HexapodError("smooth_times and forces: one force for each time is needed")
+        return soon > LEAN and self.force > TIP_FORCE and self._rise > RISE
 
 
 class _Filter:
@@ -145,11 +97,11 @@ class _Filter:
         """
         self.usual = max(self.usual, min(side, HARDER * self.usual))
 
-    def learn(self, dt: float, side: float, usual_time: float) -> None:
+    def learn(self, dt: float, side: float) -> None:
         """Learn a sample of a walk as usual BLOCK to twice BLOCK later, so that the beginning of a push is not
         learnt as usual.
         """
-        self.usual *= 1.0 - dt / usual_time
+        self.usual *= 1.0 - dt / USUAL_TIME
         self._peaks[1] = max(self._peaks[1], side)
         self._block += dt
         if self._block > BLOCK:
@@ -170,20 +122,17 @@ class Brace:
     legs resists a larger moment from each direction. `count`: number of pushes so far.
     """
 
-    def __init__(self, robot: Robot, settings: BraceSettings | None = None) -> None:
-        self.settings = settings or BraceSettings()
+    def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.active, self.count = False, 0
         self._mean: list[float] | None = None  # None until the first sample, because the ground may be a slope
-        self._filters = [
-            _Filter(time, force) for time, force in zip(self.settings.smooth_times, self.settings.forces, strict=True)
-        ]
+        self._filters = [_Filter(time, force) for time, force in FILTERS]
         self._tip = TipWatch()
         self._left, self._lasted = 0.0, 0.0  # [s] remaining time of the brace; time since it began
         self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
         self._since_turning = math.inf  # [s]
         reach = [math.hypot(*leg.mount_position[:2]) + sum(link.length for link in leg.links) for leg in robot.legs]
-        self._radius = self.settings.out * float(np.mean(reach))  # [m]
+        self._radius = OUT * float(np.mean(reach))  # [m]
         self._belly = -0.5 * float(robot.body.box[2])  # [m] underside of the body in base_link
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
@@ -203,18 +152,18 @@ class Brace:
 
         A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
-        settings, (x, y, z) = self.settings, force
+        x, y, z = force
         if not (math.hypot(x, y, z) < PLAUSIBLE and math.hypot(*rate) < PLAUSIBLE):  # NaN, too
             return
         mean = self._mean or [x, y]
-        share = min(1.0, dt / settings.mean_time)
+        share = min(1.0, dt / MEAN_TIME)
         self._mean = [mean[0] + share * (x - mean[0]), mean[1] + share * (y - mean[1])]
         pushed, now = False, math.hypot(x - mean[0], y - mean[1])
-        if now <= settings.share * abs(z):
+        if now <= SHARE * abs(z):
             now = 0.0
-        turns = math.hypot(rate[0], rate[1]) > settings.turning and now < min(settings.forces)
+        turns = math.hypot(rate[0], rate[1]) > TURNING and now < min(force for _, force in FILTERS)
         self._since_turning = 0.0 if turns else self._since_turning + dt
-        if self._since_turning < settings.after_turning:
+        if self._since_turning < AFTER_TURNING:
             now = 0.0
         lasting = min(now, self._before)  # one wrong sample has no effect
         self._before = now
@@ -223,15 +172,15 @@ class Brace:
         for one, side in zip(self._filters, sides, strict=True):
             if not walking:
                 continue
-            tipped = tips and one is self._filters[-1] and self._tip.force > self._tip.settings.times * one.usual
-            if tipped or (lasting > one.force and side > max(one.force, settings.times * one.usual)):
+            tipped = tips and one is self._filters[-1] and self._tip.force > TIP_TIMES * one.usual
+            if tipped or (lasting > one.force and side > max(one.force, TIMES * one.usual)):
                 pushed = True
                 if not self.needed:  # if the ground caused it, the next brace needs a larger force
                     one.grow(self._tip.force if tipped else side)
             elif not self.active:
-                one.learn(dt, side, settings.usual_time)
+                one.learn(dt, side)
         if pushed:
-            self._left = settings.hold
+            self._left = HOLD
 
     @property
     def needed(self) -> bool:
@@ -254,9 +203,9 @@ class Brace:
             self._aim(gait)
         self._left -= dt
         self._lasted += dt
-        braced = self._left > 0.0 and self._lasted < self.settings.longest
+        braced = self._left > 0.0 and self._lasted < LONGEST
         goal = self._target if braced else gait
-        most = dt * (self.robot.servo.speed_limit if braced else self.settings.back)
+        most = dt * (self.robot.servo.speed_limit if braced else BACK)
         self._setpoints += np.clip(goal - self._setpoints, -most, most)
         if not braced and np.array_equal(self._setpoints, gait):
             self.stop()

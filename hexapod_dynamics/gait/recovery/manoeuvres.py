@@ -7,7 +7,7 @@ everything on which manoeuvres depend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
-from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
@@ -224,55 +223,39 @@ def _written(manoeuvre: Manoeuvre) -> dict[str, object]:
 
 
 class GetUpLibrary(RobotLibrary[Manoeuvre]):
-    """Manoeuvres by the set of lost legs; `universal`: the manoeuvre for all sets without their own, None if there
-    is none.
-    """
+    """Manoeuvres by the set of lost legs."""
 
     KIND, KEY, TITLE = "get_up", "manoeuvres", "manoeuvres"
     COMMAND = "ros2 run hexapod_dynamics plan --get-up"
     HEADING = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
 
-    def __init__(self, robot: Robot, manoeuvres: Iterable[Manoeuvre] = ()) -> None:
-        self.robot = robot
-        self.universal: Manoeuvre | None = None
-        self._own: dict[frozenset[str], Manoeuvre] = {}
-        try:
-            self._partners: dict[str, str] | None = mirror_partners(robot, masses=False)
-        except HexapodError:
-            self._partners = None
-        for manoeuvre in manoeuvres:
-            self.add(manoeuvre)
+    MASSES = False
 
-    def add(self, manoeuvre: Manoeuvre) -> None:
-        """Add a manoeuvre, in place of one for the same legs."""
-        unknown = [name for name in manoeuvre.lost if name not in self.robot.leg_names]
+    def lost_of(self, entry: Manoeuvre) -> frozenset[str]:
+        """Return the legs without which a manoeuvre was made; HexapodError if one is none of the robot."""
+        unknown = [name for name in entry.lost if name not in self.robot.leg_names]
         if unknown:
             raise HexapodError(f"lost: {unknown[0]} is no leg of {self.robot.name}")
-        if manoeuvre.lost:
-            self._own[frozenset(manoeuvre.lost)] = manoeuvre
-        else:
-            self.universal = manoeuvre
+        return frozenset(entry.lost)
+
+    @property
+    def universal(self) -> Manoeuvre | None:
+        """The manoeuvre for all sets of lost legs without their own; None if there is none."""
+        return self._entries.get(frozenset())
+
+    def own(self, lost: Iterable[str]) -> list[Manoeuvre]:
+        """Return the manoeuvres made for a set of lost legs, as in `RobotLibrary`; none without losses."""
+        gone = frozenset(lost)
+        return super().own(gone) if gone else []
 
     def has(self, lost: Iterable[str]) -> bool:
         """Whether there is a manoeuvre for this set of lost legs, or for its mirror image."""
-        return any(gone in self._own for gone in self._images(lost))
-
-    def own(self, lost: Iterable[str]) -> list[Manoeuvre]:
-        """Return the manoeuvre made for this set of lost legs, and the mirror image of the one made for its mirror
-        image.
-        """
-        gone, *images = self._images(lost)
-        out = [self._own[gone]] if gone in self._own else []
-        return out + [self._own[one].mirrored(self._partners) for one in images if self._partners and one in self._own]
+        return bool(self.own(lost))
 
     def remove(self, lost: Iterable[str]) -> None:
         """Remove the manoeuvres for this set of lost legs and its mirror image."""
         for gone in self._images(lost):
-            self._own.pop(gone, None)
-
-    def _images(self, lost: Iterable[str]) -> list[frozenset[str]]:
-        gone, partners = frozenset(lost), self._partners
-        return [gone] if partners is None else [gone, frozenset(partners[name] for name in gone)]
+            self._entries.pop(gone, None)
 
     def manoeuvres(
         self, lost: Iterable[str], no_coxa: Iterable[str] = (), no_femur: Iterable[str] = ()
@@ -300,22 +283,13 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """Return the universal manoeuvre and its mirror image, that which pushes with the better side without the legs
         `gone` first; where neither side has both corner legs: only if `always`.
         """
-        partners, out = self._partners, list[Manoeuvre]()
-        if self.universal is not None:
-            images = {self.universal.pushers: self.universal}
-            if partners is not None:
-                images[other_side(self.universal.pushers)] = self.universal.mirrored(partners)
-            best = best_side(self.robot, gone)
-            if best in images:
-                out.append(images.pop(best))
-            if best is not None or always:
-                out += images.values()
-        return out
-
-    def __iter__(self) -> Iterator[Manoeuvre]:
-        if self.universal is not None:
-            yield self.universal
-        yield from self._own.values()
+        if self.universal is None:
+            return []
+        images = {one.pushers: one for one in super().own(())}
+        best, out = best_side(self.robot, gone), list[Manoeuvre]()
+        if best in images:
+            out.append(images.pop(best))
+        return out + list(images.values()) if best is not None or always else out
 
     read_entry = staticmethod(_read)
     write_entry = staticmethod(_written)

@@ -14,9 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hexapod_dynamics.core._core import least_distance
-from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.recovery.motion import MEMORY, Motion
-from hexapod_dynamics.gait.recovery.poses import Phase
+from hexapod_dynamics.gait.legs import joint_points, leg_table
 from hexapod_dynamics.robot import Morphology, Robot
 
 RADIUS = 0.010  # [m] of a link
@@ -46,15 +44,9 @@ class LegSpace:
     def capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
         row = self._table[leg]
-        l1, l2, l3 = row["lengths"]
-        q1, q2, q3 = angles
-        knee = l1 + l2 * np.cos(q2)
-        out = np.array([0.0, l1, knee, knee + l3 * np.sin(q2 + q3)])
-        up = np.array([0.0, 0.0, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
-        points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)
-        points = points @ row["to_leg"].reshape(3, 3) + row["mount"]
+        points = joint_points(row, angles)
         lines = []
-        for k, length in enumerate((l1, l2, l3)):
+        for k, length in enumerate(row["lengths"].tolist()):
             if row["mass"][k] > 0.0 and length > 4.0 * RADIUS:
                 way = (points[k + 1] - points[k]) / length
                 lines.append(np.concatenate([points[k] + RADIUS * way, points[k + 1] - 1.5 * RADIUS * way]))
@@ -168,52 +160,3 @@ def _vias(space: LegSpace, here: np.ndarray, goal: np.ndarray, left: set[int]) -
         out = here.copy()
         out[3 * i : 3 * i + 3] = angles
         yield i, out
-
-
-TANGLED = 0.3  # [rad] distance from STAR after all moves to it above which legs are tangled
-MOST_PLANS = 3  # number of ways to STAR that are tried
-
-
-class Spreading:
-    """Ways of all legs to STAR; plans: number of ways so far."""
-
-    def __init__(self, motion: Motion) -> None:
-        self._motion = motion
-        self._space = LegSpace(motion.robot)
-        self._way: Iterator[np.ndarray | None] = iter(())
-        self.plans = 0
-
-    def adopt(self, morphology: Morphology) -> None:
-        """Adopt a Morphology, and begin to count ways."""
-        self._space, self.plans = LegSpace(self._motion.robot, morphology), 0
-
-    def begin(self, lost: np.ndarray) -> None:
-        """Begin to search a way from the set-points, in the background; lost (n,) [rad]: angles of the joints that are
-        not commanded.
-        """
-        motion = self._motion
-        self.plans += 1
-        here = np.nan_to_num(np.where(motion.moves, motion.setpoints, lost))
-        self._way = untangled(self._space, here, np.where(motion.moves, motion.poses.star, np.nan))
-        motion.move(Phase.STAR, motion.setpoints, 0.0)
-
-    def go_on(self) -> bool:
-        """Begin the next move, or the next attempt to find one; each takes a tick. False: there is none."""
-        for target in self._way:
-            if target is not None:
-                self._motion.move(Phase.STAR, target, 0.3)
-            return True
-        return False
-
-    def off(self, readings: np.ndarray) -> np.ndarray:
-        """Return which joints (n,) are read far from STAR."""
-        return self._motion.moves & (np.abs(readings - self._motion.poses.star) > TANGLED)
-
-    def may_try(self, tried: int) -> bool:
-        """Return whether another way may be tried; tried: number of motions to another place so far."""
-        return self.plans < MOST_PLANS + tried
-
-    @property
-    def settled(self) -> bool:
-        """Whether each joint has been read since the last motion."""
-        return self._motion.time >= MEMORY

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre
-from hexapod_dynamics.gait.recovery.poses import UPRIGHT, GetUpSettings, Phase
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import SATURATION
@@ -86,7 +85,7 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
     count, saturated = 0, []
     for seed in seeds:
         random = np.random.default_rng(seed)
-        get_up = GetUp(robot, library, GetUpSettings(speed=speed, attempts=1))
+        get_up = GetUp(robot, library, speed, most_attempts=1)
         fallen = FallenRobot(robot, get_up, truth=random_truth(random, seed), actual=morphology, seed=seed)
         rotation = random_rotation(random)
         if rotation[2, 2] > 0.0:

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, TUCKS
+from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, STAR, TUCK, TUCKS, UPRIGHT, WITHIN
 from hexapod_dynamics.gait.recovery.manoeuvres import POSES, Manoeuvre, joint_poses, pose_angles
-from hexapod_dynamics.gait.recovery.poses import STAR, TUCK, UPRIGHT, WITHIN
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, TIMESTEP

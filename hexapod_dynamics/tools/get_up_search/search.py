@@ -18,9 +18,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
+from hexapod_dynamics.gait.planning.search import minimise
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.robot import Robot

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.get_up import GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
-from hexapod_dynamics.gait.recovery.poses import Phase
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_truth
 
