@@ -58,7 +58,7 @@ class PushedWalk:
             for _ in range(SAMPLES):
                 physics.step(round(TICK / SAMPLES / STEP))
                 sample = physics._specific_force() + self._noise.normal(0.0, NOISE, 3)
-                rate = physics._mean_angular_velocity() + self._noise.normal(0.0, RATE_NOISE, 3)
+                rate = physics._mean_rate + self._noise.normal(0.0, RATE_NOISE, 3)
                 self.brace.sense(TICK / SAMPLES, sample, rate, self.gait.walking)
             self.lowest = min(self.lowest, physics.rotation[2, 2])
         return self
