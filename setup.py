@@ -79,7 +79,7 @@ setup(
         # Not required: rosdep does not know it, and a console script refuses to start where a requirement is missing.
         "attitude": ["vqf>=2.0,<3"],
         "jetson": ["Jetson.GPIO>=2.0,<3"],
-        # Robots described by positions, WholeBodyModel.casadi_function, the paper of Kusaka and Tanaka; no node.
+        # WholeBodyModel.casadi_function, the paper of Kusaka and Tanaka; no node.
         "casadi": ["casadi>=3.6,<4"],
         "learning": ["gymnasium>=1.0,<2"],
         "sim": ["mujoco>=3.2,<5"],

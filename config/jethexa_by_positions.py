@@ -6,7 +6,7 @@ body, servos and mounts are taken from the JetHexa here.
 
 import dataclasses
 
-import casadi as ca
+import numpy as np
 
 from hexapod_dynamics.robot import Leg, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
@@ -17,19 +17,19 @@ COXA, FEMUR = 0.045, 0.077  # [m]
 def coxa(q, point):
     """Turns about z."""
     x, y, z = point
-    return ca.cos(q[0]) * x - ca.sin(q[0]) * y, ca.sin(q[0]) * x + ca.cos(q[0]) * y, z
+    return np.cos(q[0]) * x - np.sin(q[0]) * y, np.sin(q[0]) * x + np.cos(q[0]) * y, z
 
 
 def femur(q, point):
     """Begins where the coxa ends and lifts."""
     x, y, z = point
-    return coxa(q, (COXA + ca.cos(q[1]) * x - ca.sin(q[1]) * z, y, ca.sin(q[1]) * x + ca.cos(q[1]) * z))
+    return coxa(q, (COXA + np.cos(q[1]) * x - np.sin(q[1]) * z, y, np.sin(q[1]) * x + np.cos(q[1]) * z))
 
 
 def tibia(q, point):
     """Begins where the femur ends, points down at zero and opens outwards."""
     x, y, z = point
-    return femur(q, (FEMUR + ca.cos(q[2]) * z + ca.sin(q[2]) * x, y, ca.sin(q[2]) * z - ca.cos(q[2]) * x))
+    return femur(q, (FEMUR + np.cos(q[2]) * z + np.sin(q[2]) * x, y, np.sin(q[2]) * z - np.cos(q[2]) * x))
 
 
 def robot() -> Robot:

@@ -123,6 +123,16 @@ def spatial_inertia(mass: float, com: Array, inertia: Array) -> Array:
     return matrix
 
 
+def inertia_matrix(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float) -> Array:
+    """Inertia (3, 3) of its elements."""
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def inertia_elements(inertia: Array) -> Array:
+    """(Ixx, Iyy, Izz, Ixy, Ixz, Iyz) of an inertia (3, 3), the inverse of `inertia_matrix`."""
+    return inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+
+
 def combined_inertia(parts: Iterable[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia (3, 3) about it of several (mass, centre, inertia) in the same axes."""
     parts = list(parts)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from support.gait_joints import JointMap, with_gait_joints
+
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot, Servo
-from hexapod_dynamics.robot.urdf_legs import JointMap, with_gait_joints
 
 CLONE = "git clone https://github.com/Arjunsk1291/hexaheal"
 LINKS = ("coxa", "femur", "tibia")

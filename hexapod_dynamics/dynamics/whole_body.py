@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexapod_dynamics.dynamics.batch import BatchDynamics
+from hexapod_dynamics.dynamics.casadi_extra import import_casadi
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.robot.casadi_extra import import_casadi
 
 if TYPE_CHECKING:
     import casadi

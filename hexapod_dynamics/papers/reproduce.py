@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from hexapod_dynamics.robot.casadi_extra import INSTALL
+from hexapod_dynamics.dynamics.casadi_extra import INSTALL
 
 # Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with reproduce(output_folder, progress).
 PAPERS = {

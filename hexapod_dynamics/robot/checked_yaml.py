@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.se3 import inertia_matrix
 
 MISSING = object()
 # Limits of a file. A robot file has 20 kB, 10 levels and numbers of 20 characters.
@@ -178,8 +179,7 @@ class Section:
             raise RobotError(
                 f"{self.key('inertia')}: {shown(value)} given, [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz] needed"
             )
-        xx, yy, zz, xy, xz, yz = [number(item, self.key("inertia")) for item in value] + [0.0] * (6 - len(value))
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return inertia_matrix(*(number(item, self.key("inertia")) for item in (*value, 0.0, 0.0, 0.0)[:6]))
 
 
 def number(value: object, key: str) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo, check_number
-from hexapod_dynamics.robot.robot_file import jethexa_path, load_robot
+from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 from hexapod_dynamics.se3 import rotation_rpy
+
+LONGEST_REASON = 1000  # characters of a message: names in a file are not bounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +63,10 @@ class Robot:
         object.__setattr__(self, "legs", tuple(self.legs))
         if not self.legs:
             raise RobotError("legs: none given, at least one needed")
-        for what, names in (("leg", self.leg_names), ("joint", self.joint_names)):
-            if len(set(names)) != len(names):
-                repeated = sorted({name for name in names if names.count(name) > 1})
-                raise RobotError(f"legs: {what} names {', '.join(repeated)} are used more than once")
         servo_ids = [joint.servo_id for joint in self.joints if joint.servo_id is not None]
-        if len(set(servo_ids)) != len(servo_ids):
-            twice = sorted({i for i in servo_ids if servo_ids.count(i) > 1})
-            raise RobotError(f"legs: servo ids {twice} are used more than once")
+        for what, used in (("leg names", self.leg_names), ("joint names", self.joint_names), ("servo ids", servo_ids)):
+            if repeated := [str(one) for one, count in Counter(used).items() if count > 1]:
+                raise RobotError(f"legs: {what} {', '.join(repeated)} are used more than once")
         object.__setattr__(self, "joint_servos", tuple(self.joint_servos))
         if self.joint_servos and len(self.joint_servos) != self.joint_count:
             raise RobotError(f"joint_servos: {len(self.joint_servos)} given, {self.joint_count} (one a joint) needed")
@@ -81,12 +81,19 @@ class Robot:
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
         robot() returns the Robot (robot/geometry.py). Load only programs that you trust.
         """
-        if str(path).endswith(".py"):
-            from hexapod_dynamics.robot.geometry import robot_of_program
+        try:
+            if str(path).endswith(".py"):
+                from hexapod_dynamics.robot.geometry import robot_of_program
 
-            robot = robot_of_program(path, cls)
-        else:
-            robot = load_robot(path, cls)
+                robot = robot_of_program(path)
+                if not isinstance(robot, cls):
+                    raise RobotError(f"robot() returns {type(robot).__name__}, a Robot needed")
+            else:
+                robot = cls(**robot_fields(load_yaml(path)))
+        except RobotError as error:
+            text = str(error)
+            text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
+            raise RobotError(f"robot file {path}: {text}") from None
         object.__setattr__(robot, "file", Path(path).absolute())
         return robot
 
@@ -116,12 +123,11 @@ class Robot:
         connected to the body, <mimic>, calls of xacro. A RobotWarning names elements that are not used:
         <dynamics>, mechanicalReduction, limits of effort and velocity in which joints differ.
         """
-        from hexapod_dynamics.robot.model_tree import robot_of_tree
+        from hexapod_dynamics.robot.model_tree import fields_of_tree
         from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 
-        root, base = read_robot_tree(text_or_path)
-        name = root.get("name") or "robot"
-        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame)
+        name, base = read_robot_tree(text_or_path)
+        return cls(**fields_of_tree(base, name, gravity, legs, servo, contact, imu, keep_frame))
 
     @classmethod
     def from_mjcf(
@@ -142,10 +148,10 @@ class Robot:
         what is not used: springs and friction of joints, tendons.
         """
         from hexapod_dynamics.robot.mjcf_reading import read_mjcf
-        from hexapod_dynamics.robot.model_tree import robot_of_tree
+        from hexapod_dynamics.robot.model_tree import fields_of_tree
 
         base, name, gravity, sensor = read_mjcf(text_or_path)
-        return robot_of_tree(cls, base, name, gravity, legs, servo, contact, imu, keep_frame, sensor)
+        return cls(**fields_of_tree(base, name, gravity, legs, servo, contact, imu, keep_frame, sensor))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""
@@ -171,7 +177,7 @@ class Robot:
         """All joints, leg by leg from the body outward."""
         return tuple(joint for leg in self.legs for joint in leg.joints)
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of all joints, leg by leg from the body outward."""
         return tuple(joint.name for joint in self.joints)

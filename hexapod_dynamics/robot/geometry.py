@@ -1,10 +1,8 @@
 """A leg described only by the positions of its links' points, as functions of the joint variables.
 
-Automatic differentiation (CasADi) turns the positions into joint screws: link j depends on q_1 .. q_j, and its
-motion by dq_j at zero is joint j's twist. The idea is Kusaka & Tanaka's (2022): the user writes the geometry only.
-`Leg.from_geometry` returns an ordinary `Leg`, checked at random postures against the positions.
-
-Positions are written with `casadi.sin`, `casadi.cos` and arithmetic:
+Link j depends on q_1 .. q_j, and q_j alone moves it along joint j's twist, which is the logarithm of that motion. The
+idea is Kusaka & Tanaka's (2022): the user writes the geometry only. `Leg.from_geometry` returns an ordinary `Leg`,
+checked at random postures against the positions.
 
     def shin(q, point):                      # q: joint variables; point: (x, y, z) in the link's own axes
         x, y, z = point
@@ -17,25 +15,18 @@ from __future__ import annotations
 
 import os
 import runpy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.casadi_extra import INSTALL, import_casadi
 from hexapod_dynamics.robot.parts import Joint, Link
-from hexapod_dynamics.se3 import exp
+from hexapod_dynamics.se3 import exp, inverse, log, pose
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.description import Robot
-
-# q (n,) -> pose (4, 4) and d pose / dq_k side by side (4, 4n)
-PoseFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
+MOVE = 0.5  # [rad or m] of one joint variable, for its twist
 
 
 @dataclass(frozen=True)
@@ -58,6 +49,24 @@ class LinkGeometry:
     servo_id: int | None = None
     servo_direction: int | None = None
 
+    def pose(self, leg: str, q: np.ndarray) -> np.ndarray:
+        """Return the pose (4, 4) mount frame <- link at joint variables q (n,); RobotError if it is none."""
+        where = f"leg {leg}, link {self.name}"
+        corners = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        try:
+            places = [np.array([float(value) for value in self.place(q.tolist(), corner)]) for corner in corners]
+        except Exception as error:  # any error of the user's function
+            raise RobotError(f"{where}: place(q, point) fails: {error!r}") from error
+        start = places[0]
+        if start.shape != (3,):
+            raise RobotError(f"{where}: place(q, point) gives {len(start)} coordinates, 3 needed")
+        rotation = np.column_stack([place - start for place in places[1:]])
+        if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
+            raise RobotError(
+                f"{where}: its points do not move as a rigid body, the unit axes become {rotation.T.tolist()}"
+            )
+        return pose(_exact(rotation), _exact(start))
+
 
 def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
     """Return joints and links of a leg, from the body outward; RobotError names a link whose positions do not
@@ -65,59 +74,19 @@ def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple
     """
     if not links:
         raise RobotError(f"leg {name}: no links given, at least one needed")
-    poses = _pose_functions(name, links)
-    n = len(links)
-    zero = np.zeros(n)
-    joints, bodies, screws = [], [], []
-    for j, link in enumerate(links):
-        pose, by_q = (_exact(np.asarray(value)) for value in poses[j](zero))
-        rotation = pose[:3, :3]
-        _check_axes(name, link.name, rotation)
-        screws.append(_screw(by_q[:, 4 * j : 4 * j + 4], pose))
-        joints.append(_joint(name, link, screws[-1], pose[:3, 3]))
+    one = np.eye(len(links))
+    at_zero = [link.pose(name, 0.0 * one[0]) for link in links]
+    screws = [
+        _exact(log(link.pose(name, MOVE * row) @ inverse(still)) / MOVE)
+        for link, row, still in zip(links, one, at_zero, strict=True)
+    ]
+    _check_chain(name, links, at_zero, screws)
+    joints, bodies = [], []
+    for link, still, screw in zip(links, at_zero, screws, strict=True):
+        joints.append(_joint(name, link, screw, still[:3, 3]))
         com = np.array([link.length / 2, 0, 0]) if link.com is None else link.com
-        bodies.append(Link(link.name, link.mass, link.length, com, link.inertia, rotation))
-    _check_chain(name, links, poses, screws)
+        bodies.append(Link(link.name, link.mass, link.length, com, link.inertia, still[:3, :3]))
     return tuple(joints), tuple(bodies)
-
-
-def _pose_functions(leg: str, links: Sequence[LinkGeometry]) -> list[PoseFunction]:
-    """For each link a function of q: its pose (4,4) and d pose / dq_k side by side (4, 4n)."""
-    ca = import_casadi(f"leg {leg}, which is described by positions,")
-    q = ca.SX.sym("q", len(links))
-    variables = ca.vertsplit(q)
-    functions = []
-    for link in links:
-        try:
-            corners = [
-                ca.vertcat(*link.place(variables, point)) for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
-            ]
-        except Exception as error:  # any error of the user's function
-            raise RobotError(f"leg {leg}, link {link.name}: place(q, point) fails: {error!r}") from error
-        if any(corner.shape != (3, 1) for corner in corners):
-            raise RobotError(
-                f"leg {leg}, link {link.name}: place(q, point) gives {corners[0].shape[0]} coordinates, 3 needed"
-            )
-        start = ca.SX(corners[0])
-        columns = [ca.SX(corner) - start for corner in corners[1:]] + [start]
-        pose = ca.vertcat(ca.horzcat(*columns), ca.SX(ca.DM([[0, 0, 0, 1]])))
-        by_q = ca.horzcat(*(ca.reshape(ca.jacobian(ca.vec(pose), variable), 4, 4) for variable in variables))
-        functions.append(ca.Function("pose", [q], [ca.densify(pose), ca.densify(by_q)]))
-    return functions
-
-
-def _check_axes(leg: str, link: str, rotation: np.ndarray) -> None:
-    if not (np.allclose(rotation.T @ rotation, np.eye(3), atol=TOLERANCE) and np.linalg.det(rotation) > 0):
-        raise RobotError(
-            f"leg {leg}, link {link}: its points do not move as a rigid body, the unit axes become "
-            f"{rotation.T.tolist()}"
-        )
-
-
-def _screw(by_q: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """Return the twist (v, w), in the mount frame, of the motion d pose / dq."""
-    hat = by_q @ np.linalg.inv(pose)
-    return _exact(np.array([*hat[:3, 3], hat[2, 1], hat[0, 2], hat[1, 0]]))
 
 
 def _exact(values: np.ndarray) -> np.ndarray:
@@ -130,47 +99,40 @@ def _joint(leg: str, link: LinkGeometry, screw: np.ndarray, start: np.ndarray) -
     linear, angular = screw[:3], screw[3:]
     turns, slides = np.linalg.norm(angular), np.linalg.norm(linear)
     where = f"leg {leg}, link {link.name}"
-    make = partial(
-        Joint,
-        name=f"{link.name}_joint_{leg}",
-        lower=link.lower,
-        upper=link.upper,
-        servo_id=link.servo_id,
-        servo_direction=link.servo_direction,
-    )
+    pitch = float(linear @ angular)
     if turns < TOLERANCE:
         if abs(slides - 1) > TOLERANCE:
             raise RobotError(
                 f"{where}: a unit of its joint variable moves it by {slides:.6g} m and does not turn it; "
                 "needed: 1 m or 1 rad"
             )
-        return make(kind="prismatic", axis=linear, origin=start)
-    if abs(turns - 1) > TOLERANCE:
-        raise RobotError(f"{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1")
-    pitch = float(linear @ angular)
-    off_axis = linear - pitch * angular - np.cross(start, angular)
-    if np.linalg.norm(off_axis) > TOLERANCE:
-        raise RobotError(
-            f"{where}: its start {start.tolist()} is {np.linalg.norm(off_axis):.6g} m off its joint's "
-            "axis; choose the point (0, 0, 0) of its axes on it"
-        )
-    if abs(pitch) < TOLERANCE:
-        return make(kind="revolute", axis=angular, origin=start)
-    return make(kind="helical", axis=angular, origin=start, pitch=pitch)
+        kind, axis, pitch = "prismatic", linear, 0.0
+    else:
+        if abs(turns - 1) > TOLERANCE:
+            raise RobotError(f"{where}: a unit of its joint variable turns it by {turns:.6g} rad; needed: 1")
+        off_axis = float(np.linalg.norm(linear - pitch * angular - np.cross(start, angular)))
+        if off_axis > TOLERANCE:
+            raise RobotError(
+                f"{where}: its start {start.tolist()} is {off_axis:.6g} m off its joint's axis; choose the point "
+                "(0, 0, 0) of its axes on it"
+            )
+        kind, axis = "revolute" if abs(pitch) < TOLERANCE else "helical", angular
+        pitch = 0.0 if kind == "revolute" else pitch
+    limits, servo = (link.lower, link.upper), (link.servo_id, link.servo_direction)
+    return Joint(f"{link.name}_joint_{leg}", kind, axis, start, *limits, pitch, *servo)
 
 
 def _check_chain(
-    leg: str, links: Sequence[LinkGeometry], poses: Sequence[PoseFunction], screws: Sequence[np.ndarray]
+    leg: str, links: tuple[LinkGeometry, ...], at_zero: list[np.ndarray], screws: list[np.ndarray]
 ) -> None:
     """Compare the positions with the product of exponentials of the screws, at random postures."""
     rng = np.random.default_rng(0)
-    at_zero = [np.asarray(pose(np.zeros(len(links)))[0]) for pose in poses]
     for _ in range(8):
         q = np.array([rng.uniform(max(link.lower, -3), min(link.upper, 3)) for link in links])
         motion = np.eye(4)
         for j, link in enumerate(links):
             motion = motion @ exp(screws[j] * q[j])
-            off = np.abs(np.asarray(poses[j](q)[0]) - motion @ at_zero[j]).max()
+            off = np.abs(link.pose(leg, q) - motion @ at_zero[j]).max()
             if off > TOLERANCE:
                 raise RobotError(
                     f"leg {leg}, link {link.name}: at q = {np.round(q, 3).tolist()} its positions are {off:.3g} off "
@@ -178,24 +140,17 @@ def _check_chain(
                 )
 
 
-def robot_of_program(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
-    """Return the result of the function robot() of a Python file, which is trusted code: see `Robot.load`.
-
-    make: the class `Robot`, passed as an argument because its module imports those of this folder. Raises RobotError.
+def robot_of_program(path: str | os.PathLike[str]) -> object:
+    """Return the result of the function robot() of a Python file, which is trusted code: see `Robot.load`. Raises
+    RobotError.
     """
     if not Path(path).is_file():
-        raise RobotError(f"robot file {path}: cannot be read: there is no such file")
+        raise RobotError("cannot be read: there is no such file")
     try:
         program = runpy.run_path(str(path)).get("robot")
         if not callable(program):
             raise RobotError("defines no function robot() that returns a Robot")
-        robot = program()
-    except RobotError as error:
-        raise RobotError(f"robot file {path}: {error}") from None
+        return program()
     except ModuleNotFoundError as error:
-        if error.name != "casadi":
-            raise
-        raise RobotError(f"robot file {path}: it imports CasADi, which is not installed here: {INSTALL}") from None
-    if not isinstance(robot, make):
-        raise RobotError(f"robot file {path}: robot() returns {type(robot).__name__}, a Robot needed")
-    return robot
+        remedy = f"python3 -m pip install {error.name}"
+        raise RobotError(f"it imports {error.name}, which is not installed here: {remedy}") from None

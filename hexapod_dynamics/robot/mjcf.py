@@ -18,7 +18,7 @@ from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
 from hexapod_dynamics.robot.parts import Body, Joint, Link, Servo, check_number, constant
 from hexapod_dynamics.robot.urdf import add, document
-from hexapod_dynamics.se3 import quaternion_from_rotation
+from hexapod_dynamics.se3 import inertia_elements, quaternion_from_rotation
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
@@ -122,6 +122,4 @@ def _actuator(actuators: ET.Element, name: str, limp: bool, servo: Servo) -> Non
 
 
 def _inertial(body: ET.Element, part: Body | Link) -> None:
-    i = part.inertia
-    full = i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]
-    add(body, "inertial", mass=part.mass, pos=part.com, fullinertia=full)
+    add(body, "inertial", mass=part.mass, pos=part.com, fullinertia=inertia_elements(part.inertia))

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.model_tree import Drive, Shape, TreeJoint, TreeLink, warn
-from hexapod_dynamics.se3 import rotation_from_quaternion, rotation_from_vector
+from hexapod_dynamics.robot.model_tree import Drive, Shape, TreeLink, warn
+from hexapod_dynamics.se3 import pose, rotation_from_quaternion
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -31,11 +31,11 @@ ADDED_TO_ACTUATORS = {"actuator_delay": "delay", "actuator_damping": "damping", 
 ADDED_TO_JOINTS = {"dof_dampingpoly": "damping that grows with the speed"}
 # Switches of the option `flag` that the robot does not follow.
 SWITCHES = {"mjDSBL_GRAVITY": "gravity", "mjDSBL_ACTUATION": "actuation", "mjDSBL_LIMIT": "limit"}
-Pose = tuple[np.ndarray, np.ndarray]  # position, rotation
 
 
-def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, Pose | None]:
-    """Return the tree, the name, the gravity [m/s^2] and the IMU's pose in the main body of an MJCF text or file.
+def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np.ndarray | None]:
+    """Return the tree, the name, the gravity [m/s^2] and the IMU's pose (4, 4) in the main body of an MJCF text or
+    file.
 
     Raises RobotError.
     """
@@ -61,20 +61,21 @@ class _Reader:
     def __init__(self, mujoco: ModuleType, model: MjModel) -> None:
         self.mujoco, self.model = mujoco, model
         self.links: dict[int, TreeLink] = {}  # by body
-        self.joints: dict[int, TreeJoint] = {}  # by joint
+        self.joints: dict[int, TreeLink] = {}  # by the joint that carries them
 
-    def read(self) -> tuple[TreeLink, str, float, Pose | None]:
+    def read(self) -> tuple[TreeLink, str, float, np.ndarray | None]:
         model, main = self.model, self._main_body()
-        anchors = {main: np.zeros(3)}
+        anchors = {main: np.zeros(3)}  # by body: the place of its joint
         self.links[main] = self._link(main, anchors[main])
         for body in range(main + 1, model.nbody):
             parent = int(model.body_parentid[body])
             if parent not in self.links:
                 continue  # the body belongs to another tree
-            joint, anchors[body] = self._joint(body, anchors[parent])
+            single = model.body_jntnum[body] == 1
+            anchors[body] = model.jnt_pos[model.body_jntadr[body]].copy() if single else np.zeros(3)
             self.links[body] = self._link(body, anchors[body])
-            self.links[body].joint = joint
             self.links[parent].children.append(self.links[body])
+            self._read_joint(self.links[body], body, anchors[body], anchors[parent])
         self._read_equalities()
         self._read_drives()
         self._name_unused()
@@ -130,14 +131,15 @@ class _Reader:
             size = model.mesh_vert[model.mesh_vertadr[mesh] :][: model.mesh_vertnum[mesh]].astype(float)
         elif kind != "sphere":
             return None
-        return Shape(kind, size, _rotation(geom.quat), geom.pos - anchor)
+        return Shape(kind, size, pose(_rotation(geom.quat), geom.pos - anchor))
 
-    def _joint(self, index: int, above: np.ndarray) -> tuple[TreeJoint, np.ndarray]:
-        """Return the joint of a body and its anchor in the body's frame; above: that of the parent."""
-        body, own = self.model.body(index), self._name("body", index)
+    def _read_joint(self, link: TreeLink, index: int, anchor: np.ndarray, above: np.ndarray) -> None:
+        """Read the joint of a body, at `anchor` in the body's frame; above: that of the parent."""
+        body, own = self.model.body(index), link.name
         rotation, kinds = _rotation(body.quat), self.mujoco.mjtJoint
         if body.jntnum == 0:
-            return TreeJoint(f"fixed_{own}", "fixed", rotation, body.pos - above, np.zeros(3)), np.zeros(3)
+            link.joint, link.kind, link.pose = f"fixed_{own}", "fixed", pose(rotation, body.pos - above)
+            return
         if body.jntnum > 1:
             raise RobotError(f"body {own}: {body.jntnum[0]} joints on one body; give each joint a body of its own")
         first = int(body.jntadr[0])
@@ -147,23 +149,19 @@ class _Reader:
             raise RobotError(f"body {own}: a ball or free joint; hinges and slides can be read")
         if not hinge and not limited:
             raise RobotError(f'joint {name}: a slide without a range; give it range="LOWER UPPER" in metres')
+        self.joints[first] = link
+        link.joint, link.kind, link.axis = name, "revolute" if hinge else "prismatic", given.axis.copy()
         # The model is drawn with the joint at its `ref`: at zero the body is turned or moved back by it.
-        axis, anchor, ref = given.axis.copy(), given.pos.copy(), float(given.qpos0[0])
-        place = body.pos + rotation @ anchor - above
-        if hinge:
-            rotation = rotation @ rotation_from_vector(-ref * axis)
-        else:
-            place = place - rotation @ axis * ref
-        low, high = given.range.tolist() if limited else (-math.inf, math.inf)
-        kind = "revolute" if hinge else "prismatic"
-        joint = TreeJoint(name, kind, rotation, place, axis, low, high, rotor_inertia=float(given.armature[0]))
-        self.joints[first] = joint
+        link.pose = pose(rotation, body.pos + rotation @ anchor - above)
+        link.pose = link.pose_at(-float(given.qpos0[0]))
+        if limited:
+            link.lower, link.upper = given.range.tolist()
+        link.rotor_inertia = float(given.armature[0])
         for what in ("stiffness", "frictionloss"):
             if np.any(value := getattr(given, what)):
                 said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
-                joint.notes.append(f"{said}; friction of a servo is in joint_servos")
-        joint.notes += self._added(ADDED_TO_JOINTS, int(given.dofadr[0]))
-        return joint, anchor
+                link.notes.append(f"{said}; friction of a servo is in joint_servos")
+        link.notes += self._added(ADDED_TO_JOINTS, int(given.dofadr[0]))
 
     def _added(self, fields: dict[str, str], index: int) -> list[str]:
         """Return a note for each field of the model, {name: word}, that this release has and this element uses."""
@@ -290,14 +288,14 @@ class _Reader:
         if max(abs(x), abs(y)) > 1e-6 or z > 0.0:
             warn(f"gravity {x:g} {y:g} {z:g}: its size is taken, along -z")
 
-    def _imu(self, main: int) -> Pose | None:
-        """Return the pose of the gyroscope's site on the main body, else that of a site named imu."""
+    def _imu(self, main: int) -> np.ndarray | None:
+        """Return the pose (4, 4) of the gyroscope's site on the main body, else that of a site named imu."""
         model = self.model
         sites = model.sensor_objid[model.sensor_type == self.mujoco.mjtSensor.mjSENS_GYRO].tolist()
         sites += [s for s in range(model.nsite) if "imu" in self._name("site", s).lower()]
         for site in sites:
             if model.site_bodyid[site] == main:
-                return model.site_pos[site].copy(), _rotation(model.site_quat[site])
+                return pose(_rotation(model.site_quat[site]), model.site_pos[site])
         return None
 
 

@@ -9,6 +9,7 @@ cannot have is refused, what it has no place for is named in a RobotWarning.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import warnings
@@ -16,22 +17,25 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
-from hexapod_dynamics.se3 import combined_inertia, rotation_from_vector, rotation_x_to
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.se3 import combined_inertia, exp, rotation_x_to
 
 MOVING = ("revolute", "prismatic")
-DEEPEST = 100  # most consecutive joints, because the functions that merge links are recursive
 ALIKE = 0.01  # relative difference up to which values of joints count as equal
-MassProperties = tuple[float, np.ndarray, np.ndarray]  # mass, centre of mass, inertia about it
+# What a servo has of which the file says nothing, the JetHexa's; and its units.
+SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.43, "speed_limit": 5.82}
+UNITS = {"stiffness": "N m/rad", "damping": "N m s/rad", "torque_limit": "N m", "speed_limit": "rad/s"}
+
+
+def warn(message: str) -> None:
+    """Warn of what the robot has no place for, at the level of the caller of Robot.from_urdf or from_mjcf."""
+    warnings.warn(message, RobotWarning, stacklevel=5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,42 +43,37 @@ class Shape:
     """A shape on a link.
 
     kind, size [m]: box (x, y, z), cylinder or capsule (radius, length of the cylinder), sphere (radius,), mesh
-    (vertices (v, 3)); rotation (3, 3), position (3,) [m] link <- shape, z along a cylinder. rgba: colour, from 0 to 1.
+    (vertices (v, 3)); pose (4, 4): link <- shape, z along a cylinder. rgba: colour, from 0 to 1.
     """
 
     kind: str
     size: np.ndarray
-    rotation: np.ndarray
-    position: np.ndarray
+    pose: np.ndarray
     rgba: tuple[float, ...] = (0.6, 0.6, 0.6, 1.0)
 
-    def farthest(self, turn: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Return the point (3,) [m] of the shape that is farthest from the origin of a frame in which its link has this
-        pose; of a box and of a cylinder the middle of a face, or a point of a rim that lies across.
+    def farthest(self) -> np.ndarray:
+        """Return the point (3,) [m] of the shape that is farthest from the link's origin; of a box and of a cylinder
+        the middle of a face, or a point of a rim that lies across.
         """
-        axes, centre = turn @ self.rotation, turn @ self.position + place
+        axes, centre, radius = self.pose[:3, :3], self.pose[:3, 3], 0.0
         if self.kind == "mesh":
             points = self.size @ axes.T + centre
         elif self.kind == "box":
             half = 0.5 * axes * self.size
             points = centre + np.concatenate([half, -half], axis=1).T
         elif self.kind == "sphere":
-            points = _outward(centre, self.size[0])
+            points, radius = centre[None], self.size[0]
         else:
-            ends = centre + np.outer([0.5, -0.5], self.size[1] * axes[:, 2])
+            points = centre + np.outer([0.5, -0.5], self.size[1] * axes[:, 2])
             if self.kind == "capsule":
-                points = np.concatenate([_outward(end, self.size[0]) for end in ends])
+                radius = self.size[0]
             else:
                 across = centre - (centre @ axes[:, 2]) * axes[:, 2]
                 rim = centre + self.size[0] * across / max(float(np.linalg.norm(across)), 1e-12)
-                points = np.array([*ends, rim])
-        return points[np.argmax(np.linalg.norm(points, axis=1))]
-
-
-def _outward(centre: np.ndarray, radius: float) -> np.ndarray:
-    """Return the point (1, 3) of a sphere that is farthest from the origin."""
-    distance = float(np.linalg.norm(centre))
-    return (centre * (1.0 + radius / distance) if distance > 1e-9 else np.array([0.0, 0.0, -radius]))[None]
+                points = np.vstack([points, rim])
+        far = points[np.argmax(np.linalg.norm(points, axis=1))]
+        distance = float(np.linalg.norm(far))
+        return far * (1.0 + radius / distance) if distance > 1e-9 else np.array([0.0, 0.0, -radius])
 
 
 @dataclass
@@ -89,53 +88,46 @@ class Drive:
 
 
 @dataclass(eq=False)
-class TreeJoint:
-    """The joint that carries a link: kind "fixed", "revolute", "prismatic", or another one, which no robot can have.
+class TreeLink:
+    """A link, the joint that carries it, and what is attached to it.
 
-    rotation (3, 3), position (3,) [m]: parent <- child at joint position zero; axis (3,) in the child's axes; follows:
-    the joint whose position it copies; notes: what the robot has no place for. element: its XML, empty without one.
+    joint: its name; kind: "fixed", "revolute", "prismatic", another one, which no robot can have, or "" for the root,
+    which no joint carries. pose (4, 4): parent <- link at joint position zero; axis (3,) in the link's axes; follows:
+    the joint whose position it copies; notes: what the robot has no place for. mass, com, inertia: in the link's frame.
+    collisions, visuals: shapes; frames, marks: points (3,) of links that are fixed to it and of sites, which may be its
+    end; unreadable: files of shapes that cannot be read. element, joint_element: XML, empty without one.
     """
 
     name: str
-    kind: str
-    rotation: np.ndarray
-    position: np.ndarray
-    axis: np.ndarray
+    joint: str = ""
+    kind: str = ""
+    pose: np.ndarray = field(default_factory=lambda: np.eye(4))
+    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     lower: float = -math.inf
     upper: float = math.inf
     rotor_inertia: float = 0.0
     drive: Drive = field(default_factory=Drive)
     follows: str = ""
     notes: list[str] = field(default_factory=list)
-    element: ET.Element = field(default_factory=lambda: ET.Element("none"))
-
-    def pose(self, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return rotation (3, 3) and position (3,) [m] parent <- child at the joint position `value` [rad or m]."""
-        if self.kind == "revolute":
-            return self.rotation @ rotation_from_vector(value * self.axis), self.position
-        slide = value if self.kind == "prismatic" else 0.0
-        return self.rotation, self.position + self.rotation @ (slide * self.axis)
-
-
-@dataclass(eq=False)
-class TreeLink:
-    """A link: its mass properties in its own frame, its joint (None: the body), and what is attached to it.
-
-    collisions, visuals: its shapes; marks: points (3,) that may be its end, used where no shape is; unreadable: files
-    of shapes that cannot be read. element: its XML, empty without one.
-    """
-
-    name: str
     mass: float = 0.0
     com: np.ndarray = field(default_factory=lambda: np.zeros(3))
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
-    joint: TreeJoint | None = None
     children: list[TreeLink] = field(default_factory=list)
     collisions: list[Shape] = field(default_factory=list)
     visuals: list[Shape] = field(default_factory=list)
+    frames: list[np.ndarray] = field(default_factory=list)
     marks: list[np.ndarray] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     element: ET.Element = field(default_factory=lambda: ET.Element("none"))
+    joint_element: ET.Element = field(default_factory=lambda: ET.Element("none"))
+
+    def pose_at(self, value: float) -> np.ndarray:
+        """Return the pose (4, 4) parent <- link at the joint position `value` [rad or m]."""
+        if self.kind not in MOVING:
+            return self.pose
+        still = np.zeros(3)
+        screw = np.concatenate([still, self.axis] if self.kind == "revolute" else [self.axis, still])
+        return self.pose @ exp(value * screw)
 
     def below(self) -> list[TreeLink]:
         """Return this link and all below it, each after its parent."""
@@ -144,77 +136,64 @@ class TreeLink:
             found += link.children
         return found
 
+    def merge_fixed(self) -> None:
+        """Make each link below that is fixed to the one that carries it a part of that one."""
+        for link in reversed(self.below()):
+            for child in [child for child in link.children if child.kind == "fixed"]:
+                link.absorb(child)
 
-def carried(link: TreeLink) -> TreeJoint:
-    """Return the joint that carries a link; RobotError for the body."""
-    if link.joint is None:
-        raise RobotError(f"link {link.name}: no joint carries it")
-    return link.joint
-
-
-Placed = tuple[np.ndarray, np.ndarray, TreeLink]  # rotation, position in a frame; link
-
-
-def rigid_parts(link: TreeLink) -> tuple[list[Placed], list[Placed]]:
-    """Return a link and what is fixed to it, and the moving links on these, each with its pose in the link's frame."""
-    parts: list[Placed] = [(np.eye(3), np.zeros(3), link)]
-    moving: list[Placed] = []
-    for turn, place, part in parts:  # the list grows in this loop
-        for child in part.children:
-            joint = carried(child)
-            pose = turn @ joint.rotation, place + turn @ joint.position
-            (moving if joint.kind != "fixed" else parts).append((*pose, child))
-    return parts, moving
+    def absorb(self, child: TreeLink) -> None:
+        """Make a child, which has no children that are fixed to it, a part of this link."""
+        turn, place = child.pose[:3, :3], child.pose[:3, 3]
+        other = child.mass, place + turn @ child.com, turn @ child.inertia @ turn.T
+        self.mass, self.com, self.inertia = combined_inertia([(self.mass, self.com, self.inertia), other])
+        for shapes, more in ((self.collisions, child.collisions), (self.visuals, child.visuals)):
+            shapes += [dataclasses.replace(shape, pose=child.pose @ shape.pose) for shape in more]
+        self.frames += [place, *(place + turn @ frame for frame in child.frames)]
+        self.marks += [place + turn @ mark for mark in child.marks]
+        self.unreadable += child.unreadable
+        for link in child.children:
+            link.pose = child.pose @ link.pose
+        self.children = [link for link in self.children if link is not child] + child.children
 
 
-def mass_properties(parts: list[Placed]) -> MassProperties:
-    """Return the mass properties of parts in the frame in which they are placed."""
-    return combined_inertia(
-        (link.mass, place + turn @ link.com, turn @ link.inertia @ turn.T) for turn, place, link in parts
-    )
+def body_of_tree(root: TreeLink) -> TreeLink:
+    """Merge what is fixed, and return the body of a tree: its root, or what floats or slides on a root without mass, as
+    a link `world`.
+    """
+    root.merge_fixed()
+    if root.mass == 0.0 and len(root.children) == 1 and root.children[0].kind in ("floating", "planar"):
+        root.children[0].kind = ""
+        return root.children[0]
+    return root
 
 
-def free_body(base: TreeLink) -> TreeLink:
-    """Return the body of a tree: its root, or what floats or slides on a root without mass, as a link `world`."""
-    free = len(base.children) == 1 and carried(base.children[0]).kind in ("floating", "planar")
-    if base.mass == 0.0 and free:
-        base.children[0].joint = None
-        return base.children[0]
-    return base
-
-
-def robot_of_tree(
-    make: type[Robot],
+def fields_of_tree(
     base: TreeLink,
     name: str,
     gravity: float,
-    legs: Mapping[str, str] | None,
-    servo: Servo | None,
-    contact: Contact | None,
-    imu: Imu | None,
-    keep_frame: bool,
-    sensor: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Robot:
-    """Return the robot that a tree describes, base_link at the body's centre of mass unless keep_frame.
+    legs: Mapping[str, str] | None = None,
+    servo: Servo | None = None,
+    contact: Contact | None = None,
+    imu: Imu | None = None,
+    keep_frame: bool = False,
+    sensor: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """Return the fields of the `Robot` that a tree describes, base_link at the body's centre of mass unless keep_frame.
 
-    make: the class `Robot`, an argument because its module imports this one. legs: {name: first joint}, None: all
-    chains on the body. servo: None: that of the tree's drives, the weakest of the
-    legs' joints. imu: in base_link; sensor: position and rotation of the file's IMU in the body's frame. Raises
-    RobotError.
+    legs: {name: first joint}, None: all chains on the body. servo: None: that of the tree's drives, the weakest of the
+    legs' joints. imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
     """
-    base = free_body(base)
-    parts, branches = rigid_parts(base)
-    mass, com, inertia = mass_properties(parts)
-    if mass <= 0:
+    base = body_of_tree(base)
+    if base.mass <= 0:
         raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
-    origin, com = (np.zeros(3), com) if keep_frame else (com, np.zeros(3))
-    chosen = _choose(legs, branches)
-    chains = {leg: _chain(leg, link) for leg, (_, _, link) in chosen.items()}
-    joints = [carried(part[2]) for chain in chains.values() for part in chain]
+    origin = np.zeros(3) if keep_frame else base.com
+    chosen = _choose(legs, base.children)
+    joints = [link for leg, first in chosen.items() for _, link in _chain(leg, first)]
     for joint in joints:
         if joint.follows:
             raise RobotError(
-                f"joint {joint.name}: it follows joint {joint.follows} (mimic, equality): joints that follow others "
+                f"joint {joint.joint}: it follows joint {joint.follows} (mimic, equality): joints that follow others "
                 "are not supported; remove that to drive it alone, or make the joint fixed"
             )
         turns = np.ptp([joint.lower, joint.upper]) if joint.kind == "revolute" else 0.0
@@ -222,46 +201,44 @@ def robot_of_tree(
             joint.notes.append(f"limits {joint.lower:g} to {joint.upper:g} rad are more than two turns: degrees?")
     for note in dict.fromkeys(note for joint in joints for note in joint.notes):
         warn(f"{_named(joint for joint in joints if note in joint.notes)}: {note}")
-    place, chip = (origin, np.eye(3)) if sensor is None else sensor
     guessed: dict[str, str] = {}
-    made = tuple(
-        _leg(leg, turn, hip - origin, chains[leg], 1 + index % 2, guessed)
-        for index, (leg, (turn, hip, _)) in enumerate(chosen.items())
-    )
+    made = tuple(read_leg(leg, link, origin, 1 + k % 2, guessed) for k, (leg, link) in enumerate(chosen.items()))
     if guessed:
         files = "".join(dict.fromkeys(guessed.values()))
         warn(
             f"leg {', '.join(guessed)}: nothing says where the last link ends{files}; "
             "twice the way to its centre of mass is taken; give it a link at the foot, on a fixed joint, or a shape"
         )
-    body = Body(mass, inertia, _box(base, made), com)
-    drive, foot = servo or _servo(joints), contact or Contact(10000.0, 150.0, 50.0)
-    return make(name, gravity, body, made, drive, foot, imu or Imu(place - origin, chip))
+    place, chip = (origin, np.eye(3)) if sensor is None else (sensor[:3, 3], sensor[:3, :3])
+    return {
+        "name": name,
+        "gravity": gravity,
+        "body": Body(base.mass, base.inertia, _box(base, made), base.com - origin),
+        "legs": made,
+        "servo": servo or _servo(joints),
+        "contact": contact or Contact(10000.0, 150.0, 50.0),
+        "imu": imu or Imu(place - origin, chip),
+    }
 
 
-def _named(joints: Iterable[TreeJoint]) -> str:
-    names = [joint.name for joint in joints]
+def _named(joints: Iterable[TreeLink]) -> str:
+    names = [joint.joint for joint in joints]
     return f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
-
-
-def warn(message: str) -> None:
-    """Warn of what the robot has no place for, at the level of the caller of Robot.from_urdf or from_mjcf."""
-    warnings.warn(message, RobotWarning, stacklevel=5)
 
 
 # ---- legs ------------------------------------------------------------------------------------------------------------
 
 
-def _choose(legs: Mapping[str, str] | None, branches: list[Placed]) -> dict[str, Placed]:
-    """Return the legs by name: the requested ones (name -> first joint), or all, named by the part in which their
-    joints' names differ.
+def _choose(legs: Mapping[str, str] | None, chains: list[TreeLink]) -> dict[str, TreeLink]:
+    """Return the first links of the legs by name: the requested ones (name -> first joint), or all, named by the part
+    in which their joints' names differ.
     """
-    by_joint = {carried(branch[2]).name: branch for branch in branches}
+    by_joint = {link.joint: link for link in chains}
     if legs is None:
         if not by_joint:
             raise RobotError("no moving joint is attached to the body, so there are no legs")
-        _check_legs({joint: _chain_length(link) for joint, (_, _, link) in by_joint.items()})
-        return dict(zip(leg_names(list(by_joint)), by_joint.values(), strict=True))
+        _check_legs({joint: chain_length(link) for joint, link in by_joint.items()})
+        return dict(zip(leg_names(list(by_joint)), chains, strict=True))
     if not isinstance(legs, Mapping):
         raise RobotError(f"legs: {legs!r} given, a dict {{leg name: name of its first joint}} needed")
     for leg, joint in legs.items():
@@ -276,12 +253,11 @@ def _choose(legs: Mapping[str, str] | None, branches: list[Placed]) -> dict[str,
     return {leg: by_joint[joint] for leg, joint in legs.items()}
 
 
-def _chain_length(link: TreeLink) -> int:
-    """Return the largest number of consecutive moving joints from a link on, including its own."""
+def chain_length(link: TreeLink) -> int:
+    """Return the largest number of consecutive links from a link on, including itself."""
     counts = {id(link): 1}
     for part in link.below():
-        for child in part.children:
-            counts[id(child)] = counts[id(part)] + (carried(child).kind != "fixed")
+        counts |= {id(child): counts[id(part)] + 1 for child in part.children}
     return max(counts.values())
 
 
@@ -319,76 +295,63 @@ def leg_names(joints: list[str]) -> list[str]:
     return ["_".join(w) for w in words]
 
 
-def _chain(leg: str, link: TreeLink) -> list[Placed]:
-    """Return the moving links of a leg, each with its pose in the leg's mount frame at zero."""
-    chain: list[Placed] = [(np.eye(3), np.zeros(3), link)]
+def _chain(leg: str, first: TreeLink) -> list[tuple[np.ndarray, TreeLink]]:
+    """Return the links of a leg, each with its pose (4, 4) in the leg's mount frame at zero."""
+    chain = [(np.eye(4), first)]
     while True:
-        turn, place, link = chain[-1]
-        joint = carried(link)
-        if joint.kind not in MOVING:
+        place, link = chain[-1]
+        if link.kind not in MOVING:
             raise RobotError(
-                f"joint {joint.name}: type {joint.kind!r}, allowed are revolute, continuous, prismatic, fixed"
+                f"joint {link.joint}: type {link.kind!r}, allowed are revolute, continuous, prismatic, fixed"
             )
-        moving = rigid_parts(link)[1]
-        if not moving:
+        if not link.children:
             return chain
-        if len(moving) > 1:
-            names = ", ".join(carried(child).name for _, _, child in moving)
+        if len(link.children) > 1:
+            names = ", ".join(child.joint for child in link.children)
             raise RobotError(f"leg {leg}: link {link.name} carries {names}; a leg is one chain of single joints")
-        r, p, child = moving[0]
-        chain.append((turn @ r, place + turn @ p, child))
+        chain.append((place @ link.children[0].pose, link.children[0]))
 
 
-def read_leg(name: str, placed: Placed) -> Leg:
-    """Return the leg of a chain on the body, by its first link; RobotError, which names it, if it can be none."""
-    return _leg(name, placed[0], placed[1], _chain(name, placed[2]), 1, {})
+def read_leg(name: str, first: TreeLink, origin: np.ndarray, group: int, guessed: dict[str, str]) -> Leg:
+    """Return the leg of a chain on the body, by its first link; RobotError, which names it, if it can be none.
 
-
-def _leg(
-    name: str, rotation: np.ndarray, position: np.ndarray, chain: list[Placed], group: int, guessed: dict[str, str]
-) -> Leg:
+    origin (3,) [m]: of base_link in the body's frame. guessed: takes the leg if nothing says where it ends.
+    """
     joints, links = [], []
-    for k, (turn, place, link) in enumerate(chain):
-        parts = rigid_parts(link)[0]
-        mass, com, inertia = mass_properties(parts)
-        if mass <= 0:
+    for mounted, link in _chain(name, first):
+        if link.mass <= 0:
             raise RobotError(f"leg {name}: link {link.name} moves and has no mass; give it an inertial element")
-        end = turn.T @ (chain[k + 1][1] - place) if k + 1 < len(chain) else _end(name, com, parts, guessed)
+        turn, place = mounted[:3, :3], mounted[:3, 3]
+        end = link.children[0].pose[:3, 3] if link.children else _end(name, link, guessed)
         length = float(np.linalg.norm(end))
         axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
-        own = _own(link.name, name)
         try:
-            links.append(Link(own, mass, length, axes.T @ com, axes.T @ inertia @ axes, turn @ axes))
+            own = axes.T @ link.com, axes.T @ link.inertia @ axes, turn @ axes
+            links.append(Link(_own_name(link.name, name), link.mass, length, *own))
         except RobotError as error:
             raise RobotError(f"leg {name}, {link.name}: {error}") from None
-        joint = carried(link)
-        limits = joint.lower, joint.upper
-        joints.append(
-            Joint(joint.name, joint.kind, turn @ joint.axis, place, *limits, rotor_inertia=joint.rotor_inertia)
-        )
-    return Leg(name, rotation, position, tuple(joints), tuple(links), group, "urdf")
+        limits = link.lower, link.upper
+        joints.append(Joint(link.joint, link.kind, turn @ link.axis, place, *limits, rotor_inertia=link.rotor_inertia))
+    mount = first.pose[:3, :3], first.pose[:3, 3] - origin
+    return Leg(name, *mount, tuple(joints), tuple(links), group, "urdf")
 
 
-def _end(leg: str, com: np.ndarray, parts: list[Placed], guessed: dict[str, str]) -> np.ndarray:
+def _end(leg: str, link: TreeLink, guessed: dict[str, str]) -> np.ndarray:
     """Return the end (3,) of a leg's last link: the farthest of the frames that are fixed to it and of its collision
     shapes; without these, of its marks, or of its visual shapes. Else the leg is `guessed`, with the files that cannot
     be read: twice the way to its centre of mass.
     """
-
-    def shapes(what: str) -> list[np.ndarray]:
-        return [shape.farthest(turn, place) for turn, place, link in parts for shape in getattr(link, what)]
-
-    frames = [place for _, place, _ in parts[1:]]
-    marks = [place + turn @ mark for turn, place, link in parts for mark in link.marks]
-    for points in ([*frames, *shapes("collisions")], marks, shapes("visuals")):
-        if points and np.linalg.norm(farthest := max(points, key=lambda point: float(np.linalg.norm(point)))) > 1e-9:
+    collisions, visuals = ([shape.farthest() for shape in shapes] for shapes in (link.collisions, link.visuals))
+    for points in ([*link.frames, *collisions], link.marks, visuals):
+        farthest = max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
+        if np.linalg.norm(farthest) > 1e-9:
             return farthest
-    files = ", ".join(dict.fromkeys(file for _, _, link in parts for file in link.unreadable))
+    files = ", ".join(dict.fromkeys(link.unreadable))
     guessed[leg] = f" ({files} cannot be read)" if files else ""
-    return 2.0 * com
+    return 2.0 * link.com
 
 
-def _own(link: str, leg: str) -> str:
+def _own_name(link: str, leg: str) -> str:
     """Return the link's name without that of its leg: tibia_link_LF -> tibia, LF_tibia -> tibia."""
     if link.startswith(f"{leg}_") and len(link) > len(leg) + 1:
         link = link[len(leg) + 1 :]
@@ -409,18 +372,16 @@ def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
     return np.maximum(np.ptp(np.array([leg.mount_position for leg in legs]), axis=0), 0.01)
 
 
-def _servo(joints: Iterable[TreeJoint]) -> Servo:
+def _servo(joints: list[TreeLink]) -> Servo:
     """Return the one servo model of the robot: where joints differ the weakest, with a warning that names them; the
     JetHexa's values where the file has none.
     """
-    values = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.43, "speed_limit": 5.82}
-    units = {"stiffness": "N m/rad", "damping": "N m s/rad", "torque_limit": "N m", "speed_limit": "rad/s"}
-    joints = list(joints)
     for problem in dict.fromkeys(joint.drive.problem for joint in joints if joint.drive.problem):
         raise RobotError(f"{_named(joint for joint in joints if joint.drive.problem == problem)}: {problem}")
-    joints = [joint for joint in joints if joint.kind == "revolute"] or joints  # of one unit
-    for key in values:
-        known = {joint.name: value for joint in joints if (value := getattr(joint.drive, key)) is not None}
+    values = dict(SERVO)
+    for key, unit in UNITS.items():
+        of_one_unit = [joint for joint in joints if joint.kind == "revolute"] or joints
+        known = {joint.joint: value for joint in of_one_unit if (value := getattr(joint.drive, key)) is not None}
         if not known:
             continue
         low, high = min(known.values()), max(known.values())
@@ -429,7 +390,7 @@ def _servo(joints: Iterable[TreeJoint]) -> Servo:
             weakest = ", ".join(name for name, value in known.items() if value <= low * (1.0 + ALIKE))
             taken = "median" if key == "damping" else "weakest"
             warn(
-                f"joints {weakest}: {key.replace('_', ' ')} {low:.4g} {units[key]}, others up to {high:.4g}; the robot "
+                f"joints {weakest}: {key.replace('_', ' ')} {low:.4g} {unit}, others up to {high:.4g}; the robot "
                 f"has one servo model, the {taken} is taken; another one: servo=Servo(...)"
             )
     return Servo(**values, resolution=math.radians(0.24))

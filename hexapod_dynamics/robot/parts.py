@@ -23,6 +23,7 @@ from hexapod_dynamics.se3 import spatial_inertia
 
 JOINT_KINDS = ("revolute", "prismatic", "helical")
 DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
+MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # in a URDF, in the order of se3.inertia_elements
 
 
 def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
@@ -42,11 +43,12 @@ def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np
     return array
 
 
-def check_number(value: float, name: str, unit: str, *, zero: bool = True) -> None:
-    """Raise RobotError unless the value is a finite number >= 0 (zero=False: > 0)."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if not (number and math.isfinite(value) and (value >= 0 if zero else value > 0)):
-        raise RobotError(f"{name}: {value!r} given, a finite number {'>=' if zero else '>'} 0 [{unit}] needed")
+def check_number(value: float, name: str, unit: str, *, zero: bool = True, signed: bool = False) -> None:
+    """Raise RobotError unless the value is a finite number >= 0 (zero=False: > 0; signed: of any sign)."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    if not (number and (signed or value > 0 or (zero and value == 0))):
+        bound = "" if signed else " >= 0" if zero else " > 0"
+        raise RobotError(f"{name}: {value!r} given, a finite number{bound} [{unit}] needed")
 
 
 def check_name(name: object, what: str) -> None:
@@ -80,10 +82,13 @@ def check_inertia(inertia: np.ndarray, name: str) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a part: finite, at least 0 (zero=False: above 0), at most `most`; None is allowed if optional."""
+    """A number of a part: finite, at least 0 (zero=False: above 0; signed: of any sign), at most `most`; None is
+    allowed if optional.
+    """
 
     unit: str = ""
     zero: bool = True
+    signed: bool = False
     most: float = math.inf
     optional: bool = False
 
@@ -91,7 +96,7 @@ class Number:
         """Return the value; RobotError, which names it, if it is not allowed."""
         if value is None and self.optional:
             return None
-        check_number(value, name, self.unit, zero=self.zero)
+        check_number(value, name, self.unit, zero=self.zero, signed=self.signed)
         if value > self.most:
             raise RobotError(f"{name}: {value} given, at most {self.most:g} allowed")
         return value
@@ -238,17 +243,15 @@ class Joint(Part):
     origin: Vector
     lower: float
     upper: float
-    pitch: float = 0.0
+    pitch: Annotated[float, Number("m/rad", signed=True)] = 0.0
     servo_id: int | None = None
     servo_direction: int | None = None
-    rotor_inertia: float = 0.0
-    servo_zero: float = 0.0
+    rotor_inertia: Annotated[float, Number("kg m^2 or kg")] = 0.0
+    servo_zero: Annotated[float, Number("rad or m", signed=True)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         where = self.where
-        check_number(abs(self.servo_zero), f"{where}.servo_zero", "m" if self.kind == "prismatic" else "rad")
-        check_number(self.rotor_inertia, f"{where}.rotor_inertia", "kg" if self.kind == "prismatic" else "kg m^2")
         if self.kind not in JOINT_KINDS:
             raise RobotError(f"{where}.kind: {self.kind!r} given, one of {', '.join(JOINT_KINDS)} needed")
         length = float(np.linalg.norm(self.axis))
@@ -257,8 +260,8 @@ class Joint(Part):
         object.__setattr__(self, "axis", constant(self.axis / length, (3,), f"{where}.axis"))
         if math.isnan(self.lower) or math.isnan(self.upper) or not self.lower < self.upper:
             raise RobotError(f"{where}.limits: [{self.lower}, {self.upper}] given, lower < upper needed")
-        if not math.isfinite(self.pitch) or (self.kind != "helical" and self.pitch != 0):
-            raise RobotError(f"{where}.pitch: {self.pitch!r} given; only a helical joint has one, and it is finite")
+        if self.kind != "helical" and self.pitch != 0:
+            raise RobotError(f"{where}.pitch: {self.pitch!r} given; only a helical joint has one")
 
     @property
     def planned_range(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The YAML file of a robot: `load_robot` reads and checks it key by key, `robot_yaml` writes it.
+"""The YAML file of a robot: `robot_fields` reads and checks its content key by key, `robot_yaml` writes it.
 
 Every error names the key, the value and what is allowed.
 """
@@ -16,7 +16,7 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Section, integer, load_yaml, number, shown, sign
+from hexapod_dynamics.robot.checked_yaml import Section, integer, number, shown, sign
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import (
     INERTIA,
@@ -34,13 +34,12 @@ from hexapod_dynamics.robot.parts import (
     check_name,
     checks,
 )
-from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy, rotation_x_to
+from hexapod_dynamics.se3 import inertia_elements, roll_pitch_yaw, rotation_rpy, rotation_x_to
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
 
 PartT = TypeVar("PartT", bound=Part)
-LONGEST_REASON = 1000  # characters: names in a file are not bounded
 DIGITS = 9  # significant digits of a number that is written
 
 
@@ -51,7 +50,7 @@ def _key(name: str, check: Number | Array) -> str:
     return f"{name}_deg" if isinstance(check, Number) and check.unit == "rad" else name
 
 
-def _read(section: Section, kind: type[PartT], **given: Any) -> PartT:
+def _read(section: Section, kind: type[PartT], /, **given: Any) -> PartT:
     """Return the part of this kind in a section that has the keys of its fields and no others; given: fields that are
     known. Raises RobotError.
     """
@@ -87,7 +86,7 @@ def _write(part: Part) -> dict[str, object]:
     for name, check in checks(type(part)).items():
         key, value = _key(name, check), getattr(part, name)
         if check is INERTIA:
-            data[key] = _inertia(value)
+            data[key] = _numbers(inertia_elements(value))
         elif isinstance(check, Array):
             data[key] = _numbers(np.degrees(roll_pitch_yaw(value)) if check is ROTATION else value)
         elif value is not None:
@@ -117,19 +116,6 @@ def jethexa_path() -> Path:
     return path
 
 
-def load_robot(path: str | os.PathLike[str], make: type[Robot]) -> Robot:
-    """Read and check a robot's YAML file, or execute a Python file and call its robot(). Raises RobotError.
-
-    make: the class `Robot`, passed as an argument because its module imports this one.
-    """
-    try:
-        return make(**robot_fields(load_yaml(path)))
-    except RobotError as error:
-        text = str(error)
-        text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
-        raise RobotError(f"robot file {path}: {text}") from None
-
-
 def robot_fields(data: object) -> dict[str, Any]:
     """Return the fields of the `Robot` that is described by the content of a YAML file. Raises RobotError."""
     top = Section(data, "")
@@ -157,28 +143,12 @@ def robot_fields(data: object) -> dict[str, Any]:
         if key not in modules.asked:
             used = ", ".join(dict.fromkeys(modules.asked))
             raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
-    joint_servos = _parse_joint_servos(top, [joint.name for leg in legs for joint in leg.joints])
+    laws = top.section("joint_servos", {})  # which `identify` writes: one entry for each joint, or none at all
+    servos = [_read(laws.section(joint.name), JointServo) for leg in legs for joint in leg.joints if laws.values]
+    laws.done()
     top.done()
-    return {
-        "name": name,
-        "gravity": gravity,
-        "body": body,
-        "legs": legs,
-        "servo": servo,
-        "contact": contact,
-        "imu": imu,
-        "joint_servos": joint_servos,
-    }
-
-
-def _parse_joint_servos(top: Section, joints: list[str]) -> tuple[JointServo, ...]:
-    """Read the optional section `joint_servos`, which `identify` writes: one entry for each joint, or none at all."""
-    section = top.section("joint_servos", {})
-    if not section.values:
-        return ()
-    laws = tuple(_read(section.section(name), JointServo) for name in joints)
-    section.done()
-    return laws
+    own = {"name": name, "gravity": gravity, "body": body, "legs": legs, "servo": servo}
+    return own | {"contact": contact, "imu": imu, "joint_servos": tuple(servos)}
 
 
 def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
@@ -207,28 +177,22 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
     end = np.zeros(3)  # end of the last link, mount frame at zero
     for index, part in enumerate(parts):
         entry = Section(part, f"leg_modules.{module}[{index}]")
-        link = _parse_link(entry.section("link"))
-        joint = entry.section("joint")
+        link, joint = _parse_link(entry.section("link")), entry.section("joint")
+        entry.done()
         origin = end + joint.vector("offset", 3, [0, 0, 0])
         lower, upper = joint.vector("limits", 2)
-        servo_id = servo_ids[index]
-        joints.append(
-            Joint(
-                name=f"{joint.text('name')}_{name}",
-                kind=joint.text("kind", "revolute"),
-                axis=joint.vector("axis", 3),
-                origin=origin,
-                lower=lower,
-                upper=upper,
-                pitch=joint.number("pitch", 0.0),
-                servo_id=None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
-                servo_direction=None if servo_id is None else sign(directions[index], section.key("servo_directions")),
-                rotor_inertia=joint.number("rotor_inertia", 0.0, low=0.0),
-                servo_zero=math.radians(number(zeros[index], section.key("servo_zeros_deg"))),
-            )
-        )
-        joint.done()
-        entry.done()
+        servo_id, direction, zero = servo_ids[index], directions[index], zeros[index]
+        given = {
+            "name": f"{joint.text('name')}_{name}",
+            "kind": joint.text("kind", "revolute"),
+            "origin": origin,
+            "lower": lower,
+            "upper": upper,
+            "servo_id": None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
+            "servo_direction": None if servo_id is None else sign(direction, section.key("servo_directions")),
+            "servo_zero": math.radians(number(zero, section.key("servo_zeros_deg"))),
+        }
+        joints.append(_read(joint, Joint, **given))
         links.append(link)
         end = origin + link.tip
     yaw = section.number("yaw_deg", 0.0)
@@ -361,10 +325,6 @@ def _link(link: Link) -> dict[str, object]:
     data = _write(link)
     del data["rpy_deg"]  # of its rotation: the direction says it
     return {"name": link.name, "direction": _numbers(direction), **data}
-
-
-def _inertia(inertia: np.ndarray) -> _Flow:
-    return _numbers([inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
 
 
 def _numbers(values: Iterable[float]) -> _Flow:

@@ -87,10 +87,11 @@ class ServoMap:
     servo: Servo | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.joint_names) == len(self.ids) == len(self.directions):
+        zeros = self.zeros or (0.0,) * len(self.joint_names)
+        if not len(self.joint_names) == len(self.ids) == len(self.directions) == len(zeros):
             raise DeviceError(
-                f"{len(self.joint_names)} joints, {len(self.ids)} servo ids and {len(self.directions)} "
-                "directions: one of each per joint is needed"
+                f"{len(self.joint_names)} joints, {len(self.ids)} servo ids, {len(self.directions)} directions and "
+                f"{len(zeros)} zeros: one of each per joint is needed"
             )
         for name, servo_id, direction in zip(self.joint_names, self.ids, self.directions, strict=True):
             if not 0 <= servo_id <= HIGHEST_ID:
@@ -99,9 +100,6 @@ class ServoMap:
                 raise DeviceError(f"servo id {servo_id} of {name} is given to another joint as well")
             if direction not in (-1, 1):
                 raise DeviceError(f"servo direction {direction} of {name}: allowed is 1 or -1")
-        zeros = self.zeros or (0.0,) * len(self.ids)
-        if len(zeros) != len(self.ids):
-            raise DeviceError(f"{len(zeros)} zeros of {len(self.ids)} servos: one of each, or none, is needed")
         object.__setattr__(self, "zeros", tuple(zeros))
         object.__setattr__(self, "_signs", np.array(self.directions, float))
         object.__setattr__(self, "_zeros", np.array(zeros, float))

@@ -19,8 +19,8 @@ from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import DRAKE, Body, Joint, Link
-from hexapod_dynamics.se3 import roll_pitch_yaw
+from hexapod_dynamics.robot.parts import DRAKE, MOMENTS, Body, Joint, Link
+from hexapod_dynamics.se3 import inertia_elements, roll_pitch_yaw
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
@@ -108,8 +108,7 @@ def _inertial(link: ET.Element, part: Body | Link) -> None:
     element = add(link, "inertial")
     add(element, "origin", xyz=part.com, rpy="0 0 0")
     add(element, "mass", value=part.mass)
-    places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-    add(element, "inertia", **{name: part.inertia[place] for name, place in places.items()})
+    add(element, "inertia", **dict(zip(MOMENTS, inertia_elements(part.inertia).tolist(), strict=True)))
 
 
 # ---- XML, of MJCF and ros2_control too -------------------------------------------------------------------------------

@@ -10,25 +10,17 @@ inertias are those of the same bodies, in other axes.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import os
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.model_tree import (
-    TreeLink,
-    carried,
-    free_body,
-    leg_names,
-    read_leg,
-    rigid_parts,
-    robot_of_tree,
-)
+from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, chain_length, fields_of_tree, leg_names, read_leg
 from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
@@ -51,14 +43,14 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     RobotError if there are fewer than three such chains, with the reasons for the others, if Robot.from_urdf
     refuses the URDF, and if a joint of a leg has no limits, as the servos of gaits have.
     """
-    root, base = read_robot_tree(text_or_path)
-    base = free_body(base)
-    chains = {carried(link).name: (turn, hip, link) for turn, hip, link in rigid_parts(base)[1]}
-    left_out = {joint: why for joint, (_, _, link) in chains.items() if (why := _why_no_leg(link))}
+    title, root = read_robot_tree(text_or_path)
+    base = body_of_tree(root)
+    chains = {link.joint: link for link in base.children}
+    left_out = {joint: why for joint, link in chains.items() if (why := _why_no_leg(link))}
     candidates = [joint for joint in chains if joint not in left_out]
     legs: dict[str, Leg] = {}
     for joint, leg in zip(candidates, leg_names(candidates), strict=True):
-        read = read_leg(leg, chains[joint])
+        read = read_leg(leg, chains[joint], np.zeros(3), 1, {})
         try:
             legs[joint] = standard_leg(read)
         except RobotError as error:
@@ -68,11 +60,10 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     if len(kind) < FEWEST:
         reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
         raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
-    for joint in set(chains) - set(kind):
-        for below in chains[joint][2].below():
-            carried(below).kind = "fixed"
+    for link in (link for joint in left_out for link in chains[joint].below()):
+        link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
-    robot = robot_of_tree(Robot, base, root.get("name") or "robot", 9.81, named, None, None, None, keep_frame=True)
+    robot = Robot(**fields_of_tree(base, title, 9.81, named, keep_frame=True))
     for one in robot.joints:
         if not math.isfinite(one.upper - one.lower):
             raise RobotError(
@@ -84,10 +75,10 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
 
 def _why_no_leg(link: TreeLink) -> str:
     """Return why the chain that begins with this link is no leg of three joints, empty if it is one."""
-    count, on = 1, rigid_parts(link)[1]
-    while len(on) == 1:
-        count, on = count + 1, rigid_parts(on[0][2])[1]
-    return "its chain forks" if on else "" if count == 3 else f"{count} moving joints, no leg of three"
+    count = len(link.below())
+    if count > chain_length(link):
+        return "its chain forks"
+    return "" if count == 3 else f"{count} moving joints, no leg of three"
 
 
 def _largest_group(legs: dict[str, Leg]) -> list[str]:
@@ -192,44 +183,6 @@ def _rounded(inertia: np.ndarray) -> np.ndarray:
     return step * np.round(0.5 * (inertia + inertia.T) / step)
 
 
-@dataclasses.dataclass(frozen=True)
-class JointMap:
-    """Map between the joint angles of a file and of the gaits: file = sign * gait + offset, each (n,), [rad]."""
-
-    sign: np.ndarray
-    offset: np.ndarray
-
-    def to_file(self, angles: npt.ArrayLike) -> np.ndarray:
-        """Convert angles (n,) [rad] of the gait to the convention of the robot's file."""
-        return self.sign * np.asarray(angles, float) + self.offset
-
-    def to_gait(self, angles: npt.ArrayLike) -> np.ndarray:
-        """Convert angles (n,) [rad] of the file to the convention of the gait."""
-        return self.sign * (np.asarray(angles, float) - self.offset)
-
-
-def with_gait_joints(robot: Robot) -> tuple[Robot, JointMap]:
-    """Return the same Robot in the convention of the gaits, and the map between it and the file's.
-
-    Raises RobotError, which names the leg, if a leg is none as `standard_leg` needs it.
-    """
-    legs: list[Leg] = []
-    joints: list[Joint] = []
-    for leg in robot.legs:
-        made = standard_leg(leg, exact=True)
-        joints += made.joints
-        kept = [
-            dataclasses.replace(
-                joint, servo_id=own.servo_id, servo_direction=own.servo_direction, servo_zero=own.servo_zero
-            )
-            for joint, own in zip(made.joints, leg.joints, strict=True)
-        ]
-        legs.append(dataclasses.replace(made, joints=tuple(kept), module=f"{leg.module} gait joints"))
-    sign = np.array([joint.servo_direction for joint in joints], dtype=float)
-    offset = sign * np.array([joint.servo_zero for joint in joints])
-    return dataclasses.replace(robot, legs=tuple(legs)), JointMap(sign, offset)
-
-
 def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:
     """Return a robot with these standard legs, counter-clockwise from the front left one, and base_link in their
     middle.
@@ -238,16 +191,11 @@ def standard_robot(robot: Robot, legs: Sequence[Leg], name: str) -> Robot:
     """
     middle = np.round(np.mean([leg.mount_position for leg in legs], axis=0), DIGITS)
     around = sorted(legs, key=lambda leg: math.atan2(*(leg.mount_position - middle)[[1, 0]]) % (2.0 * math.pi))
-    placed, servo = [], 1
+    placed, ids = [], itertools.count(1)
     for k, leg in enumerate(around):
-        joints = []
-        for joint in leg.joints:
-            joints.append(dataclasses.replace(joint, servo_id=servo))
-            servo += 1
-        place = np.round(leg.mount_position - middle, DIGITS)
-        placed.append(
-            dataclasses.replace(leg, mount_position=place, joints=tuple(joints), tripod_group=1 if k % 2 else 2)
-        )
+        joints = tuple(dataclasses.replace(joint, servo_id=next(ids)) for joint in leg.joints)
+        place, group = np.round(leg.mount_position - middle, DIGITS), 1 if k % 2 else 2
+        placed.append(dataclasses.replace(leg, mount_position=place, joints=joints, tripod_group=group))
     body = dataclasses.replace(robot.body, com=np.round(robot.body.com - middle, DIGITS))
     imu = dataclasses.replace(robot.imu, position=robot.imu.position - middle)
     return dataclasses.replace(robot, name=name, body=body, imu=imu, legs=tuple(placed), joint_servos=())

@@ -17,13 +17,14 @@ from typing import NoReturn
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.model_tree import Shape, TreeJoint, TreeLink, warn
-from hexapod_dynamics.robot.parts import DRAKE
-from hexapod_dynamics.se3 import rotation_rpy
+from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
+from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
+from hexapod_dynamics.se3 import inertia_matrix, pose, rotation_rpy
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
 ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII
 XACRO_ELEMENT = re.compile(r"<\s*(xacro:[\w.-]+)")
+SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",), "capsule": ("radius", "length")}
 XACRO_CALL = re.compile(r"\$[{(][^})]*[})]?")
 
 
@@ -77,7 +78,7 @@ def read_tree(root: ET.Element) -> TreeLink:
             raise RobotError(f"link {link.name}: there are two of this name")
         links[link.name] = link
     for element in root.findall("joint"):
-        name, ends = element.get("name"), []
+        name, ends = element.get("name", ""), []
         for side in ("parent", "child"):
             end = element.find(side)
             at = None if end is None else end.get("link")
@@ -85,53 +86,54 @@ def read_tree(root: ET.Element) -> TreeLink:
                 raise RobotError(f"joint {name}: its {side} link {at!r} is not in the file")
             ends.append(links[at])
         parent, child = ends
-        if child.joint is not None:
-            raise RobotError(f"link {child.name}: two joints carry it, {child.joint.name} and {name}")
-        child.joint = _joint(element)
+        if child.kind:
+            raise RobotError(f"link {child.name}: two joints carry it, {child.joint} and {name}")
+        kind, axis = element.get("type") or "none", element.find("axis")
+        child.joint, child.kind, child.joint_element = name, {"continuous": "revolute"}.get(kind, kind), element
+        child.pose = origin_of(element, f"joint {name}")
+        if axis is not None and kind != "fixed":
+            child.axis = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
         parent.children.append(child)
-    roots = [link for link in links.values() if link.joint is None]
+    roots = [link for link in links.values() if not link.kind]
     if len(roots) != 1:
         names = ", ".join(link.name for link in roots) or "none, so the joints close a loop"
         raise RobotError(f"URDF: one link that no joint carries is needed (the body), there are: {names}")
     reached = {id(link) for link in roots[0].below()}
     left = [link for link in links.values() if id(link) not in reached]
     if left:
-        joints = ", ".join(link.joint.name for link in left if link.joint)
         raise RobotError(
             f"URDF: links {', '.join(link.name for link in left)} are not connected to the body {roots[0].name}: their "
-            f"joints {joints} carry one another"
+            f"joints {', '.join(link.joint for link in left)} carry one another"
         )
     return roots[0]
 
 
-def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[ET.Element, TreeLink]:
-    """Return the element <robot> and the tree of a URDF with masses, limits and drives. Raises RobotError."""
+def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[str, TreeLink]:
+    """Return the name and the tree of a URDF with masses, limits, drives and meshes. Raises RobotError."""
     root = read_root(text_or_path)
     _check_elements(root)
     base = read_tree(root)
-    rotors = _rotor_inertias(root)
+    rotors = _read_transmissions(root)
     folder = Path(text_or_path).parent if "<" not in str(text_or_path) else None
     for link in base.below():
         read_inertial(link)
         _read_meshes(link, folder)
-        if link.joint is not None and link.joint.kind != "fixed":
-            _read_drive(link.joint, rotors.get(link.joint.name, 0.0))
-    return root, base
+        if link.kind not in ("", "fixed"):
+            link.rotor_inertia = rotors.get(link.joint, 0.0)
+            _read_drive(link)
+    return root.get("name") or "robot", base
 
 
 # ---- structure, for robots and the view ------------------------------------------------------------------------------
 
 
-def origin_of(element: ET.Element | None, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return rotation (3, 3) and position (3,) [m] of an element's <origin>, identity and zero without one.
-
-    Raises RobotError, which names `where` it stands.
-    """
-    origin = None if element is None else element.find("origin")
+def origin_of(element: ET.Element, where: str) -> np.ndarray:
+    """Return the pose (4, 4) of an element's <origin>, identity without one; RobotError names `where` it stands."""
+    origin = element.find("origin")
     if origin is None:
-        return np.eye(3), np.zeros(3)
+        return np.eye(4)
     rpy = read_numbers(origin.get("rpy", "0 0 0"), 3, f"{where}: origin rpy")
-    return rotation_rpy(*rpy), read_numbers(origin.get("xyz", "0 0 0"), 3, f"{where}: origin xyz")
+    return pose(rotation_rpy(*rpy), read_numbers(origin.get("xyz", "0 0 0"), 3, f"{where}: origin xyz"))
 
 
 def read_numbers(text: str | None, count: int, what: str, remedy: str = "") -> np.ndarray:
@@ -146,18 +148,9 @@ def read_numbers(text: str | None, count: int, what: str, remedy: str = "") -> n
     return values
 
 
-def _joint(element: ET.Element) -> TreeJoint:
-    name, kind, axis = element.get("name", ""), element.get("type", ""), element.find("axis")
-    direction = np.array([1.0, 0.0, 0.0])
-    if axis is not None and kind != "fixed":
-        direction = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
-    return TreeJoint(
-        name,
-        {"continuous": "revolute"}.get(kind, kind),
-        *origin_of(element, f"joint {name}"),
-        axis=direction,
-        element=element,
-    )
+def read_number(text: str | None, what: str, remedy: str = "") -> float:
+    """Return the one finite number of a text, as `read_numbers`."""
+    return float(read_numbers(text, 1, what, remedy)[0])
 
 
 def _link(element: ET.Element, colours: dict[str, tuple[float, ...]]) -> TreeLink:
@@ -171,21 +164,19 @@ def _link(element: ET.Element, colours: dict[str, tuple[float, ...]]) -> TreeLin
             colour = colours.get("" if material is None else material.get("name", ""), Shape.rgba)
             if material is not None and material.find("color") is not None:
                 colour = _rgba(material)
-            shapes.append(Shape(*size, *origin_of(shaped, f"link {link.name}: {what}"), rgba=colour))
+            shapes.append(Shape(*size, origin_of(shaped, f"link {link.name}: {what}"), colour))
     return link
 
 
 def _size(geometry: ET.Element, link: str) -> tuple[str, np.ndarray] | None:
     """Return kind and size of a primitive shape, None for another one."""
-    for kind, keys in (("box", ("size",)), ("cylinder", ("radius", "length")), ("sphere", ("radius",)),
-                       ("capsule", ("radius", "length"))):  # fmt: skip
-        shape = geometry.find(kind)
-        if shape is not None:
-            text = " ".join(shape.get(key, "") for key in keys)
-            size = read_numbers(text, 3 if kind == "box" else len(keys), f"link {link}: {kind}")
+    for shape in geometry:
+        if shape.tag in SIZES:
+            text = " ".join(shape.get(key, "") for key in SIZES[shape.tag])
+            size = read_numbers(text, 3 if shape.tag == "box" else len(SIZES[shape.tag]), f"link {link}: {shape.tag}")
             if np.min(size) < 0.0:
-                raise RobotError(f"link {link}: {kind}: {text!r} given, no size [m] may be below 0")
-            return kind, size
+                raise RobotError(f"link {link}: {shape.tag}: {text!r} given, no size [m] may be below 0")
+            return shape.tag, size
     return None
 
 
@@ -203,7 +194,7 @@ def _refuse_xacro(what: str) -> NoReturn:
 
 
 def _check_elements(root: ET.Element) -> None:
-    """Raise RobotError for calls of xacro and for joints without a name of their own; warn of reductions."""
+    """Raise RobotError for calls of xacro and for joints without a name of their own."""
     for element in root.iter():
         if isinstance(element.tag, str) and "xacro}" in element.tag:
             _refuse_xacro(f"<xacro:{element.tag.partition('}')[2]}>")
@@ -218,15 +209,6 @@ def _check_elements(root: ET.Element) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise RobotError(f"joint {name}: there are two of this name; give each joint a name of its own")
-    for transmission in root.findall("transmission"):
-        joint = transmission.find("joint")
-        name = transmission.get("name", "") if joint is None else joint.get("name", "")
-        for reduction in transmission.iter("mechanicalReduction"):
-            if not _is(reduction.text, 1.0):
-                warn(
-                    f"joint {name}: mechanicalReduction {(reduction.text or '').strip()} is not used: torques and "
-                    "rates are the joint's; a motor's rotor is read from drake:rotor_inertia and drake:gear_ratio"
-                )
 
 
 def _is(text: str | None, number: float) -> bool:
@@ -237,18 +219,26 @@ def _is(text: str | None, number: float) -> bool:
         return False
 
 
-def _rotor_inertias(root: ET.Element) -> dict[str | None, float]:
-    """Return the reflected rotor inertia of each joint: drake:rotor_inertia times drake:gear_ratio squared."""
-    found: dict[str | None, float] = {}
+def _read_transmissions(root: ET.Element) -> dict[str, float]:
+    """Return the reflected rotor inertia of each joint, drake:rotor_inertia times drake:gear_ratio squared; warn of
+    other reductions.
+    """
+    found: dict[str, float] = {}
     for transmission in root.findall("transmission"):
         joint = transmission.find("joint")
+        name = transmission.get("name", "") if joint is None else joint.get("name", "")
+        for reduction in transmission.iter("mechanicalReduction"):
+            if not _is(reduction.text, 1.0):
+                warn(
+                    f"joint {name}: mechanicalReduction {(reduction.text or '').strip()} is not used: torques and "
+                    "rates are the joint's; a motor's rotor is read from drake:rotor_inertia and drake:gear_ratio"
+                )
         for actuator in transmission.findall("actuator"):
             rotor, gear = (actuator.find(f"{{{DRAKE}}}{name}") for name in ("rotor_inertia", "gear_ratio"))
             if joint is not None and rotor is not None:
-                name = joint.get("name")
-                inertia = read_numbers(rotor.get("value"), 1, f"joint {name}: drake:rotor_inertia")[0]
+                inertia = read_number(rotor.get("value"), f"joint {name}: drake:rotor_inertia")
                 ratio = "1" if gear is None else gear.get("value")
-                found[name] = float(inertia * read_numbers(ratio, 1, f"joint {name}: drake:gear_ratio")[0] ** 2)
+                found[name] = inertia * read_number(ratio, f"joint {name}: drake:gear_ratio") ** 2
     return found
 
 
@@ -260,51 +250,45 @@ def read_inertial(link: TreeLink) -> None:
     mass, moments = inertial.find("mass"), inertial.find("inertia")
     if mass is None or moments is None:
         raise RobotError(f"link {link.name}: its <inertial> needs <mass> and <inertia>")
-    rotation, link.com = origin_of(inertial, f"link {link.name}: inertial")
-    xx, yy, zz, xy, xz, yz = (
-        float(read_numbers(moments.get(key, "0"), 1, f"link {link.name}: {key}")[0])
-        for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-    )
-    link.inertia = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
-    link.mass = float(read_numbers(mass.get("value"), 1, f"link {link.name}: mass")[0])
+    placed = origin_of(inertial, f"link {link.name}: inertial")
+    elements = (read_number(moments.get(key, "0"), f"link {link.name}: {key}") for key in MOMENTS)
+    turn, link.com = placed[:3, :3], placed[:3, 3]
+    link.inertia = turn @ inertia_matrix(*elements) @ turn.T
+    link.mass = read_number(mass.get("value"), f"link {link.name}: mass")
     if link.mass < 0.0:
         raise RobotError(f"link {link.name}: mass {link.mass:g} kg given, it must not be below 0")
 
 
-def _read_drive(joint: TreeJoint, rotor: float) -> None:
+def _read_drive(link: TreeLink) -> None:
     """Read limits, effort and velocity of a joint that moves, and note what the robot has no place for."""
-    where, limit, mimic = f"joint {joint.name}", joint.element.find("limit"), joint.element.find("mimic")
-    joint.rotor_inertia = rotor
+    where, element = f"joint {link.joint}", link.joint_element
+    limit, mimic, dynamics, safety = map(element.find, ("limit", "mimic", "dynamics", "safety_controller"))
     if mimic is not None:
-        joint.follows = mimic.get("joint") or "?"
-    if joint.element.get("type") in ("revolute", "prismatic"):
+        link.follows = mimic.get("joint") or "?"
+    if element.get("type") in MOVING:
         if limit is None:
-            raise RobotError(f"{where}: a {joint.kind} joint needs a <limit> with lower and upper")
-        lower, upper = (
-            float(read_numbers(limit.get(side, "0"), 1, f"{where}: {side}")[0]) for side in ("lower", "upper")
-        )
+            raise RobotError(f"{where}: a {link.kind} joint needs a <limit> with lower and upper")
+        lower, upper = (read_number(limit.get(side, "0"), f"{where}: {side}") for side in ("lower", "upper"))
         # exporters write zeros for a joint without limits
-        joint.lower, joint.upper = (-TURN, TURN) if lower == upper == 0.0 else (lower, upper)
-    for key, name, unit in (("effort", "torque_limit", "N m"), ("velocity", "speed_limit", "rad/s")):
+        link.lower, link.upper = (-TURN, TURN) if lower == upper == 0.0 else (lower, upper)
+    for key, name in (("effort", "torque_limit"), ("velocity", "speed_limit")):
         text = None if limit is None else limit.get(key)
         if text is None or _is(text, 0.0):  # exporters write zeros for a joint whose limits are not known
             continue
-        remedy = f' above 0; write {key}="2.5" [{unit}], or leave {key} out for a servo like the JetHexa\'s'
-        value = float(read_numbers(text, 1, f"{where}: {key}", remedy)[0])
+        remedy = f' above 0; write {key}="2.5" [{UNITS[name]}], or leave {key} out for a servo like the JetHexa\'s'
+        value = read_number(text, f"{where}: {key}", remedy)
         if value < 0.0:
             raise RobotError(f"{where}: {key}: {text!r} given, a number needed{remedy}")
-        setattr(joint.drive, name, value)
-    dynamics, safety = joint.element.find("dynamics"), joint.element.find("safety_controller")
-    if dynamics is not None:
-        given = [f"{key} {value}" for key, value in dynamics.attrib.items() if not _is(value, 0.0)]
-        if given:
-            joint.notes.append(
-                f"<dynamics> {' and '.join(given)} not used: joints of the model have no friction; the servo's damping "
-                "is an argument, servo=Servo(...)"
-            )
-    soft = () if safety is None else [f"{k} {v}" for k, v in safety.attrib.items() if k.startswith("soft_")]
+        setattr(link.drive, name, value)
+    given = [f"{k} {v}" for k, v in ({} if dynamics is None else dynamics.attrib).items() if not _is(v, 0.0)]
+    if given:
+        link.notes.append(
+            f"<dynamics> {' and '.join(given)} not used: joints of the model have no friction; the servo's damping "
+            "is an argument, servo=Servo(...)"
+        )
+    soft = [f"{k} {v}" for k, v in ({} if safety is None else safety.attrib).items() if k.startswith("soft_")]
     if soft:
-        joint.notes.append(f"<safety_controller> {', '.join(soft)} not used: the stops are those of <limit>")
+        link.notes.append(f"<safety_controller> {', '.join(soft)} not used: the stops are those of <limit>")
 
 
 # ---- meshes ----------------------------------------------------------------------------------------------------------
@@ -323,7 +307,7 @@ def _read_meshes(link: TreeLink, folder: Path | None) -> None:
             if vertices is None:
                 link.unreadable.append(f"mesh {file}")
             else:
-                shapes.append(Shape("mesh", vertices * scale, *origin_of(shaped, f"link {link.name}: {what}")))
+                shapes.append(Shape("mesh", vertices * scale, origin_of(shaped, f"link {link.name}: {what}")))
 
 
 def _mesh_path(name: str, folder: Path | None) -> Path | None:

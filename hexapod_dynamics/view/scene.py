@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeJoint, TreeLink, carried
+from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
 from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_from_vector
 from hexapod_dynamics.simulation.ground import Ground
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
 GHOST = (0.45, 0.5, 0.6, 1.0)
-TRAIL_LINES = 256  # most lines of the trail
+TRAIL_LINES = 256  # of the trail, some of length zero: the browser processes new shapes slowly
 WORLD = "/world"  # frame in the scene of everything that is drawn
+MESH = f"{WORLD}/rough_ground"
 JETHEXA_REACH = 0.26  # [m] see `reach_of`
 CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
 SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
@@ -84,13 +85,10 @@ def read_description(text: str) -> tuple[str, TreeLink]:
 
 def reach_of(tree: TreeLink) -> float:
     """Return the largest distance [m] of a link's frame from the root's, all joints at zero."""
-    places = {tree.name: (np.eye(3), np.zeros(3))}
+    poses = {tree.name: np.eye(4)}
     for link in tree.below():
-        turn, place = places[link.name]
-        for child in link.children:
-            joint = carried(child)
-            places[child.name] = turn @ joint.rotation, place + turn @ joint.position
-    return max(float(np.linalg.norm(place)) for _, place in places.values())
+        poses |= {child.name: poses[link.name] @ child.pose for child in link.children}
+    return max(float(np.linalg.norm(placed[:3, 3])) for placed in poses.values())
 
 
 class RobotFigure:
@@ -113,7 +111,7 @@ class RobotFigure:
         self.robot_name, self.reach = "", JETHEXA_REACH  # in its URDF; [m] the JetHexa's until there is a robot
         self._text = ""
         self.base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
-        self._frames: dict[str, tuple[TreeJoint, viser.FrameHandle]] = {}  # by joint
+        self._frames: dict[str, tuple[TreeLink, viser.FrameHandle]] = {}  # by joint
         self._handles: list[viser.SceneNodeHandle] = []
         self._labels: list[viser.LabelHandle] = []
         self._labels_visible = True
@@ -146,11 +144,9 @@ class RobotFigure:
         self._handles.append(scene.add_frame(paths[tree.name], show_axes=False))
         for parent in links:
             for child in parent.children:
-                joint, path = carried(child), f"{paths[parent.name]}/{child.name}"
-                frame = scene.add_frame(
-                    path, show_axes=False, wxyz=_wxyz(joint.rotation), position=tuple(joint.position)
-                )
-                paths[child.name], self._frames[joint.name] = path, (joint, frame)
+                path, (wxyz, position) = f"{paths[parent.name]}/{child.name}", _placed(child.pose)
+                frame = scene.add_frame(path, show_axes=False, wxyz=wxyz, position=position)
+                paths[child.name], self._frames[child.joint] = path, (child, frame)
                 self._handles.append(frame)
         for link in links:
             for k, (rgba, mesh) in enumerate(self._meshes(link)):
@@ -195,14 +191,13 @@ class RobotFigure:
 
     def turn(self, positions: Mapping[str, float]) -> None:
         """Set joint positions by name [rad or m]; only those that changed by 0.02 degrees are sent to the browser."""
-        for name, (joint, frame) in self._frames.items():
+        for name, (link, frame) in self._frames.items():
             value = positions.get(name)
             if value is None or abs(value - self._values.get(name, np.inf)) < 3e-4:
                 continue
-            rotation, position = joint.pose(value)
-            frame.wxyz = _wxyz(rotation)
-            if joint.kind == "prismatic":
-                frame.position = tuple(position)
+            frame.wxyz, position = _placed(link.pose_at(value))
+            if link.kind == "prismatic":
+                frame.position = position
             self._values[name] = value
 
 
@@ -211,7 +206,7 @@ def hips(links: Sequence[TreeLink]) -> dict[str, str]:
     names, found = {link.name for link in links}, {}
     for link in links:
         leg = link.name.rpartition("_")[2]
-        if link.joint is not None and link.joint.kind in MOVING and f"foot_{leg}" in names:
+        if link.kind in MOVING and f"foot_{leg}" in names:
             found.setdefault(leg, link.name)
     return found
 
@@ -228,12 +223,13 @@ def _mesh(shape: Shape) -> trimesh.Trimesh:
         mesh = trimesh.creation.capsule(radius=shape.size[0], height=shape.size[1])
     else:
         mesh = trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1], sections=20)
-    return mesh.apply_transform(pose(shape.rotation, shape.position))
+    return mesh.apply_transform(shape.pose)
 
 
-def _wxyz(rotation: np.ndarray) -> tuple[float, float, float, float]:
-    x, y, z, w = quaternion_from_rotation(rotation)
-    return float(w), float(x), float(y), float(z)
+def _placed(g: np.ndarray) -> tuple[tuple[float, float, float, float], tuple[float, ...]]:
+    """Return the quaternion w, x, y, z and the position of a pose (4, 4), as viser takes them."""
+    x, y, z, w = quaternion_from_rotation(g[:3, :3])
+    return (w, x, y, z), tuple(g[:3, 3].tolist())
 
 
 class Surroundings:
@@ -248,10 +244,10 @@ class Surroundings:
         self._grid = server.scene.add_grid(
             f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
         )
-        self._mesh = self._path = self._forces = self._polygon = self._trail = None
+        self._drawn: dict[str, viser.SceneNodeHandle] = {}  # by path
+        self._spheres: dict[str, viser.IcosphereHandle] = {}  # by name
         self._ground: Ground | None = None
         self._around = np.zeros(2)
-        self._spheres: dict[str, viser.IcosphereHandle] = {}
 
     def follow(self, place: npt.ArrayLike) -> None:
         """Keep a place (2,) [m] of the ground at the centre of the picture: the world moves, the cameras stay."""
@@ -271,49 +267,40 @@ class Surroundings:
             return
         self._ground = ground
         self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # so that the lines do not move
-        if self._mesh is not None:
-            self._mesh.remove()
-            self._mesh = None
+        if mesh := self._drawn.pop(MESH, None):
+            mesh.remove()
         self._grid.visible = plane
         if plane:
-            self._grid.position, self._grid.wxyz = (x, y, ground.height(x, y)), _wxyz(_incline(ground))
+            self._grid.wxyz, self._grid.position = _placed(pose(_incline(ground), (x, y, ground.height(x, y))))
         else:
-            self._mesh = self._server.scene.add_mesh_trimesh(
-                f"{WORLD}/rough_ground", _shaded(*ground_mesh(ground, x, y)), cast_shadow=False, receive_shadow=False
-            )
+            relief = _shaded(*ground_mesh(ground, x, y))
+            scene = self._server.scene
+            self._drawn[MESH] = scene.add_mesh_trimesh(MESH, relief, cast_shadow=False, receive_shadow=False)
 
     def path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
-        self._path = self._lines(self._path, f"{WORLD}/path", points, PATH, closed=False)
+        self._draw_line(f"{WORLD}/path", points, PATH)
 
     def trail(self, points: np.ndarray) -> None:
-        """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two.
-
-        It always has TRAIL_LINES lines, some of length zero, because the browser processes new shapes slowly.
-        """
-        points = np.asarray(points, float).reshape(-1, 3)[-TRAIL_LINES - 1 :]
-        if len(points) > 1:
-            points = np.concatenate([np.broadcast_to(points[0], (TRAIL_LINES + 1 - len(points), 3)), points])
-        self._trail = self._lines(self._trail, f"{WORLD}/trail", points, TRAIL, closed=False)
+        """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two."""
+        self._draw_line(f"{WORLD}/trail", points[-TRAIL_LINES - 1 :], TRAIL, TRAIL_LINES)
 
     def polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m], in the body's axes, in order; hide it if fewer than two."""
-        self._polygon = self._lines(self._polygon, f"{self._body}/support_polygon", points, POLYGON, closed=True)
+        corners = np.asarray(points, float).reshape(-1, 3)
+        self._draw_line(f"{self._body}/support_polygon", np.concatenate([corners, corners[:1]]), POLYGON)
 
     def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in the body's axes."""
         feet, forces = np.asarray(feet, float).reshape(-1, 3), np.asarray(forces, float).reshape(-1, 3)
         keep = np.linalg.norm(forces, axis=1) > 0.3
         points = np.stack([feet, feet + FORCE_SCALE * forces], axis=1)[keep].astype(np.float32)
-        if not len(points):
-            if self._forces is not None:
-                self._forces.visible = False
-        elif self._forces is None:
-            self._forces = self._server.scene.add_arrows(
-                f"{self._body}/foot_forces", points, FORCE, shaft_radius=0.003, head_radius=0.007, head_length=0.015
-            )
-        else:
-            self._forces.points, self._forces.visible = points, True
+        path, size = f"{self._body}/foot_forces", {"shaft_radius": 0.003, "head_radius": 0.007, "head_length": 0.015}
+        arrows = self._drawn.get(path)
+        if arrows is None and len(points):
+            self._drawn[path] = self._server.scene.add_arrows(path, points, FORCE, **size)
+        elif arrows is not None:
+            arrows.points, arrows.visible = points if len(points) else arrows.points, len(points) > 0
 
     def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, Colour]]) -> None:
         """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}; spheres of earlier calls that are not
@@ -327,33 +314,27 @@ class Surroundings:
         for name, handle in self._spheres.items():
             handle.visible = name in places
 
-    def _lines(
-        self,
-        handle: viser.LineSegmentsHandle | None,
-        name: str,
-        points: npt.ArrayLike,
-        colour: Colour,
-        *,
-        closed: bool,
-    ) -> viser.LineSegmentsHandle | None:
-        points = np.asarray(points, float).reshape(-1, 3)
-        if closed and len(points) > 1:
-            points = np.concatenate([points, points[:1]])
-        if len(points) < 2:
+    def _draw_line(self, path: str, points: npt.ArrayLike, colour: Colour, least: int = 0) -> None:
+        """Draw lines from point to point (k, 3) [m], or hide them if there are fewer than two.
+
+        The browser takes new points at once, but a new number of lines only slowly: there are never fewer than before,
+        nor than `least`; those that are left over have no length.
+        """
+        points, handle = np.asarray(points, float).reshape(-1, 3), self._drawn.get(path)
+        if len(points) < 2 or not np.ptp(points, axis=0).any():
             if handle is not None:
                 handle.visible = False
-            return handle
+            return
         segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-        if handle is not None and len(segments) < len(handle.points):
-            # The browser takes new points at once, but a new shape only slowly: fill up with nothing at the end.
-            rest = np.broadcast_to(segments[-1, 1], (len(handle.points) - len(segments), 2, 3))
-            segments = np.concatenate([segments, rest])
-        if handle is None or len(segments) > len(handle.points):
-            if handle is not None:
-                handle.remove()
-            return self._server.scene.add_line_segments(name, segments, colour, thickness=0.004)
-        handle.points, handle.visible = segments, True
-        return handle
+        count = max(least, len(segments), 0 if handle is None else len(handle.points))
+        rest = np.broadcast_to(segments[-1, 1], (count - len(segments), 2, 3))
+        segments = np.concatenate([segments, rest])
+        if handle is not None and len(handle.points) == count:
+            handle.points, handle.visible = segments, True
+            return
+        if handle is not None:
+            handle.remove()
+        self._drawn[path] = self._server.scene.add_line_segments(path, segments, colour, thickness=0.004)
 
 
 def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.gait_joints import with_gait_joints
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Robot, Servo
-from hexapod_dynamics.robot.urdf_legs import with_gait_joints
 
 ROBOTS = Path(__file__).resolve().parent.parent / "robots"
 mujoco = pytest.importorskip("mujoco")

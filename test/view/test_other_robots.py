@@ -46,16 +46,14 @@ def test_the_view_places_every_foot_where_the_links_are(robot):
     lower = np.array([joint.lower for joint in robot.joints])
     upper = np.array([joint.upper for joint in robot.joints])
     q = random.uniform(lower, upper)
-    values, places = dict(zip(robot.joint_names, q, strict=True)), {tree.name: (np.eye(3), np.zeros(3))}
+    values, places = dict(zip(robot.joint_names, q, strict=True)), {tree.name: np.eye(4)}
     for link in tree.below():
-        turn, place = places[link.name]
         for child in link.children:
-            rotation, position = child.joint.pose(values.get(child.joint.name, 0.0))
-            places[child.name] = turn @ rotation, place + turn @ position
+            places[child.name] = places[link.name] @ child.pose_at(values.get(child.joint, 0.0))
     feet = {f: pose for f, pose in LinkTree(robot, morphology).base_poses(q).items() if f.startswith("foot_")}
     assert len(feet) == len(robot.legs) - 1
     for frame, pose in feet.items():
-        np.testing.assert_allclose(places[frame][1], pose[:3, 3], atol=1e-9)
+        np.testing.assert_allclose(places[frame][:3, 3], pose[:3, 3], atol=1e-9)
     at_zero = LinkTree(robot, morphology).base_poses(np.zeros(robot.joint_count)).values()
     assert reach_of(tree) == pytest.approx(max(np.linalg.norm(pose[:3, 3]) for pose in at_zero), abs=1e-9)
     assert tree.visuals

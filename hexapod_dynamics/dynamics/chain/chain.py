@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import DynamicsError, RobotError
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.model_tree import TreeJoint, TreeLink, carried, mass_properties, rigid_parts
+from hexapod_dynamics.robot.model_tree import TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_inertial, read_root, read_tree
 from hexapod_dynamics.se3 import Ad, Array, combined_inertia, inverse, pose, rotation_about, skew, spatial_inertia
 
@@ -251,26 +251,28 @@ class Chain:
                 read_inertial(link)
         except RobotError as error:
             raise DynamicsError(f"this is no URDF of a chain: {error}") from error
+        base.merge_fixed()
         parents: list[int] = []
-        bodies: list[tuple[Array, TreeJoint, float, Array, Array]] = []
+        bodies: list[TreeLink] = []
 
         def add(link: TreeLink, body: int) -> None:
-            for turn, place, child in rigid_parts(link)[1]:
+            for child in link.children:
                 parents.append(body)
-                bodies.append((pose(turn, place), carried(child), *mass_properties(rigid_parts(child)[0])))
+                bodies.append(child)
                 add(child, len(parents) - 1)
 
         add(base, BASE)
         refuse(not bodies, "a chain needs at least one joint, none was given")
-        placements, joints, masses, coms, inertias = zip(*bodies, strict=True)
-        arrays: dict[str, Any] = {"placements": placements, "masses": masses, "coms": coms, "inertias": inertias}
         return cls(
             parents=tuple(parents),
-            kinds=tuple(joint.kind for joint in joints),
-            names=tuple(joint.name for joint in joints),
-            screws=np.array([_screw(joint) for joint in joints]),
+            kinds=tuple(link.kind for link in bodies),
+            names=tuple(link.joint for link in bodies),
+            placements=np.array([link.pose for link in bodies]),
+            screws=np.array([_screw(link) for link in bodies]),
+            masses=np.array([link.mass for link in bodies]),
+            coms=np.array([link.com for link in bodies]),
+            inertias=np.array([link.inertia for link in bodies]),
             gravity=np.asarray(gravity),
-            **arrays,
         )
 
     # ---- what the methods ask for --------------------------------------------------------------------------------
@@ -363,13 +365,13 @@ class Chain:
         return np.array([spatial_inertia(*body) for body in zip(self.masses, self.coms, self.inertias, strict=True)])
 
 
-def _screw(joint: TreeJoint) -> Array:
-    """Return the screw (v, w) of a joint of a URDF in its body's frame. Raises DynamicsError."""
-    wrong, mimic = joint.kind not in KINDS, joint.element.find("mimic")
-    refuse(wrong, f"joint {joint.name} is {joint.kind!r}, allowed: {', '.join(KINDS)}, continuous, fixed")
+def _screw(link: TreeLink) -> Array:
+    """Return the screw (v, w) of the joint of a link of a URDF in the link's frame. Raises DynamicsError."""
+    wrong, mimic = link.kind not in KINDS, link.joint_element.find("mimic")
+    refuse(wrong, f"joint {link.joint} is {link.kind!r}, allowed: {', '.join(KINDS)}, continuous, fixed")
     if mimic is not None:
-        raise DynamicsError(f"joint {joint.name} mimics {mimic.get('joint')}: a chain needs independent joints")
-    length = np.linalg.norm(joint.axis)
-    refuse(not length > 0.0, f"joint {joint.name} has the axis {joint.axis}, needed: a direction")
-    axis = joint.axis / length
-    return np.concatenate((np.zeros(3), axis) if joint.kind == REVOLUTE else (axis, np.zeros(3)))
+        raise DynamicsError(f"joint {link.joint} mimics {mimic.get('joint')}: a chain needs independent joints")
+    length = np.linalg.norm(link.axis)
+    refuse(not length > 0.0, f"joint {link.joint} has the axis {link.axis}, needed: a direction")
+    axis = link.axis / length
+    return np.concatenate((np.zeros(3), axis) if link.kind == REVOLUTE else (axis, np.zeros(3)))

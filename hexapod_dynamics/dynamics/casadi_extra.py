@@ -1,4 +1,4 @@
-"""Imports CasADi, which is needed only for robots from positions, CasADi functions and one of the papers."""
+"""Imports CasADi, which is needed only for CasADi functions and one of the papers."""
 
 from __future__ import annotations
 
