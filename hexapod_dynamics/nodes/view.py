@@ -11,10 +11,8 @@ import re
 import threading
 import time
 import traceback
-from collections import deque
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
@@ -27,8 +25,7 @@ from hexapod_dynamics.parameters.displays import VIEW
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, steady_timer
 from hexapod_dynamics.view.drive_seat import DriveSeat, page_name
-from hexapod_dynamics.view.panel import NOBODY, Panel
-from hexapod_dynamics.view.panel_lists import Entry, EventList, HypothesisBars
+from hexapod_dynamics.view.panel import NOBODY, Entry, EventList, HypothesisBars, Panel
 from hexapod_dynamics.view.scene import aim_page, serve
 from nav_msgs.msg import Odometry, Path
 from rcl_interfaces.msg import ParameterEvent
@@ -83,7 +80,6 @@ class View(GuardedNode):
         self._failures, self._failure = 0, (-math.inf, "")
         self._broken = None  # the exception for which the node ends
         self._met = False  # whether there was a robot
-        self._places, self._simulated = deque(), None  # (time, x, y) over the last SPEED_OVER seconds; of which robot
         self._support = None  # the subscription to `support`
         self._bars, self._events = HypothesisBars(), EventList()
         self._period, self._closing = 1.0 / values["rate"], threading.Event()
@@ -143,12 +139,8 @@ class View(GuardedNode):
                     self._seat.stand()  # so that the robot does not walk on when the stop ends
 
     def _aim_camera(self, client: int, view: str) -> None:
-        handle = self._server.get_clients().get(client)
-        shown = self._newest.get("simulator/odom", SILENT_AFTER) or self._newest.get("predicted_state", SILENT_AFTER)
-        yaw = 0.0
-        if shown is not None:
-            o = shown.pose.pose.orientation
-            yaw = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_euler("zyx")[0]
+        handle, shown = self._server.get_clients().get(client), self._picture.now
+        yaw = 0.0 if shown is None else shown.rotation.as_euler("zyx")[0]
         if handle is not None:
             aim_page(handle, self._picture.robot.reach, view, yaw)
 
@@ -220,7 +212,7 @@ class View(GuardedNode):
         self._page.title = self._robot_title(picture.robot.robot_name)
         panel.title(self._page.title)
         if ticks % TELL_EVERY == 0:
-            self._update_panel(picture.shown)
+            self._update_panel()
 
     def _describe_gait(self) -> str:
         """Return the action of the gait and its reason in one line; empty while it publishes nothing."""
@@ -234,27 +226,14 @@ class View(GuardedNode):
 
     def _sample(self) -> None:
         """Add a sample to the plots, whether a page is open or not."""
-        shown, true, predicted = self._picture.shown, self._picture.true, self._picture.prediction
+        shown = self._picture.now
         if shown is None:
             return
-        if self._simulated != (true is not None):  # another robot is shown: it has not gone from there to here
-            self._simulated = true is not None
-            self._places.clear()
-        now, o, place = time.monotonic(), shown.pose.pose.orientation, shown.pose.pose.position
-        while self._places and now - self._places[0][0] > SPEED_OVER:
-            self._places.popleft()
-        self._places.append((now, place.x, place.y))
-        then, x, y = self._places[0]
-        speed = math.dist((place.x, place.y), (x, y)) / (now - then) if now - then > 0.8 * SPEED_OVER else math.nan
-        up = Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix()[2, 2]
-        error = math.nan
-        if true is not None and predicted is not None:
-            a = true.pose.pose.position
-            error = 100 * math.dist((a.x, a.y, a.z), predicted[0])
-        tilt = math.degrees(math.acos(float(np.clip(up, -1.0, 1.0))))
-        self._panel.plots.add(now, tilt, 100 * speed, error)
+        tilt = math.degrees(math.acos(float(np.clip(shown.rotation.as_matrix()[2, 2], -1.0, 1.0))))
+        speed = self._picture.past.speed(SPEED_OVER)
+        self._panel.plots.add(shown.time, tilt, 100 * speed, 100 * self._picture.error)
 
-    def _update_panel(self, shown: Odometry | None) -> None:
+    def _update_panel(self) -> None:
         told = self._values("morphology")
         if told:
             self._panel.declared.follow(told)
@@ -262,13 +241,14 @@ class View(GuardedNode):
         self._panel.simulates(bool(broken))
         if broken:
             self._panel.simulated.follow(broken)
-        if shown is None:
+        found = self._picture.now is not None
+        if not found:
             state = f"**robot lost**: no pose for {SILENT_AFTER:.0f} s" if self._met else WAITING
         elif not self._picture.robot.has_robot:
             state = "no robot_description yet: is the node robot_description running?"
         else:
             state = "*connected*"  # emphasised: a page that has lost the view hides it
-        self._met = self._met or shown is not None
+        self._met = self._met or found
         state = "\n\n".join(filter(None, (self._failure_line(), state, self._picture.hidden, self._ago_line())))
         self._panel.status(state, self._stopped, self._commands.answer, self._describe_gait())
         array = self._newest.get("damage_hypotheses")

@@ -6,6 +6,7 @@ solid one is at the predicted pose with the measured joints.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
     from builtin_interfaces.msg import Time
-    from geometry_msgs.msg import Point
     from hexapod_dynamics.nodes.view_requests import LatestMessages
     from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import JointState
 
 SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost
 SUPPORT_OLD = 1.0  # [s] support that is older than this is not drawn
@@ -45,14 +46,15 @@ class Picture:
         self.robot = RobotFigure(server, "robot", on_click=on_click)
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
-        self._past, self._now = LastMinute(), None  # samples of the robot that is shown
-        self._predictions = deque(maxlen=60)  # (stamp [ns], position, rotation) of the last predictions
-        self._set_back = np.eye(3), np.zeros(3)  # rotation and shift by which a person has set the prediction back
+        self.past = LastMinute()  # of the robot that is shown
+        self._predictions = deque(maxlen=60)  # (stamp [ns], position, Rotation) of the last predictions
+        self._set_back = Rotation.identity(), np.zeros(3)  # by which a person has set the prediction back
         self._aimed = JETHEXA_REACH  # [m] reach of the robot for which the camera was placed
         self._shown_support = None
         self._trail_steps = -1  # number of points of the trail that is drawn
         self._truth, self._ground = "", Ground()
-        self.shown = self.true = self.predicted = None  # present Odometry messages
+        self.now = None  # present Sample of the robot that is shown, None if it is lost
+        self._true = self._predicted = None  # present position (3,) [m] and Rotation
         self.hidden = ""  # reason why an existing prediction is not drawn
 
     @property
@@ -62,29 +64,43 @@ class Picture:
 
     def update(self) -> None:
         """Adopt the newest messages, whether a page is open or not."""
-        self.predicted = self._newest.get("predicted_state", SILENT_AFTER)
-        self.true = self._newest.get("simulator/odom", SILENT_AFTER)
-        self.shown = self.true or self.predicted
-        if self.predicted is not None:
-            stamp = _nanoseconds(self.predicted.header.stamp)
+        predicted, true = (self._newest.get(topic, SILENT_AFTER) for topic in ("predicted_state", "simulator/odom"))
+        self._predicted, self._true = _pose(predicted), _pose(true)
+        if predicted is not None:
+            stamp = _nanoseconds(predicted.header.stamp)
             if not self._predictions or self._predictions[-1][0] != stamp:
-                self._predictions.append((stamp, *_pose(self.predicted)))
-        if self.shown is not None:
-            self._remember()
+                self._predictions.append((stamp, *self._predicted))
+        shown = self._true or self._predicted
+        self.now = None
+        if shown is not None:
+            joints = self._newest.get("joint_states" if true is None else "simulator/joint_states")
+            urdf = self._descriptions()[0]
+            place, turn = shown[0], shown[1].as_quat()
+            self.now = Sample(time.monotonic(), place, turn, _positions(joints), urdf, true is not None)
+            self.past.add(self.now)
 
     def draw(self, ticks: int, *, ago: float, follows: bool, support: bool, names: bool) -> None:
         """Draw picture number `ticks`, of the state `ago` [s] earlier; optionally centred on the robot, with
         support, names and trail.
         """
-        urdf = self._read_descriptions()
-        past = self._past.at(time.monotonic() - ago) if ago and self.shown is not None else None
+        urdf, told = self._descriptions()
+        if told:
+            self._ghost.load(told)
+        shown = self.now
+        past = self.past.at(time.monotonic() - ago) if ago and shown is not None else None
         if past is not None or urdf:
             self.robot.load(urdf if past is None else past.urdf)
         self.robot.show_labels(names)
-        self._aim()
-        self.robot.base.visible = self.shown is not None
-        if self.shown is not None:
-            self._place(past, follows)
+        if abs(self.robot.reach / self._aimed - 1.0) > ANOTHER_SIZE:
+            self._aimed = self.robot.reach
+            aim(self._server, self._aimed)
+        self.robot.base.visible = shown is not None
+        if shown is not None:
+            sample = past or shown
+            self.robot.move(sample.position, sample.quaternion)
+            self.robot.turn(sample.joints)
+            if follows:
+                self._surroundings.follow(sample.position[:2])
         self._place_ghost(past)
         if ticks % SUPPORT_EVERY == 0:
             self._draw_support(support and past is None)
@@ -93,89 +109,60 @@ class Picture:
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
             self._surroundings.path(points)
             self._draw_trail(names)
-        if ticks % GROUND_EVERY == 0 and self.shown is not None:
-            self._draw_ground(self.shown.pose.pose.position)
+        if ticks % GROUND_EVERY == 0 and shown is not None:
+            message = self._newest.get("simulator/truth") if self.simulated else None
+            text = message.data if message is not None else ""
+            if text != self._truth:
+                self._truth, self._ground = text, Truth.parse(text).ground()
+            self._surroundings.ground(self._ground, shown.position[:2])
 
     def _draw_trail(self, wanted: bool) -> None:
         """Draw the trail only if it has a new point since the last picture, because it is a long message."""
-        steps = self._past.steps if wanted else -1
+        steps = self.past.steps if wanted else -1
         if steps != self._trail_steps:
             self._trail_steps = steps
-            self._surroundings.trail(self._past.trail() if wanted else np.empty((0, 3)))
+            self._surroundings.trail(self.past.trail() if wanted else np.empty((0, 3)))
 
-    def _read_descriptions(self) -> str:
-        """Load the URDF of the prediction; return the URDF of the present robot, "" while there is none."""
+    def _descriptions(self) -> tuple[str, str]:
+        """Return the URDF of the robot that is shown and that of the prediction, "" while there is none."""
         told = self._newest.get("robot_description")
         true = self._newest.get("simulator/robot_description") if self.simulated else None
-        if told is None and true is None:
-            return ""
-        self._ghost.load((told or true).data)
-        return (true or told).data
+        own, predicted = true or told, told or true
+        return (own.data, predicted.data) if own is not None else ("", "")
 
     @property
     def prediction(self) -> tuple[np.ndarray, Rotation] | None:
         """The prediction's position (3,) [m] and Rotation as they are drawn; None while there is none."""
-        if self.predicted is None:
+        if self._predicted is None:
             return None
-        (turn, shift), (place, rotation) = self._set_back, _pose(self.predicted)
-        return turn @ place + shift, Rotation.from_matrix(turn) * rotation
+        (turn, shift), (place, rotation) = self._set_back, self._predicted
+        return turn.apply(place) + shift, turn * rotation
+
+    @property
+    def error(self) -> float:
+        """Distance [m] of the prediction, as it is drawn, from a simulated robot; NaN if one of them is not known."""
+        if self._true is None or self._predicted is None:
+            return math.nan
+        return math.dist(self._true[0], self.prediction[0])
 
     def set_prediction_back(self) -> None:
         """Draw the prediction from now on as if it were at the true robot now: heading and place of the body."""
-        if self.true is None or self.predicted is None:
+        if self._true is None or self._predicted is None:
             return
-        (here, now), (there, then) = _pose(self.true), _pose(self.predicted)
-        yaw = (now * then.inv()).as_euler("zyx")[0]
-        turn = Rotation.from_euler("z", yaw).as_matrix()
-        self._set_back = turn, here - turn @ there
-
-    def _remember(self) -> None:
-        """Store the present Sample."""
-        told = self._newest.get("robot_description")
-        true = self._newest.get("simulator/robot_description") if self.simulated else None
-        urdf = (true or told).data if true or told else ""
-        now, pose = time.monotonic(), self.shown.pose.pose
-        p, o = pose.position, pose.orientation
-        joints = self._newest.get("joint_states" if self.true is None else "simulator/joint_states")
-        positions = dict(zip(joints.name, joints.position, strict=False)) if joints is not None else {}
-        place, turn = np.array((p.x, p.y, p.z)), np.array((o.x, o.y, o.z, o.w))
-        self._now = Sample(now, place, turn, positions, urdf)
-        self._past.add(self._now)
-
-    def _place(self, past: Sample | None, follows: bool) -> None:
-        sample = past or self._now
-        self.robot.move(sample.position, sample.quaternion)
-        self.robot.turn(sample.joints)
-        if follows:
-            self._surroundings.follow(sample.position[:2])
+        (here, now), (there, then) = self._true, self._predicted
+        turn = Rotation.from_euler("z", (now * then.inv()).as_euler("zyx")[0])
+        self._set_back = turn, here - turn.apply(there)
 
     def _place_ghost(self, past: Sample | None) -> None:
-        there = self.true is not None and self.predicted is not None and past is None
+        far = self.error if past is None else math.nan
         self.hidden = ""
-        if there:
-            place, rotation = self.prediction
-            far = float(np.linalg.norm(self._now.position - place))
-            if far > FAR * self.robot.reach:
-                self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
-        self._ghost.base.visible = there and not self.hidden
+        if far > FAR * self.robot.reach:
+            self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
+        self._ghost.base.visible = not self.hidden and not math.isnan(far)
         if self._ghost.base.visible:
+            place, rotation = self.prediction
             self._ghost.move(place, rotation.as_quat())
-            joints = self._newest.get("predicted_joint_states")
-            if joints is not None:
-                self._ghost.turn(dict(zip(joints.name, joints.position, strict=False)))
-
-    def _aim(self) -> None:
-        reach = self.robot.reach
-        if abs(reach / self._aimed - 1.0) > ANOTHER_SIZE:
-            self._aimed = reach
-            aim(self._server, reach)
-
-    def _draw_ground(self, place: Point) -> None:
-        message = self._newest.get("simulator/truth") if self.simulated else None
-        text = message.data if message is not None else ""
-        if text != self._truth:
-            self._truth, self._ground = text, Truth.parse(text).ground()
-        self._surroundings.ground(self._ground, (place.x, place.y))
+            self._ghost.turn(_positions(self._newest.get("predicted_joint_states")))
 
     def _draw_support(self, wanted: bool) -> None:
         """Draw the support, which `dynamics` publishes for its prediction, on the body as that was at its stamp."""
@@ -205,10 +192,16 @@ class Picture:
         self._surroundings.spheres(spheres)
 
 
-def _pose(message: Odometry) -> tuple[np.ndarray, Rotation]:
-    """Return position (3,) [m] and Rotation of an Odometry."""
+def _pose(message: Odometry | None) -> tuple[np.ndarray, Rotation] | None:
+    """Return position (3,) [m] and Rotation of an Odometry; None without one."""
+    if message is None:
+        return None
     p, o = message.pose.pose.position, message.pose.pose.orientation
     return np.array((p.x, p.y, p.z)), Rotation.from_quat([o.x, o.y, o.z, o.w])
+
+
+def _positions(message: JointState | None) -> dict[str, float]:
+    return dict(zip(message.name, message.position, strict=False)) if message is not None else {}
 
 
 def _nanoseconds(stamp: Time) -> int:

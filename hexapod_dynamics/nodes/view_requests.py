@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.ros.node_functions import NEWEST
 from hexapod_dynamics.view.drive_seat import page_name
-from hexapod_dynamics.view.panel import Commands
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
@@ -43,19 +42,18 @@ class LatestMessages:
         return message if time.monotonic() - at <= within else None
 
 
-class RosCommands(Commands):
+class RosCommands:
     """Sends the requests of the panel; answers of services are shown as a line in the panel."""
 
     def __init__(
         self,
         node: Node,
         seat: DriveSeat,
-        aim_camera: Callable[[int, str], None],
+        aim: Callable[[int, str], None],
         set_prediction_back: Callable[[], None] = lambda: None,
     ) -> None:
-        """aim_camera(client, view): places the camera of a page."""
-        self._node, self._seat, self._aim_camera = node, seat, aim_camera
-        self._set_back = set_prediction_back
+        """aim(client, view): places the camera of a page; set_prediction_back(): draws the prediction at the robot."""
+        self._seat, self.aim, self.set_prediction_back = seat, aim, set_prediction_back
         self.stopped = False  # whether the emergency stop is on
         self.answer = ""
         self._emergency = node.create_client(SetBool, "emergency_stop")
@@ -66,7 +64,10 @@ class RosCommands(Commands):
         self._put = node.create_publisher(Quaternion, "simulator/set_attitude", 1)
 
     def drive(self, client: int, twist: Sequence[float]) -> Sequence[float]:
-        """Repeat this twist as cmd_vel, while the page of this client is open."""
+        """Walk at this twist [m/s, m/s, rad/s], repeated as cmd_vel while the page of this client is open; zero: stand.
+
+        Returns the twist that is executed from now on; it differs if the request is refused.
+        """
         if self.stopped and any(twist):
             problem = 'the emergency stop is on; "allow motion" ends it'
         else:
@@ -80,17 +81,9 @@ class RosCommands(Commands):
         self._seat.give_controls(client, time.monotonic())
 
     def call_gait(self, service: str) -> None:
-        """Call a service of the gait; driving ends."""
+        """Call a service of the gait, "stand", "sit" or "get_up"; driving ends."""
         self._seat.stand()
         self._call(self._gait[service], Trigger.Request(), lambda r: (r.success, r.message))
-
-    def aim(self, client: int, view: str) -> None:
-        """Place the camera of a page."""
-        self._aim_camera(client, view)
-
-    def set_prediction_back(self) -> None:
-        """Draw the prediction at the simulated robot; the prediction of the node `dynamics` stays what it is."""
-        self._set_back()
 
     def emergency_stop(self, engaged: bool) -> None:
         """Call the service emergency_stop; driving ends either way."""
@@ -106,13 +99,13 @@ class RosCommands(Commands):
         self._set(self._declare, values)
 
     def push(self, sideways: float) -> None:
-        """Publish simulator/push."""
+        """Push the simulated robot to its left (positive) or right with this force [N], for a moment."""
         message = Wrench()
         message.force.y = sideways
         self._push.publish(message)
 
     def put(self, roll: float) -> None:
-        """Publish simulator/set_attitude."""
+        """Put the simulated robot at rest on level ground with a roll angle [rad]: 0 upright, pi on its back."""
         self._put.publish(Quaternion(x=math.sin(roll / 2), w=math.cos(roll / 2)))
 
     def _set(self, client: Client, values: Mapping[str, bool | float]) -> None:

@@ -11,8 +11,7 @@ from hexapod_dynamics.view.access import ROUNDING
 Twist = tuple[float, float, float]
 
 STAND: Twist = (0.0, 0.0, 0.0)
-SPEED, TURN = 0.15, 0.6  # largest commands [m/s], [rad/s]
-LIMITS: Twist = (SPEED, SPEED, TURN)
+LIMITS: Twist = (0.15, 0.15, 0.6)  # largest commands
 NAMES = ("forward [m/s]", "left [m/s]", "turn [rad/s]")
 PATIENCE = 0.5  # [s] without input of the page that drives, after which the robot stands
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 LENGTH, EVERY = 60.0, 0.1  # [s] length of the history, and time between two samples
 TRAIL_STEP = 0.02  # [m] between two points of the trail
@@ -14,13 +16,22 @@ TRAIL_STEP = 0.02  # [m] between two points of the trail
 
 @dataclass(frozen=True)
 class Sample:
-    """The displayed robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], URDF."""
+    """The displayed robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], URDF.
+
+    simulated: whether it is the true state of a simulated one.
+    """
 
     time: float
     position: np.ndarray
     quaternion: np.ndarray
     joints: Mapping[str, float]
     urdf: str
+    simulated: bool = False
+
+    @property
+    def rotation(self) -> Rotation:
+        """World <- base_link."""
+        return Rotation.from_quat(self.quaternion)
 
 
 class LastMinute:
@@ -48,6 +59,17 @@ class LastMinute:
     def at(self, time: float) -> Sample | None:
         """Return the sample nearest to a time [s]; None if there is none."""
         return min(self._samples, key=lambda sample: abs(sample.time - time), default=None)
+
+    def speed(self, over: float) -> float:
+        """Return the mean speed [m/s] over ground in the last `over` seconds; NaN if it is not known, or if the robot
+        that was shown was another one.
+        """
+        last = self._samples[-1]
+        then = min(self._samples, key=lambda sample: abs(last.time - over - sample.time))
+        passed = last.time - then.time
+        if passed < 0.8 * over or then.simulated != last.simulated:
+            return math.nan
+        return math.dist(last.position[:2], then.position[:2]) / passed
 
     def trail(self) -> np.ndarray:
         """Return the places (k, 3) [m] of the body, the oldest first, TRAIL_STEP apart."""

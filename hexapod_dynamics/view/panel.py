@@ -7,32 +7,51 @@ The button STOP is the page's own (page.js), at a fixed place. The node `view` s
 
 from __future__ import annotations
 
+import datetime
 import html
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.view.drive_seat import SPEED, STAND, TURN, Twist, page_name
+from hexapod_dynamics.view.drive_seat import LIMITS, NAMES, STAND, Twist, page_name
 from hexapod_dynamics.view.last_minute import LENGTH
-from hexapod_dynamics.view.panel_lists import NO_EVENTS, NO_HYPOTHESES
 from hexapod_dynamics.view.parts_folder import PartsFolder
 from hexapod_dynamics.view.web_page import TITLE_ID, set_theme
 
 if TYPE_CHECKING:
     import viser
 
+    from hexapod_dynamics.nodes.view_requests import RosCommands
+
 WIDTH = 290  # [pixels]
 HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
 CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
+SERVICES = (  # of the gait: button, name, hint
+    ("stand up", "stand", None),
+    ("sit down", "sit", None),
+    ("get up", "get_up", "after a fall; it tells 2 s before it moves"),
+)
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
 TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
 GAP = 3.0  # [s] without samples after which the curves begin anew
 PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
+NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">it suspects nothing</div>'
+HYPOTHESES_SHOWN = 5  # the most probable ones
+NO_EVENTS = '<div style="font-size:12px;margin:6px 8px">nothing yet</div>'
+EVENTS_SHOWN = 8
+RULED_OUT_FOR = 6.0  # [s] for which a dropped suspicion is shown as ruled out
+# Word and colour of each state: red, orange and grey differ in lightness too, for people who do not see red.
+STATES = {
+    "declared": "#a61e1e",
+    "suspected": "#e8700c",
+    "possible": "#f0b429",
+    "ruled out": "#868e96",
+}
 
 
 def _legend(*entries: tuple[str, str]) -> str:
@@ -49,55 +68,6 @@ LEGEND = _legend(
     ("#787878", "trail"),
     ("#7380995a", "translucent robot: the prediction"),
 )
-
-
-class Commands(ABC):
-    """Requests of the panel to the robot. Called from viser's threads; none of them blocks."""
-
-    @abstractmethod
-    def drive(self, client: int, twist: Twist) -> Twist:
-        """Walk at this twist [m/s, m/s, rad/s], which a page requests; all zero: stand.
-
-        Returns the twist that is executed from now on; it differs if the request is refused.
-        """
-
-    @abstractmethod
-    def give_controls(self, client: int) -> None:
-        """Give a page the controls of driving."""
-
-    @abstractmethod
-    def call_gait(self, service: str) -> None:
-        """Call a service of the gait: "stand", "sit" or "get_up"."""
-
-    @abstractmethod
-    def aim(self, client: int, view: str) -> None:
-        """Place the camera of a page: "" as at the start, "top", "side" or "behind"."""
-
-    @abstractmethod
-    def set_prediction_back(self) -> None:
-        """Draw the prediction at the simulated robot, and count its error from there."""
-
-    @abstractmethod
-    def emergency_stop(self, engaged: bool) -> None:
-        """Freeze the pose, or allow motion again."""
-
-    @abstractmethod
-    def break_part(self, values: Mapping[str, bool | float]) -> None:
-        """Damage the simulated robot: named values as for set_morphology."""
-
-    @abstractmethod
-    def declare(self, values: Mapping[str, bool | float]) -> None:
-        """Declare the morphology to the software: named values as for set_morphology."""
-
-    @abstractmethod
-    def push(self, sideways: float) -> None:
-        """Push the simulated robot's body to its left with a force [N], for the duration that the simulator
-        defines.
-        """
-
-    @abstractmethod
-    def put(self, roll: float) -> None:
-        """Put the simulated robot at rest on level ground with a roll angle [rad]: 0 upright, pi on its back."""
 
 
 class LivePlots:
@@ -145,6 +115,86 @@ class LivePlots:
                 handle.data = (table[known, 0], table[known, k + 1])
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One hypothesis: name, probability, evidence in words, and its state, a key of STATES."""
+
+    name: str
+    probability: float
+    evidence: str
+    state: str
+
+
+class HypothesisBars:
+    """Makes the HTML of the bars; remembers the suspicions that were dropped."""
+
+    def __init__(self) -> None:
+        self._suspected: dict[str, Entry] = {}
+        self._dropped: dict[str, tuple[float, Entry]] = {}  # when [s]
+
+    def draw(self, entries: Sequence[Entry], now: float) -> str:
+        """Return the HTML for the present entries at a monotonic time [s]."""
+        names = {entry.name for entry in entries}
+        for name, entry in self._suspected.items():
+            if name not in names:
+                self._dropped[name] = now, Entry(name, 0.0, entry.evidence, "ruled out")
+        self._suspected = {entry.name: entry for entry in entries if entry.state == "suspected"}
+        self._dropped = {
+            name: (at, entry)
+            for name, (at, entry) in self._dropped.items()
+            if name not in names and now - at < RULED_OUT_FOR
+        }
+        shown = sorted(entries, key=lambda entry: -entry.probability)[:HYPOTHESES_SHOWN]
+        return "".join(map(_bar, [*shown, *(entry for _, entry in self._dropped.values())])) or NO_HYPOTHESES
+
+
+def _bar(entry: Entry) -> str:
+    colour, percent = STATES[entry.state], f"{100 * entry.probability:.0f}"
+    return (
+        f'<div style="font-size:12px;margin:6px 8px" title="{html.escape(entry.evidence)}">'
+        '<div style="display:flex;justify-content:space-between;gap:6px">'
+        f'<span>{html.escape(entry.name)}</span><span style="white-space:nowrap">'
+        f'<b style="color:{colour}">{entry.state}</b> {percent} %</span></div>'
+        '<div style="background:#8883;height:6px;border-radius:3px">'
+        f'<div style="background:{colour};height:6px;border-radius:3px;width:{percent}%"></div></div></div>'
+    )
+
+
+def _clock(time: float) -> str:
+    return datetime.datetime.fromtimestamp(time).strftime("%H:%M:%S")
+
+
+class EventList:
+    """Notes changes of named states, with times [s] of the computer's clock, as the terminal has it.
+
+    The first value of a state is what the robot was before, not an event.
+    """
+
+    def __init__(self) -> None:
+        self._events: deque[tuple[float, str]] = deque(maxlen=EVENTS_SHOWN)
+        self._states: dict[str, str] = {}
+
+    def note(self, time: float, what: str, state: str) -> None:
+        """Note a state at a time [s]; add the event "what: state" if the state has changed."""
+        before = self._states.get(what)
+        self._states[what] = state
+        if before is not None and before != state:
+            self._events.appendleft((time, f"{what}: {state}"))
+
+    def note_parts(self, time: float, what: str, parts: Sequence[str]) -> None:
+        """Note a list of parts, such as those declared missing; an empty list is noted as "nothing"."""
+        self.note(time, what, ", ".join(parts) or "nothing")
+
+    def draw(self) -> str:
+        """Return the HTML of the list, the newest event first."""
+        rows = (
+            f'<div style="font-size:12px;margin:3px 8px;display:flex;gap:8px"><span style="min-width:4.6em;'
+            f'text-align:right;opacity:0.7">{_clock(time)}</span><span>{html.escape(text)}</span></div>'
+            for time, text in self._events
+        )
+        return "".join(rows) or NO_EVENTS
+
+
 class Panel:
     """The whole panel: controls for a person at the right, the state of the robot and its software at the left.
 
@@ -152,7 +202,8 @@ class Panel:
     (texts), simulated, declared (PartsFolder), plots (LivePlots).
     """
 
-    def __init__(self, server: viser.ViserServer, commands: Commands) -> None:
+    def __init__(self, server: viser.ViserServer, commands: RosCommands) -> None:
+        """commands: carries out what a person asks for; called from viser's threads, it never blocks."""
         self._server, self._commands, gui = server, commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
         gui.main_panel.dock_right()
@@ -166,18 +217,12 @@ class Panel:
             self._twist = STAND  # as the sliders show it
             self._driver = gui.add_markdown(NOBODY)
             self._controls = gui.add_button("take over", visible=False, hint="drive from this page")
-            self._controls.on_click(lambda event: self._commands.give_controls(event.client_id))
-            self._sliders = [
-                gui.add_slider("forward [m/s]", -SPEED, SPEED, 0.001, 0.0),
-                gui.add_slider("left [m/s]", -SPEED, SPEED, 0.001, 0.0),
-                gui.add_slider("turn [rad/s]", -TURN, TURN, 0.01, 0.0),
-            ]
+            self._controls.on_click(lambda event: commands.give_controls(event.client_id))
+            limits = zip(NAMES, LIMITS, strict=True)
+            self._sliders = [gui.add_slider(name, -limit, limit, limit / 150, 0.0) for name, limit in limits]
             gui.add_button("halt (x)", color="orange").on_click(partial(self._drive, STAND))
-            gui.add_button("stand up").on_click(lambda _: self._commands.call_gait("stand"))
-            gui.add_button("sit down").on_click(lambda _: self._commands.call_gait("sit"))
-            gui.add_button("get up", hint="after a fall; it tells 2 s before it moves").on_click(
-                lambda _: self._commands.call_gait("get_up")
-            )
+            for label, service, hint in SERVICES:
+                gui.add_button(label, hint=hint).on_click(lambda _, service=service: commands.call_gait(service))
             self.followed = gui.add_markdown("")
         for axis, slider in enumerate(self._sliders):
             slider.on_update(partial(self._move_slider, axis))
@@ -187,10 +232,13 @@ class Panel:
             self.events = gui.add_html(NO_EVENTS)
         self._world = gui.add_folder("push the simulated robot", expand_by_default=False)
         with self._world:
-            gui.add_button("push it to the left").on_click(lambda _: self._commands.push(PUSH))
-            gui.add_button("push it to the right").on_click(lambda _: self._commands.push(-PUSH))
-            gui.add_button("put it upright").on_click(lambda _: self._commands.put(0.0))
-            gui.add_button("put it on its back").on_click(lambda _: self._commands.put(np.pi))
+            for label, act, how in (
+                ("push it to the left", commands.push, PUSH),
+                ("push it to the right", commands.push, -PUSH),
+                ("put it upright", commands.put, 0.0),
+                ("put it on its back", commands.put, np.pi),
+            ):
+                gui.add_button(label).on_click(lambda _, act=act, how=how: act(how))
         self._world.visible = False
         self.simulated = PartsFolder(gui, "break the simulated robot", commands.break_part, expand=True)
         self.simulated.folder.visible = False  # until there is one
@@ -209,11 +257,11 @@ class Panel:
                 "time [s]", -LENGTH, 0.0, 0.1, 0.0, hint="0: now; look back over the last minute"
             )
             cameras = gui.add_button_group("camera", tuple(CAMERAS))
-            cameras.on_click(lambda event: self._commands.aim(event.client_id, CAMERAS[event.target.value]))
+            cameras.on_click(lambda event: commands.aim(event.client_id, CAMERAS[event.target.value]))
             self._set_back = gui.add_button(
                 "set the prediction back", visible=False, hint="to the simulated robot; its error counts from now on"
             )
-            self._set_back.on_click(lambda _: self._commands.set_prediction_back())
+            self._set_back.on_click(lambda _: commands.set_prediction_back())
             gui.add_html(LEGEND)
         with gui.add_folder("plots"):
             self.plots = LivePlots(gui)

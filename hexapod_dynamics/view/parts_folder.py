@@ -108,20 +108,19 @@ class PartsFolder:
             with folders[leg]:
                 self._add_box(name, f"{leg} {link}")
                 menu = self._gui.add_dropdown(f"{link} joint", (WORKS, *(kind.name for kind in KINDS.joint_kinds)))
-            menu.on_update(lambda event, part=part: self._menu_changed(event, part))
+            self._on_change(menu, lambda chosen, part=part: _choice(part, chosen))
             self._menus[part] = menu
 
     def _add_box(self, name: str, label: str) -> viser.GuiCheckboxHandle:
-        box = self._gui.add_checkbox(label, True)
-        box.on_update(lambda event: self._box_changed(event, name))
-        self._boxes[name] = box
+        self._boxes[name] = box = self._gui.add_checkbox(label, True)
+        self._on_change(box, lambda value: {name: bool(value)})
         return box
 
-    def _box_changed(self, event: viser.GuiEvent, name: str) -> None:
-        if event.client is not None:  # a person, not `follow`
-            self.change({name: bool(event.target.value)})
+    def _on_change(self, control: viser.GuiInputHandle, values: Callable[[bool | str], Values]) -> None:
+        """Send the named values of what a person, not `follow`, sets a control to."""
+        control.on_update(lambda event: None if event.client is None else self.change(values(event.target.value)))
 
-    def _menu_changed(self, event: viser.GuiEvent, part: str) -> None:
-        if event.client is not None:
-            chosen = event.target.value
-            self.change({f"{k.values[0].prefix}.{part}": k.choose(k.name == chosen) for k in KINDS.joint_kinds})
+
+def _choice(part: str, chosen: str) -> Values:
+    """Return the named values of a part's joint for an entry of its menu."""
+    return {f"{kind.values[0].prefix}.{part}": kind.choose(kind.name == chosen) for kind in KINDS.joint_kinds}

@@ -41,7 +41,7 @@ def main(args: Sequence[str] | None = None) -> int:
     options = parser.parse_args(args)
     try:
         robot = Robot.load(options.robot) if options.robot else Robot.jethexa()
-        figure = draw(_read(options.source, robot), robot, options.source.name)
+        figure = draw(_read(options.source, robot), options.source.name)
         if options.window:
             _show(figure)
         else:
@@ -82,11 +82,11 @@ def plot_walk(path: str | os.PathLike[str], robot: Robot, parts: dict[str, Log])
     log = Log.join(*parts.values())
     record = from_log(log, robot)
     record.events = [(float(part.time[0]), text) for text, part in parts.items()][1:]
-    draw(record, robot, ", ".join(parts)).savefig(path, dpi=110)
+    draw(record, ", ".join(parts)).savefig(path, dpi=110)
     return log
 
 
-def draw(record: Record, robot: Robot, title: str = "") -> Figure:
+def draw(record: Record, title: str = "") -> Figure:
     """Draw a record; a panel without data names what was not recorded."""
     from matplotlib.figure import Figure
 
@@ -96,7 +96,7 @@ def draw(record: Record, robot: Robot, title: str = "") -> Figure:
     axes: dict[str, Axes] = figure.subplot_mosaic([["path", "tilt"], ["gait", "errors"], ["forces", "errors"]])
     _path(axes["path"], record)
     _tilt(axes["tilt"], record)
-    _gait(axes["gait"], record, robot)
+    _gait(axes["gait"], record)
     _errors(axes["errors"], record)
     _forces(axes["forces"], record)
     for name in ("tilt", "gait", "errors", "forces"):
@@ -159,16 +159,16 @@ def _tilt(axis: Axes, record: Record) -> None:
     axis.set_ylabel("tilt [deg]")
 
 
-def _gait(axis: Axes, record: Record, robot: Robot) -> None:
-    feet = record.standing(robot)
+def _gait(axis: Axes, record: Record) -> None:
+    feet = record.standing()
     if feet is None:
         _nothing(axis, "gait diagram", "joint_states")
         return
-    legs, time, standing = feet
+    time, standing = feet
     axis.set_title("gait diagram (dark: the foot stands)")
-    for row in range(len(legs)):
-        axis.fill_between(time, row - 0.35, row + 0.35, where=standing[:, row], color=STANCE, linewidth=0, step="mid")
-    axis.set_yticks(range(len(legs)), legs)
+    for row, stands in enumerate(standing.T):
+        axis.fill_between(time, row - 0.35, row + 0.35, where=stands, color=STANCE, linewidth=0, step="mid")
+    axis.set_yticks(range(standing.shape[1]), record.robot.leg_names)
     axis.invert_yaxis()
     axis.set_xlabel("t [s]")
 
@@ -181,16 +181,11 @@ def _errors(axis: Axes, record: Record) -> None:
         return
     axis.set_title(title)
     rows, names = [], []
-    for k, name in enumerate(measured.names):
-        if name not in commanded.names:
-            continue
-        column = commanded.position[:, commanded.names.index(name)]
-        known = np.isfinite(column)
-        if not known.any() or not np.isfinite(measured.position[:, k]).any():
-            continue
-        wanted = np.interp(measured.time, commanded.time[known], column[known])
-        rows.append(np.degrees(measured.position[:, k] - wanted))
-        names.append(name.replace("_joint", ""))
+    for name, angles, sent in zip(record.robot.joint_names, measured.values.T, commanded.values.T, strict=True):
+        known = np.isfinite(sent)
+        if known.any() and np.isfinite(angles).any():
+            rows.append(np.degrees(angles - np.interp(measured.time, commanded.time[known], sent[known])))
+            names.append(name.replace("_joint", ""))
     if not rows:
         _nothing(axis, title, "a joint both measured and commanded")
         return
@@ -206,11 +201,10 @@ def _forces(axis: Axes, record: Record) -> None:
     if record.foot_forces is None:
         _nothing(axis, "foot forces", "support")
         return
-    legs, time, forces = record.foot_forces
+    time, forces = record.foot_forces
     axis.set_title("vertical foot forces" + (" of the prediction" if record.forces_predicted else ""))
-    for k, leg in enumerate(legs):
-        axis.plot(time, forces[:, k], label=leg, linewidth=0.8)
+    lines = axis.plot(time, forces, linewidth=0.8)
     axis.set_xlabel("t [s]")
     axis.set_ylabel("[N]")
     axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
-    axis.legend(fontsize=7, ncol=6, loc="upper center")
+    axis.legend(lines, record.robot.leg_names, fontsize=7, ncol=6, loc="upper center")

@@ -169,19 +169,16 @@ class WebPage:
         if client is None or not isinstance(message, dict):
             self.dropped["format"] += 1
             return False
-        if message == {"type": ALIVE}:
-            self.on_alive(client)
+        own = {ALIVE: self.on_alive, SLOW: self._draw_less, STOP: lambda _: self.on_stop()}
+        kind = message["type"] if isinstance(message.get("type"), str) else ""
+        if kind in own and len(message) == 1:
+            own[kind](client)
             return False
-        if message == {"type": SLOW}:
-            self._draw_less(client)
+        axes = read_axes(message) if kind == DRIVE else None
+        if axes is not None:
+            self.on_drive(client, axes)
             return False
-        if message == {"type": STOP}:
-            self.on_stop()
-            return False
-        if message.get("type") == DRIVE:
-            self._receive_axes(client, read_axes(message))
-            return False
-        problem = self._filter.problem(client, message)
+        problem = "value" if kind == DRIVE else self._filter.problem(client, message)
         if problem:
             self.dropped[problem] += 1
         return not problem
@@ -192,23 +189,12 @@ class WebPage:
         if handle is not None:
             handle.scene.configure_default_lights(cast_shadow=False)
 
-    def _receive_axes(self, client: int, axes: Axes | None) -> None:
-        if axes is None:
-            self.dropped["value"] += 1
-        else:
-            self.on_drive(client, axes)
-
-    def _guis(self, client: int) -> Iterator[viser.GuiApi]:
-        """Return the widgets that all pages share and those of this page; none before the page has reported its
-        camera.
-        """
-        handle = self.server.get_clients().get(client)
-        return iter(() if handle is None else (self.server.gui, handle.gui))
-
     def _control(self, client: int, uuid: str) -> Control | None:
         import viser
 
-        for gui in self._guis(client):
+        page = self.server.get_clients().get(client)
+        # The widgets that all pages share and those of this page; none before the page has reported its camera.
+        for gui in () if page is None else (self.server.gui, page.gui):
             handle = gui._gui_input_handle_from_uuid.get(uuid)
             if handle is None or handle._impl.removed or not handle.visible or handle.disabled:
                 continue

@@ -1,6 +1,5 @@
 """What is drawn on the robot is of one time with it; the prediction can be set back; both without a browser."""
 
-from collections import deque
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -91,7 +90,7 @@ def test_no_speed_leads_from_the_predicted_to_the_simulated_robot(picture, monke
     clock, speeds = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(view.time, "monotonic", lambda: clock.now)
     panel = SimpleNamespace(plots=SimpleNamespace(add=lambda t, tilt, speed, error: speeds.append(speed)))
-    node = SimpleNamespace(_picture=picture, _panel=panel, _places=deque(), _simulated=None)
+    node = SimpleNamespace(_picture=picture, _panel=panel)
     for k in range(60):
         clock.now = 0.1 * k
         there = {"simulator__odom": odometry(clock.now, (0.3, 0.0, 0.1), 0.0)} if k >= 20 else {}

@@ -12,7 +12,7 @@ from hexapod_dynamics.nodes import walk_status
 from hexapod_dynamics.nodes.messages import pose_values, read_pose
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_rpy
-from hexapod_dynamics.view.panel_lists import EventList
+from hexapod_dynamics.view.panel import EventList
 from nav_msgs.msg import Odometry
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from hexapod_dynamics.view.panel_lists import EVENTS_SHOWN, NO_EVENTS, EventList
+from hexapod_dynamics.view.panel import EVENTS_SHOWN, NO_EVENTS, EventList
 
 
 def test_changes_are_listed_with_their_times_the_newest_first():

@@ -2,7 +2,7 @@
 
 import re
 
-from hexapod_dynamics.view.panel_lists import HYPOTHESES_SHOWN, NO_HYPOTHESES, RULED_OUT_FOR, Entry, HypothesisBars
+from hexapod_dynamics.view.panel import HYPOTHESES_SHOWN, NO_HYPOTHESES, RULED_OUT_FOR, Entry, HypothesisBars
 
 
 def words(drawn):

@@ -31,9 +31,9 @@ def test_a_log_is_read_as_it_was_saved(log, tmp_path):
 def test_the_gait_diagram_of_a_tripod_has_two_groups_of_three(log):
     record = from_log(log, ROBOT)
     record.foot_forces = None  # as from a bag: from joints and attitude alone
-    legs, time, standing = record.standing(ROBOT)
+    time, standing = record.standing()
     standing = standing[time > 1.3]
-    groups = {leg: k for k, leg in enumerate(legs)}
+    groups = {leg: k for k, leg in enumerate(ROBOT.leg_names)}
     together = np.mean(standing[:, groups["LF"]] == standing[:, groups["LR"]])
     apart = np.mean(standing[:, groups["LF"]] == standing[:, groups["LM"]])
     assert together > 0.9
@@ -74,7 +74,7 @@ def test_the_sample_bag_is_small_and_holds_a_damage_and_a_recovery(sample):
     found, track = times[-1], sample.true
     assert 3.0 < found < track.time[-1] - 5.0
     # The legs were torn off while it walked, before that was found; then it walks on, upright.
-    lost = np.isnan(sample.measured.position[:, list(ROBOT.leg_joints("RM"))]).all(axis=1)
+    lost = np.isnan(sample.measured.values[:, list(ROBOT.leg_joints("RM"))]).all(axis=1)
     torn = sample.measured.time[np.flatnonzero(~lost)[-1]]
     assert 2.0 < torn < found
     broken = times[texts.index("broken: LM missing, RM missing")]
@@ -85,15 +85,15 @@ def test_the_sample_bag_is_small_and_holds_a_damage_and_a_recovery(sample):
 
 
 def test_the_predicted_foot_forces_of_a_bag_carry_the_robot(sample):
-    legs, time, forces = sample.foot_forces
-    assert legs == ROBOT.leg_names and sample.forces_predicted
+    time, forces = sample.foot_forces
+    assert forces.shape[1] == len(ROBOT.legs) and sample.forces_predicted
     model = WholeBodyModel(ROBOT)
     before, after = time < 4.0, time > sample.events[-1][0] + 1.0
     hurt = Morphology.whole(ROBOT).without("RM", "LM")
     for chosen, morphology in ((before, None), (after, hurt)):
         weight = ROBOT.gravity * model.total_mass(morphology)
         assert forces[chosen].sum(axis=1).mean() == pytest.approx(weight, rel=0.1)
-    assert not forces[after][:, [legs.index("RM"), legs.index("LM")]].any()
+    assert not forces[after][:, [ROBOT.leg_names.index("RM"), ROBOT.leg_names.index("LM")]].any()
 
 
 def test_times_are_those_of_the_stamps(sample):
