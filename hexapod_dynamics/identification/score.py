@@ -1,9 +1,7 @@
-"""Scores the software on a robot: it processes a recorded walk with model, prediction, damage detector and load
-estimator.
+"""Scores the software on a robot: it processes a recorded walk with the robot's own program (onboard/).
 
-Everything is given to the package's classes in the order of its time, as the nodes give it. A prediction is made
-every LOOK and compared with the measurements until the next; for comparison, the set-points themselves are
-evaluated as a prediction.
+Everything is given to it in the order of its time, as the nodes give it. A prediction is made every LOOK and
+compared with the measurements until the next; for comparison, the set-points themselves are evaluated as a prediction.
 """
 
 from __future__ import annotations
@@ -14,11 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_dynamics.detection import DamageDetector
-from hexapod_dynamics.errors import HexapodError, IdentificationError
-from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
-from hexapod_dynamics.estimation.payload import Payload, PayloadEstimator
+from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.estimation.payload import Payload
 from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.onboard.damage_detection import DamageDetection
+from hexapod_dynamics.onboard.inputs import ImuReading
+from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
@@ -51,7 +50,8 @@ class Score:
     duration [s]; joints: of prediction errors at the two AGES; setpoints: of the set-points as a prediction; tilt: of
     predicted roll and pitch at the AGES, NaN without attitudes; lag (n,) [s]: of the readings behind those of a model
     whose servos feed the rate forward, NaN for joints that do not move; sag (n,): mean set-point less reading;
-    declared: (time [s], text) of the damage detector, None if it did not run; payload: at the end.
+    declared: (time [s], text) of the damage detector, None if it did not run; payload: at the end, None for legs that
+    are not of three joints.
     """
 
     duration: float
@@ -61,7 +61,7 @@ class Score:
     lag: Array
     sag: Array
     declared: list[tuple[float, str]] | None
-    payload: Payload
+    payload: Payload | None
 
 
 class _Errors:
@@ -82,37 +82,39 @@ class _Errors:
 
 
 class _Replay:
-    """The package's classes, as the nodes wire them, fed with a Log."""
+    """The robot's program, fed with a Log: its prediction, which weighs the load, and its damage detection."""
 
     def __init__(self, robot: Robot, log: Log, morphology: Morphology, detect: bool, command_delay: float) -> None:
-        period = log.recording.command_period
-        self.robot, self.period = robot, period
-        self.observer = Observer(
-            robot, ObserverSettings(command_delay=command_delay, command_period=period, timestep=2e-3)
+        self.period = log.recording.command_period
+        settings = PredictionSettings(
+            command_period=self.period, command_delay=command_delay, timestep=2e-3, feedforward=False
         )
-        self.observer.set_morphology(morphology.parameters())
-        self.payload = PayloadEstimator(robot, command_delay=command_delay, command_period=period, tare_first=True)
-        self.payload.set_morphology(morphology)
-        self.detector = DamageDetector(robot) if detect else None
-        if self.detector is not None:
-            self.detector.set_morphology(morphology)
+        self.prediction, self.detection = Prediction(robot, settings), DamageDetection(robot) if detect else None
+        self.observer = self.prediction.observer
+        self.prediction.set_morphology(morphology.parameters())
+        self.prediction.warm_up()
+        if self.detection is not None:
+            self.detection.set_morphology(morphology.parameters())
         n = robot.joint_count
-        self.rates, self.torques, self.command = np.zeros(n), np.zeros(n), np.full(n, np.nan)
+        self.command = np.full(n, np.nan)
         self.declared: list[tuple[float, str]] = []
         self.joints, self.tilts = _Errors(), _Errors()
         self.readings: list[tuple[int, float, float, float]] = []  # joint, reading less model, rate, less set-point
         self._ticks, self._path = 0, (-math.inf, np.zeros((0, n)), np.zeros((0, 3, 3)))
-        self._angles = np.full(n, np.nan)
 
-    def sent(self, time: float, command: Array) -> None:
+    def forward(self, torques: Array) -> None:
+        """Process the feed-forward torques (n,) [N m] that the servos have from now on."""
+        self.observer.feed_forward(np.nan_to_num(torques))
+        if self.detection is not None:
+            self.detection.set_torques(torques)
+
+    def send(self, time: float, command: Array) -> None:
         """Process a command."""
-        self.rates[:] = np.nan_to_num(command - self.command) / self.period
-        self.command[:] = command
-        self.observer.command(time, command, self.rates)
-        if self.observer.commands.setpoints is not None:
-            self.payload.command(time, self.observer.commands.setpoints)
-        if self.detector is not None:
-            self.detector.command(time, command, self.torques)
+        rates = np.nan_to_num(command - self.command) / self.period
+        self.command = command
+        self.prediction.command(time, command, rates)
+        if self.detection is not None:
+            self.detection.command(time, command)
 
     def read(self, time: float, joint: int, angle: float, scored: bool) -> None:
         """Process a reading."""
@@ -124,12 +126,11 @@ class _Replay:
             self.readings.append((joint, residual, rate, self.command.item(joint) - angle))
             begun, joints, _ = self._path
             self.joints.add(time - begun, angle - self._ahead(joints[:, joint], time - begun))
-        observer.measure_joint(time, joint, angle)
-        self.payload.measure_joint(time, joint, angle)
-        if self.detector is not None:
-            self._angles[:] = np.nan
-            self._angles[joint] = angle
-            self.detector.measure_joints(time, self._angles)
+        self.prediction.joint(time, joint, angle)
+        if self.detection is not None:
+            angles = np.full(len(self.command), np.nan)
+            angles[joint] = angle
+            self.detection.joints(time, angles)
 
     def _ahead(self, path: Array, age: float) -> float:
         """Value of a predicted path at an age [s]."""
@@ -139,7 +140,7 @@ class _Replay:
         k = min(int(place), len(path) - 2)
         return float(path[k] + (place - k) * (path[k + 1] - path[k]))
 
-    def turned(self, time: float, rotation: Array, scored: bool) -> None:
+    def turn(self, time: float, rotation: Array, scored: bool) -> None:
         """Process an attitude."""
         begun, _, rotations = self._path
         age = time - begun
@@ -147,28 +148,25 @@ class _Replay:
             k = int(min(max(round(age / self.observer.model.horizon_period) - 1, 0), len(rotations) - 1))
             (_, pitch, roll), (_, predicted_pitch, predicted_roll) = euler_zyx(rotation), euler_zyx(rotations[k])
             self.tilts.add(age, pitch - predicted_pitch, roll - predicted_roll)
-        self.observer.measure_attitude(time, rotation)
-        self.payload.measure_up(rotation[2])
-        if self.detector is not None:
-            self.detector.measure_attitude(time, rotation)
+        reading = ImuReading(rotation, None, None, None, None)
+        self.prediction.imu(time, reading)
+        if self.detection is not None:
+            self.detection.imu(time, reading)
 
     def tick(self, time: float) -> None:
         """Advance the model to `time` [s]."""
-        observer = self.observer
-        if not observer.advance(time):
+        if not self.prediction.advance(time)[0]:
             return
         self._ticks += 1
-        if time - self._path[0] >= LOOK:
-            _, rotations, joints = observer.predict_path(time)
-            self._path = time, joints.copy(), rotations.copy()
-        if self.payload.windows.due:
-            self.payload.set_period(observer.commands.history.lag)
-            self.payload.update()
-        if self.detector is not None and self._ticks % UPDATE == 0:
-            for decision in self.detector.update(time):
-                if decision.action != "suspect":
-                    self.declared.append((time, decision.text))
-                    self.detector.set_morphology(self.detector.morphology.updated(decision.values))
+        if time - self._path[0] >= LOOK and (path := self.prediction.predict_path(time)) is not None:
+            self._path = time, path[2].copy(), path[1].copy()
+        if self.prediction.payload is not None:
+            self.prediction.payload.update(time)
+        if self.detection is not None and self._ticks % UPDATE == 0:
+            detector = self.detection.detector
+            for decision in self.detection.update(time).declare:
+                self.declared.append((time, decision.text))
+                detector.set_morphology(detector.morphology.updated(decision.values))
 
 
 def score(
@@ -189,29 +187,22 @@ def score(
     detect = detect and recording.command_period < SLOWEST
     replay = _Replay(robot, log, morphology or Morphology.whole(robot), detect, command_delay)
     begin = float(recording.command_time[0])
-    events = [(t, 0, k) for k, t in enumerate(log.torque_time.tolist())]
-    events += [(t, 1, k) for k, t in enumerate(recording.command_time.tolist())]
-    events += [(t, 2, k) for k, t in enumerate(recording.reading_time.tolist())]
-    events += [(t, 3, k) for k, t in enumerate(log.attitude_time.tolist())]
-    events.sort()
+    sources = log.torque_time, recording.command_time, recording.reading_time, log.attitude_time
+    events = sorted((t, kind, k) for kind, times in enumerate(sources) for k, t in enumerate(times.tolist()))
     now = begin
     for time, kind, k in events:
         while now + TICK <= time:
             now += TICK
-            try:
-                replay.tick(now)
-            except HexapodError:  # the model is not finite: it starts again, as in the node
-                replay.observer.restart()
+            replay.tick(now)
         scored = time - begin > SETTLING
         if kind == 0:
-            replay.torques[:] = np.nan_to_num(log.torques[k])
-            replay.observer.feed_forward(replay.torques)
+            replay.forward(log.torques[k])
         elif kind == 1:
-            replay.sent(time, recording.commands[k])
+            replay.send(time, recording.commands[k])
         elif kind == 2:
             replay.read(time, int(recording.reading_joint[k]), recording.readings.item(k), scored)
         else:
-            replay.turned(time, log.attitude[k], scored)
+            replay.turn(time, log.attitude[k], scored)
     if not replay.readings:
         raise IdentificationError("a walk: nothing is left to score after the model has started; record longer")
     joint, residual, rate, lead = (np.array(column) for column in zip(*replay.readings, strict=True))
@@ -233,7 +224,7 @@ def score(
         lag=lag,
         sag=sag,
         declared=replay.declared if detect else None,
-        payload=replay.payload.estimate(),
+        payload=None if replay.prediction.payload is None else replay.prediction.payload.estimator.estimate(),
     )
 
 
@@ -262,10 +253,8 @@ def page(robot: Robot, result: Score, source: str) -> str:
         lines.append("On an intact robot each of these is a false alarm:")
         lines += [f"- {time:.1f} s: {text}" for time, text in result.declared]
     payload = result.payload
-    lines += ["", "## Load", ""]
-    lines.append(
-        f"Cannot tell: {payload.reason}."
-        if payload.reason
-        else f"At the end {payload.mass:.2f} +- {payload.mass_deviation:.2f} kg more than in the first seconds."
-    )
+    reason = payload.reason if payload else "only legs of three joints weigh a load"
+    lines += ["", "## Load", "", f"Cannot tell: {reason}."]
+    if payload and not reason:
+        lines[-1] = f"At the end {payload.mass:.2f} +- {payload.mass_deviation:.2f} kg more than in the first seconds."
     return "\n".join(lines) + "\n"
