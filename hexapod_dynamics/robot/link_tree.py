@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 class Branch:
     """One joint of the tree and the link behind it.
 
-    parent, child: frames. rotation (3, 3), position (3,) [m]: parent <- child at joint position zero. axis (3,): of the
-    joint, in the child's axes. joint, link: None for a foot, which is fixed to the previous link. index: of the
-    joint among all joints of the robot, -1 for a foot. damage: of the joint, None if it works. whole: whether the
-    link has its full length. last: whether no link follows in the undamaged leg.
+    parent, child: frames. pose (4, 4): parent <- child at joint position zero. axis (3,): of the joint, in the child's
+    axes. joint, link: None for a foot, which is fixed to the previous link. index: of the joint among all joints of the
+    robot, -1 for a foot. damage: of the joint, None if it works. whole: whether the link has its full length. last:
+    whether no link follows in the undamaged leg.
     """
 
     leg: str
     parent: str
     child: str
-    rotation: NDArray[np.float64]
-    position: NDArray[np.float64]
+    pose: NDArray[np.float64]
     axis: NDArray[np.float64]
     joint: Joint | None = None
     link: Link | None = None
@@ -66,62 +65,42 @@ class Branch:
     @property
     def at_zero(self) -> NDArray[np.float64]:
         """Pose (4, 4) parent <- child at joint position zero, or at the position at which the joint is locked."""
-        at_zero = pose(self.rotation, self.position)
-        return at_zero if self.lock is None else at_zero @ exp(self.screw * self.lock)
+        return self.pose if self.lock is None else self.pose @ exp(self.screw * self.lock)
 
 
-def link_frame(leg: str, link: str) -> str:
-    """Name of a link's frame: `tibia_link_LF`."""
-    return f"{link}_link_{leg}"
-
-
-def foot_frame(leg: str) -> str:
-    """Name of the frame at the end of a leg's last link: `foot_LF`."""
-    return f"foot_{leg}"
-
-
-def checked_morphology(robot: Robot, morphology: Morphology | None) -> Morphology:
-    """Return the given morphology, or for None that of the intact robot; RobotError if it belongs to another
-    robot.
+def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
+    """All joints of the tree from the body outward, leg by leg; morphology None: the intact robot. RobotError if it
+    belongs to another robot.
     """
-    if morphology is None:
-        return Morphology.whole(robot)
+    morphology = Morphology.whole(robot) if morphology is None else morphology
     if not isinstance(morphology, Morphology):
         raise RobotError(f"morphology: {morphology!r} given, a Morphology or None needed")
     if morphology.robot != robot:
         raise RobotError(f"morphology: of robot {morphology.robot.name!r} given, one of {robot.name!r} needed")
-    return morphology
-
-
-def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
-    """All joints of the tree from the body outward, leg by leg; morphology None: the intact robot."""
-    morphology = checked_morphology(robot, morphology)
     tree = []
     for leg in robot.legs:
-        links = morphology.links(leg.name)
-        parent, rotation, start = "base_link", leg.mount_rotation.T, -leg.mount_rotation.T @ leg.mount_position
-        for k, link in enumerate(links):
-            joint, child = leg.joints[k], link_frame(leg.name, link.name)
+        links, parent = morphology.links(leg.name), "base_link"
+        rotation, start = leg.mount_rotation.T, -leg.mount_rotation.T @ leg.mount_position
+        for joint, link, index in zip(leg.joints, links, robot.leg_joints(leg.name), strict=False):
             tree.append(
                 Branch(
                     leg=leg.name,
                     parent=parent,
-                    child=child,
-                    rotation=rotation.T @ link.rotation,
-                    position=rotation.T @ (joint.origin - start),
+                    child=f"{link.name}_link_{leg.name}",
+                    pose=pose(rotation.T @ link.rotation, rotation.T @ (joint.origin - start)),
                     axis=link.rotation.T @ joint.axis,
                     joint=joint,
                     link=link,
-                    index=robot.leg_joints(leg.name)[k],
+                    index=index,
                     damage=morphology.joint_damage(leg.name, link.name),
                     whole=morphology.remaining(leg.name, link.name) == 1.0,
-                    last=k == len(leg.links) - 1,
+                    last=link.name == leg.links[-1].name,
                 )
             )
-            parent, rotation, start = child, link.rotation, joint.origin
+            parent, rotation, start = tree[-1].child, link.rotation, joint.origin
         if links:
-            end = np.array([links[-1].length, 0.0, 0.0])
-            tree.append(Branch(leg.name, parent, foot_frame(leg.name), np.eye(3), end, np.zeros(3)))
+            end = pose(np.eye(3), [links[-1].length, 0.0, 0.0])
+            tree.append(Branch(leg.name, parent, f"foot_{leg.name}", end, np.zeros(3)))
     return tree
 
 

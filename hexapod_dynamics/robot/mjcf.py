@@ -88,9 +88,9 @@ def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
     """Write the nested bodies of one leg."""
     for branch in chain:
         if branch.joint is None or branch.link is None:  # the foot
-            position = branch.position - np.array([FOOT_RADIUS, 0.0, 0.0])
-            add(body, "geom", name=branch.child, type="sphere", size=FOOT_RADIUS, pos=position, **COLLIDES)
-            add(body, "site", name=branch.child, pos=branch.position)
+            end, radius = branch.pose[:3, 3], np.array([FOOT_RADIUS, 0.0, 0.0])
+            add(body, "geom", name=branch.child, type="sphere", size=FOOT_RADIUS, pos=end - radius, **COLLIDES)
+            add(body, "site", name=branch.child, pos=end)
             continue
         pose, link = branch.at_zero, branch.link
         x, y, z, w = quaternion_from_rotation(pose[:3, :3])

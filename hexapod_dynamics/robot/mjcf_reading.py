@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.model_tree import Drive, Shape, TreeLink, warn
+from hexapod_dynamics.robot.model_tree import Shape, TreeLink, warn
 from hexapod_dynamics.se3 import pose, rotation_from_quaternion
 
 if TYPE_CHECKING:
@@ -191,18 +191,20 @@ class _Reader:
         for why, idle in unused.items():
             warn(f"actuator {', '.join(idle)} is not used: {why}")
         for joint, actuators in acting.items():
+            link = self.joints[joint]
             if len(actuators) == 1:
-                self.joints[joint].drive = self._drive(joint, actuators[0])
+                link.drive, link.problem = self._drive(joint, actuators[0])
             else:
                 names = "no actuator" if not actuators else " and ".join(self._name("actuator", a) for a in actuators)
-                self.joints[joint].drive.problem = f"{names} on it, where one position servo is needed; {GIVE}"
-        drives = [joint.drive for joint in self.joints.values()]
-        known = [drive.speed_limit for drive in drives if drive.speed_limit is not None]
-        for drive in drives:
-            drive.speed_limit = float(np.median(known)) if known else None
+                link.problem = f"{names} on it, where one position servo is needed; {GIVE}"
+        driven = [link.drive for link in self.joints.values() if link.drive]
+        speed = float(np.median([drive["speed_limit"] for drive in driven])) if driven else 0.0
+        for drive in driven:
+            drive["speed_limit"] = speed
 
-    def _drive(self, index: int, number: int) -> Drive:
-        """Return what an actuator does to a joint; its speed limit is the greatest speed that it gives.
+    def _drive(self, index: int, number: int) -> tuple[dict[str, float], str]:
+        """Return what an actuator does to a joint, or why it is no servo; its speed limit is the greatest speed that it
+        gives.
 
         MuJoCo: torque = g clip(gain u + b0 + b1 g q + b2 g qdot), clipped again to the joint's range of actuator
         forces; for a set-point q* = u / g this is a servo of stiffness g^2 gain, and only if b1 = -gain. The greatest
@@ -212,19 +214,19 @@ class _Reader:
         actuator, joint, notes = model.actuator(number), model.joint(index), self.joints[index].notes
         gear, gain, (offset, spring, rate) = float(actuator.gear[0]), float(actuator.gainprm[0]), actuator.biasprm[:3]
         if actuator.gaintype != m.mjtGain.mjGAIN_FIXED or actuator.biastype > int(m.mjtBias.mjBIAS_AFFINE):
-            return Drive(problem=f"{name} is a muscle or has a gain of its own, no position servo; {GIVE}")
+            return {}, f"{name} is a muscle or has a gain of its own, no position servo; {GIVE}"
         if int(actuator.dyntype[0]) in (int(m.mjtDyn.mjDYN_FILTER), int(m.mjtDyn.mjDYN_FILTEREXACT)):
             notes.append(f"{name}: its filter of {actuator.dynprm[0]:g} s is not used: set-points act at once")
         elif actuator.dyntype != m.mjtDyn.mjDYN_NONE:
-            return Drive(problem=f"{name} integrates its control (intvelocity), no position servo; {GIVE}")
+            return {}, f"{name} integrates its control (intvelocity), no position servo; {GIVE}"
         if actuator.biastype != m.mjtBias.mjBIAS_AFFINE:
             offset = spring = rate = 0.0  # MuJoCo ignores biasprm
         if spring == 0.0:
             kind = "velocity servo" if rate else "torque motor"
-            return Drive(problem=f"{name} is a {kind}, no position servo: use <position kp=...>, or {GIVE}")
+            return {}, f"{name} is a {kind}, no position servo: use <position kp=...>, or {GIVE}"
         if gain <= 0.0 or not math.isclose(gain, -spring, rel_tol=1e-9) or offset != 0.0 or gear == 0.0:
             values = f"gain {gain:g}, bias {offset:g} {spring:g} {rate:g}, gear {gear:g}"
-            return Drive(problem=f"{name} is no position servo ({values}; the bias must be 0, -gain); {GIVE}")
+            return {}, f"{name} is no position servo ({values}; the bias must be 0, -gain); {GIVE}"
         notes += [f"{name}: its {note}" for note in self._added(ADDED_TO_ACTUATORS, number)]
         limits = [math.inf]
         if actuator.forcelimited:
@@ -237,7 +239,7 @@ class _Reader:
                     min(limits) / outer if outer > 0.0 else math.inf)  # fmt: skip
         if not (0.0 < min(limits) < math.inf and math.isfinite(speed)):
             needed = "it needs a force limit (its forcerange, the joint's actuatorfrcrange) and damping"
-            return Drive(problem=f"{name} has force limit {min(limits):g}, speed limit {speed:g}: {needed}; or {GIVE}")
+            return {}, f"{name} has force limit {min(limits):g}, speed limit {speed:g}: {needed}; or {GIVE}"
         if actuator.ctrllimited:
             low, high = sorted(actuator.ctrlrange / gear)
             if low > self.joints[index].lower + 1e-6 or high < self.joints[index].upper - 1e-6:
@@ -247,7 +249,8 @@ class _Reader:
                 )
         if len({round(limit, 9) for limit in limits[1:]}) > 1:
             notes.append(f"{name}: limits of force {limits[1:]}; the smallest counts in both directions")
-        return Drive(stiffness, damping, min(limits), speed)
+        found = {"stiffness": stiffness, "damping": damping, "torque_limit": min(limits), "speed_limit": speed}
+        return found, ""
 
     # ---- what else the file has --------------------------------------------------------------------------------------
 

@@ -76,24 +76,14 @@ class Shape:
         return far * (1.0 + radius / distance) if distance > 1e-9 else np.array([0.0, 0.0, -radius])
 
 
-@dataclass
-class Drive:
-    """What moves a joint, as far as the file says it: values of a `Servo`, None if unknown; problem: why it is none."""
-
-    stiffness: float | None = None
-    damping: float | None = None
-    torque_limit: float | None = None
-    speed_limit: float | None = None
-    problem: str = ""
-
-
 @dataclass(eq=False)
 class TreeLink:
     """A link, the joint that carries it, and what is attached to it.
 
     joint: its name; kind: "fixed", "revolute", "prismatic", another one, which no robot can have, or "" for the root,
     which no joint carries. pose (4, 4): parent <- link at joint position zero; axis (3,) in the link's axes; follows:
-    the joint whose position it copies; notes: what the robot has no place for. mass, com, inertia: in the link's frame.
+    the joint whose position it copies; notes: what the robot has no place for. drive: values of a `Servo` that the file
+    has; problem: why it has no position servo. mass, com, inertia: in the link's frame.
     collisions, visuals: shapes; frames, marks: points (3,) of links that are fixed to it and of sites, which may be its
     end; unreadable: files of shapes that cannot be read. element, joint_element: XML, empty without one.
     """
@@ -106,7 +96,8 @@ class TreeLink:
     lower: float = -math.inf
     upper: float = math.inf
     rotor_inertia: float = 0.0
-    drive: Drive = field(default_factory=Drive)
+    drive: dict[str, float] = field(default_factory=dict)
+    problem: str = ""
     follows: str = ""
     notes: list[str] = field(default_factory=list)
     mass: float = 0.0
@@ -376,12 +367,12 @@ def _servo(joints: list[TreeLink]) -> Servo:
     """Return the one servo model of the robot: where joints differ the weakest, with a warning that names them; the
     JetHexa's values where the file has none.
     """
-    for problem in dict.fromkeys(joint.drive.problem for joint in joints if joint.drive.problem):
-        raise RobotError(f"{_named(joint for joint in joints if joint.drive.problem == problem)}: {problem}")
+    for problem in dict.fromkeys(joint.problem for joint in joints if joint.problem):
+        raise RobotError(f"{_named(joint for joint in joints if joint.problem == problem)}: {problem}")
     values = dict(SERVO)
     for key, unit in UNITS.items():
         of_one_unit = [joint for joint in joints if joint.kind == "revolute"] or joints
-        known = {joint.joint: value for joint in of_one_unit if (value := getattr(joint.drive, key)) is not None}
+        known = {joint.joint: joint.drive[key] for joint in of_one_unit if key in joint.drive}
         if not known:
             continue
         low, high = min(known.values()), max(known.values())

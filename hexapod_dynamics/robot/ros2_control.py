@@ -58,16 +58,13 @@ def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
     add(component, "plugin").text = plugin
     for name, value in parameters.items():
         add(component, "param", name=name).text = value
-    for leg in robot.legs:
-        for joint in leg.joints:
-            if joint.name not in moving:
-                continue
-            element = add(system, "joint", name=joint.name)
-            command = add(element, "command_interface", name="position")
-            for bound, limit in (("min", joint.lower), ("max", joint.upper)):
-                add(command, "param", name=bound).text = repr(float(limit))
-            for measured in ("position", "velocity"):
-                add(element, "state_interface", name=measured)
+    for joint in (joint for joint in robot.joints if joint.name in moving):
+        element = add(system, "joint", name=joint.name)
+        command = add(element, "command_interface", name="position")
+        for bound, limit in (("min", joint.lower), ("max", joint.upper)):
+            add(command, "param", name=bound).text = repr(float(limit))
+        for measured in ("position", "velocity"):
+            add(element, "state_interface", name=measured)
     return document(root)
 
 
@@ -78,30 +75,22 @@ CONTROLLERS_HEAD = """\
 
 
 def controllers_yaml(robot: Robot) -> str:
-    """Return `controllers` as the text of a parameter file."""
-    return yaml.safe_dump(controllers(robot), sort_keys=False, width=120)
-
-
-def controllers(robot: Robot, rate: int = 100) -> dict[str, object]:
-    """Return the parameters of controller_manager and of the controllers; config/ros2_control.yaml contains those
-    of the JetHexa.
-
-    rate [1/s]: of the manager's loop. The controllers stay active even if a lost joint is no longer measured.
+    """Return the parameter file of controller_manager and of the controllers; config/ros2_control.yaml is that of the
+    JetHexa. The controllers stay active even if a lost joint is no longer measured.
     """
-    joints = robot.joint_names  # separate lists, because a parameter file may not have aliases
-    kinds: dict[str, object] = {"update_rate": rate, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
+    kinds: dict[str, object] = {"update_rate": 100, BROADCASTER: {"type": f"{BROADCASTER}/JointStateBroadcaster"}}
     kinds |= {name: {"type": kind} for name, kind in CONTROLLERS.values()}
     forward, trajectory = (CONTROLLERS[interface][0] for interface in ("commands", "joint_trajectory"))
-    return {
-        "controller_manager": {"ros__parameters": kinds},
-        forward: {"ros__parameters": {"joints": list(joints), "interface_name": "position"}},
+    nodes: dict[str, dict[str, object]] = {
+        "controller_manager": kinds,
+        forward: {"joints": list(robot.joint_names), "interface_name": "position"},
         trajectory: {
-            "ros__parameters": {
-                "joints": list(joints),
-                "command_interfaces": ["position"],
-                "state_interfaces": ["position", "velocity"],
-                "allow_partial_joints_goal": True,
-                "open_loop_control": True,
-            }
+            "joints": list(robot.joint_names),  # a list of its own, because a parameter file may not have aliases
+            "command_interfaces": ["position"],
+            "state_interfaces": ["position", "velocity"],
+            "allow_partial_joints_goal": True,
+            "open_loop_control": True,
         },
     }
+    files = {name: {"ros__parameters": values} for name, values in nodes.items()}
+    return yaml.safe_dump(files, sort_keys=False, width=120)

@@ -279,7 +279,7 @@ def _read_drive(link: TreeLink) -> None:
         value = read_number(text, f"{where}: {key}", remedy)
         if value < 0.0:
             raise RobotError(f"{where}: {key}: {text!r} given, a number needed{remedy}")
-        setattr(link.drive, name, value)
+        link.drive[name] = value
     given = [f"{k} {v}" for k, v in ({} if dynamics is None else dynamics.attrib).items() if not _is(v, 0.0)]
     if given:
         link.notes.append(
