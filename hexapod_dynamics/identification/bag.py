@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,7 @@ TWICE = 1.6  # times the usual number of messages in a second from which a time 
 Message = Any  # of a ROS type, as rosbags makes it
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
+class Row(NamedTuple):
     """A message of a bag: received, stamp [ns]."""
 
     topic: str
@@ -67,24 +65,21 @@ def read_log(path: Path, robot: Robot) -> Log:
     recording, start = _recording(rows, robot), _commands(rows, robot)[0][0]
     chip = np.asarray(robot.imu.rotation)
     attitudes = [
-        (time - start, rotation_from_quaternion(_quaternion(message.orientation)) @ chip.T)
+        (time - start, rotation_from_quaternion(turn) @ chip.T)
         for time, message in rows[IMU]
-        if message.orientation_covariance[0] != -1.0 and np.isfinite(_quaternion(message.orientation)).all()
+        if message.orientation_covariance[0] != -1.0
+        and np.isfinite(turn := _numbers(message.orientation, "xyzw")).all()
     ]
-    index = {name: k for k, name in enumerate(robot.joint_names)}
-    torques = []
-    for time, message in rows[TORQUES]:
-        row = np.zeros(robot.joint_count)
-        for name, effort in zip(message.name, message.effort, strict=False):
-            if name in index:
-                row[index[name]] = effort
-        torques.append((time - start, row))
+    torques = np.zeros((len(rows[TORQUES]), robot.joint_count))
+    for row, (_, message) in zip(torques, rows[TORQUES], strict=True):
+        for joint, effort in _named(message, message.effort, robot):
+            row[joint] = effort
     return Log(
         recording,
         np.array([time for time, _ in attitudes]),
         np.array([rotation for _, rotation in attitudes]).reshape(-1, 3, 3),
-        np.array([time for time, _ in torques]),
-        np.array([row for _, row in torques]).reshape(-1, robot.joint_count),
+        np.array([time - start for time, _ in rows[TORQUES]]),
+        torques,
     )
 
 
@@ -304,14 +299,12 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
 
     A message that is stored twice, with the same stamp, is one command.
     """
-    index = {name: k for k, name in enumerate(robot.joint_names)}
     commands: list[tuple[float, np.ndarray]] = []
     last = np.full(robot.joint_count, np.nan)
     for time, message in rows[COMMANDS]:
         last = last.copy()
-        for name, angle in zip(message.name, message.position, strict=False):
-            if name in index and np.isfinite(angle):
-                last[index[name]] = angle
+        for joint, angle in _named(message, message.position, robot):
+            last[joint] = angle
         twice = bool(commands) and commands[-1][0] == time and np.array_equal(commands[-1][1], last)
         if np.isfinite(last).all() and not twice:
             commands.append((time, last))
@@ -320,31 +313,21 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     return commands
 
 
-def _ages(rows: Rows, message: Message) -> Sequence[float] | np.ndarray:
-    """Return how long before its stamp each joint of a message was read [s]: `effort` of servos/measurements."""
-    timed = rows[MEASUREMENTS] and len(message.effort) == len(message.name)
-    return message.effort if timed else np.zeros(len(message.name))
-
-
 def _recording(rows: Rows, robot: Robot) -> Recording:
-    index = {name: k for k, name in enumerate(robot.joint_names)}
     commands = _commands(rows, robot)
     _check_one_motion(commands)
-    readings = [
-        (time - age, index[name], angle)
-        for time, message in rows[MEASUREMENTS] or rows[JOINTS]
-        for name, angle, age in zip(message.name, message.position, _ages(rows, message), strict=False)
-        if name in index and np.isfinite(angle)
-    ]
+    start, readings = commands[0][0], []
+    for time, message in rows[MEASUREMENTS] or rows[JOINTS]:
+        # `effort` of servos/measurements: how long before its stamp each joint of a message was read [s]
+        ages = dict(_named(message, message.effort, robot)) if rows[MEASUREMENTS] else {}
+        readings += [(time - ages.get(k, 0.0), k, angle) for k, angle in _named(message, message.position, robot)]
     readings.sort()
     chip = np.asarray(robot.imu.rotation)
-    imu = [
-        (time, chip @ force, chip @ rate)
-        for time, message in rows[RAW] or rows[IMU]
-        if np.isfinite(force := _vector(message.linear_acceleration)).all()
-        and np.isfinite(rate := _vector(message.angular_velocity)).all()
-    ]
-    start = commands[0][0]
+    imu = []
+    for time, message in rows[RAW] or rows[IMU]:
+        force, rate = _numbers(message.linear_acceleration, "xyz"), _numbers(message.angular_velocity, "xyz")
+        if np.isfinite([force, rate]).all():
+            imu.append((time, chip @ force, chip @ rate))
     return Recording(
         np.array([time for time, _ in commands]) - start,
         np.array([row for _, row in commands]),
@@ -358,9 +341,12 @@ def _recording(rows: Rows, robot: Robot) -> Recording:
     )
 
 
-def _quaternion(q: Message) -> tuple[float, float, float, float]:
-    return q.x, q.y, q.z, q.w
+def _named(message: Message, values: Sequence[float], robot: Robot) -> Iterator[tuple[int, float]]:
+    """Yield the index and the value of each joint of the robot that a message names, if the value is finite."""
+    for name, value in zip(message.name, values, strict=False):
+        if name in robot.joint_names and np.isfinite(value):
+            yield robot.joint_names.index(name), float(value)
 
 
-def _vector(vector: Message) -> np.ndarray:
-    return np.array([vector.x, vector.y, vector.z])
+def _numbers(message: Message, fields: str) -> np.ndarray:
+    return np.array([getattr(message, field) for field in fields])

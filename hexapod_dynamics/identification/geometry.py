@@ -8,7 +8,7 @@ rotation M, measures where up is:
 y: joint angles as the servos measure them, with their play; o: zero offsets (what a servo reads at the joint's zero).
 A foot that comes down is on one floor with the others, flat within FLAT, level within LEVEL: a tilt of the floor and
 one of the IMU differ only as the body turns on it. Then it slides by SLIP. Gauss-Newton; the poses of the samples are
-eliminated (Schur complement), then the feet of one sample after the other (foot_chain.py).
+eliminated (Schur complement), then the feet of one sample after the other (`FootChain`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
-from hexapod_dynamics.identification.foot_chain import FootChain
 from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.identification.robust import inflation, robust_share
@@ -155,32 +155,24 @@ class _Fit:
 
     def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array, Array]:
         """Rows (m, feet and constants), (m, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
-        L, n, R, F = len(seen), len(self.offsets), self.R[b], self.F[b]
+        L, n, R = len(seen), len(self.offsets), self.R[b]
         rows, poses, r = np.zeros((3 * L + 3, 3 * L + n + 5)), np.zeros((3 * L + 3, 6)), np.zeros(3 * L + 3)
-        for i, leg in enumerate(self.robot.legs):
-            at = slice(3 * i, 3 * i + 3)
-            columns = self.robot.leg_joints(leg.name)
-            expected = R.T @ (F[i] - self.p[b])
-            r[at] = seen[i] - expected
-            rows[at, at] = R.T
-            rows[at, 3 * L + columns.start : 3 * L + columns.stop] = J[i][:, : len(columns)]
-            poses[at, :3], poses[at, 3:] = skew(expected), -R.T
-        at = slice(3 * L, 3 * L + 3)
-        body_up = R.T[:, 2]
-        r[at] = self.up[b] - M.T @ body_up
-        rows[at, 3 * L + n : 3 * L + n + 3] = skew(M.T @ body_up)
-        poses[at, :3] = M.T @ skew(body_up)
+        feet, up, constants = slice(3 * L), slice(3 * L, 3 * L + 3), slice(3 * L, 3 * L + n)
+        expected, body_up = (self.F[b] - self.p[b]) @ R, R[2]
+        r[feet], r[up] = (seen - expected).ravel(), self.up[b] - M.T @ body_up
+        rows[feet, feet] = np.kron(np.eye(L), R.T)
+        own = (part[:, : len(leg.joints)] for part, leg in zip(J, self.robot.legs, strict=True))
+        rows[feet, constants] = block_diag(*own)
+        rows[up, 3 * L + n : 3 * L + n + 3] = skew(M.T @ body_up)
+        poses[feet, :3], poses[feet, 3:] = np.concatenate([skew(foot) for foot in expected]), np.tile(-R.T, (L, 1))
+        poses[up, :3] = M.T @ skew(body_up)
         return rows, poses, r
 
     def _whitener(self, J: Array, stands: NDArray[np.bool_]) -> Array:
         """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air."""
-        L = len(J)
-        W = np.zeros((3 * L + 3, 3 * L + 3))
-        for i in np.flatnonzero(stands):
-            covariance = ANGLE**2 * J[i] @ J[i].T + FOOT**2 * np.eye(3)
-            W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = np.linalg.inv(np.linalg.cholesky(covariance))
-        W[3 * L :, 3 * L :] = np.eye(3) / DIRECTION
-        return W
+        covariance = ANGLE**2 * J @ J.transpose(0, 2, 1) + FOOT**2 * np.eye(3)
+        whole = np.linalg.inv(np.linalg.cholesky(covariance)) * stands[:, None, None]
+        return np.asarray(block_diag(*whole, np.eye(3) / DIRECTION), np.float64)
 
     def _inflation(self, remaining: Array) -> float:
         """Factor on the variance: size of normalised residuals (B, m), and likeness of neighbours in time."""
@@ -189,3 +181,56 @@ class _Fit:
         used = np.column_stack([np.repeat(self.stay, 3, axis=1), np.ones((B, 3), bool)])[1:]
         alike = float(np.sum(remaining[1:] * remaining[:-1] * used)) / float(np.sum(remaining[1:] ** 2 * used))
         return inflation(power, alike)
+
+
+class FootChain:
+    """Least squares over constants of a robot, and places of its feet that change a little from sample to sample.
+
+        cost = sum over samples b of |r_b - rows_b (x_b; g)|^2 + |(F_b + x_b - F_(b-1) - x_(b-1)) / step|^2
+
+    g (G,): steps of the constants; x_b (F,): those of the feet's places F_b. The feet of one sample after the other are
+    eliminated (an information filter), g is solved for, and the feet follow backward.
+    """
+
+    def __init__(self, F: int, G: int) -> None:
+        self.F = F
+        self.information, self.pull = np.zeros((F + G, F + G)), np.zeros(F + G)
+        self._before: list[tuple[Array, Array]] = []
+
+    def add(self, information: Array, pull: Array) -> None:
+        """Add the information matrix (F + G, F + G), feet first, and the information vector (F + G,) of observations
+        of the present sample.
+        """
+        self.information += information
+        self.pull += pull
+
+    def next(self, moved: Array, weight: Array) -> None:
+        """Go on to the next sample. Before it, the estimates of the places differ by `moved` (F,) from those of the
+        present sample; weight (F,) [1 / variance]: how strictly each place stays, 0 if it may be anywhere now.
+        """
+        F, information, pull = self.F, self.information, self.pull
+        inverse = np.linalg.inv(information[:F, :F] + np.diag(weight))
+        inverse = 0.5 * (inverse + inverse.T)
+        back = inverse @ np.column_stack([information[:F, F:], pull[:F] + weight * moved])
+        self._before.append((inverse * weight, back))
+        onward = weight[:, None] * back
+        after, ahead = np.zeros_like(information), np.zeros_like(pull)
+        after[:F, :F] = np.diag(weight) - weight[:, None] * inverse * weight
+        after[:F, F:], after[F:, :F] = onward[:, :-1], onward[:, :-1].T
+        after[F:, F:] = information[F:, F:] - information[F:, :F] @ back[:, :-1]
+        ahead[:F] = onward[:, -1] - weight * moved
+        ahead[F:] = pull[F:] - information[F:, :F] @ back[:, -1]
+        self.information, self.pull = after, ahead
+
+    def solve(self) -> tuple[Array, Array, Array]:
+        """Return the steps of the constants (G,), their covariance (G, G), and the steps of the feet's places in every
+        sample (samples, F).
+        """
+        covariance = np.linalg.inv(self.information)
+        step = covariance @ self.pull
+        feet, constants = step[: self.F], step[self.F :]
+        steps = [feet]
+        for gain, back in reversed(self._before):
+            feet = back[:, -1] - back[:, :-1] @ constants + gain @ feet
+            steps.append(feet)
+        return constants, np.asarray(covariance[self.F :, self.F :], np.float64), np.array(steps[::-1])

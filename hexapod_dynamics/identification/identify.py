@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,9 +109,13 @@ def identify(
         total = _mass_of(loads, described, weighed, robot)
         described = _with_loads(described, loads, total)
     described = _with_servos(described, response, loads, geometry)
-    findings = _servo_findings(robot, response) + _load_findings(robot, described, loads, links, weighed)
-    findings += _geometry_findings(robot, geometry, standing) + _link_findings(robot, links, loads)
-    findings += _imu_findings(suspended, standing)
+    findings = itertools.chain(
+        _servo_findings(robot, response),
+        _load_findings(robot, described, loads, links, weighed),
+        _geometry_findings(robot, geometry),
+        _link_findings(robot, links, loads),
+        _imu_findings(standing if standing is not None else suspended),
+    )
     return Identification(described, tuple(findings), response, loads, geometry, links)
 
 
@@ -143,27 +149,24 @@ def _prior(robot: Robot) -> Array:
 
 
 def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
+    offsets = iter(geometry.offsets.tolist())
     legs = []
     for leg in robot.legs:
-        first = robot.leg_joints(leg.name).start
-        joints = tuple(
-            dataclasses.replace(joint, servo_zero=joint.servo_zero + float(geometry.offsets[first + k]))
-            for k, joint in enumerate(leg.joints)
-        )
-        legs.append(dataclasses.replace(leg, joints=joints))
+        joints = (dataclasses.replace(joint, servo_zero=joint.servo_zero + next(offsets)) for joint in leg.joints)
+        legs.append(dataclasses.replace(leg, joints=tuple(joints)))
     tilt = float(np.sqrt(np.mean(geometry.mounting_deviations[:2] ** 2)))
     imu = Imu(robot.imu.position, rotation_from_vector(geometry.mounting) @ robot.imu.rotation, tilt)
     return dataclasses.replace(robot, legs=tuple(legs), imu=imu)
 
 
 def _with_links(robot: Robot, links: Links) -> Robot:
-    legs, place = [], 0
+    bodies = map(body_of_parameters, links.parameters)
+    legs = []
     for leg in robot.legs:
         parts = []
         for link in leg.links:
-            mass, com, inertia = body_of_parameters(links.parameters[place])
+            mass, com, inertia = next(bodies)
             parts.append(dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T)))
-            place += 1
         legs.append(dataclasses.replace(leg, links=tuple(parts)))
     return dataclasses.replace(robot, legs=tuple(legs))
 
@@ -233,106 +236,74 @@ _ROWS = (
 )
 
 
-def _servo_findings(robot: Robot, response: ServoResponse | None) -> list[Finding]:
-    findings = []
+def _servo_findings(robot: Robot, response: ServoResponse | None) -> Iterator[Finding]:
     for joint, name in enumerate(robot.joint_names):
         for what, column, unit, of, file in _ROWS:
             given = 1e3 * robot.servo.damping / robot.servo.stiffness if file is None else file
-            if response is None or not response.moved[joint]:
-                why = "move this joint while the robot hangs: slow waves of 0.3 rad and quick steps of 0.1 rad"
-                prior, width = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit
-                findings.append(Finding(f"{name}.{what}", prior, width, given, of, why))
-                continue
-            value, deviation = response.values[joint, column] * unit, response.deviations[joint, column] * unit
-            wide = deviation > SEEN * servo_response.WIDTH[column] * unit
-            why = "too little of this motion: more waves and steps of this joint" if wide else ""
-            findings.append(Finding(f"{name}.{what}", value, deviation, given, of, why))
-    return findings
+            value, deviation = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit
+            why = "move this joint while the robot hangs: slow waves of 0.3 rad and quick steps of 0.1 rad"
+            if response is not None and response.moved[joint]:
+                wide = SEEN * deviation
+                value, deviation = response.values[joint, column] * unit, response.deviations[joint, column] * unit
+                why = "too little of this motion: more waves and steps of this joint" if deviation > wide else ""
+            yield Finding(f"{name}.{what}", value, deviation, given, of, why)
 
 
 def _load_findings(
     robot: Robot, described: Robot, loads: Loads | None, links: Links | None, weighed: float | None
-) -> list[Finding]:
+) -> Iterator[Finding]:
     k0, body = robot.servo.stiffness, robot.body
     if loads is None:
         why = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
-        names = [f"{name}.stiffness" for name in robot.joint_names]
-        return [Finding(name, k0, math.inf, k0, "N m/rad", why) for name in names]
+        for name in robot.joint_names:
+            yield Finding(f"{name}.stiffness", k0, math.inf, k0, "N m/rad", why)
+        return
     scale = "" if weighed is not None else "weigh the robot (--weight): all torques and masses share one factor"
-    findings = []
-    for joint, name in enumerate(robot.joint_names):
-        value, deviation = float(loads.servos.stiffness[joint]), float(loads.stiffness_deviation[joint])
-        findings.append(Finding(f"{name}.stiffness", value, deviation, k0, "N m/rad", scale))
+    for name, value, deviation in zip(
+        robot.joint_names, loads.servos.stiffness.tolist(), loads.stiffness_deviation.tolist(), strict=True
+    ):
+        yield Finding(f"{name}.stiffness", value, deviation, k0, "N m/rad", scale)
     spread = math.hypot(loads.mass_deviation, 0.0 if links is None else links.total_deviation)
-    findings.append(Finding("body.mass", described.body.mass, spread, body.mass, "kg", scale))
+    yield Finding("body.mass", described.body.mass, spread, body.mass, "kg", scale)
     for k, axis in enumerate("xyz"):
         deviation = 1e3 * float(loads.centre_deviation[k])
         low = "tilt the body further: 10 degrees of roll and pitch" if deviation > 10.0 else ""
-        findings.append(
-            Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
-        )
-    findings.append(
-        Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the load")
-    )
-    return findings
+        yield Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
+    yield Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the load")
 
 
-def _geometry_findings(robot: Robot, geometry: Geometry | None, standing: Recording | None) -> list[Finding]:
-    findings = []
+def _geometry_findings(robot: Robot, geometry: Geometry | None) -> Iterator[Finding]:
     for k, joint in enumerate(robot.joints):
-        file = math.degrees(joint.servo_zero)
-        if geometry is None:
-            why = "let the robot stand on all feet and move its body over them"
-            findings.append(Finding(f"{joint.name}.zero", file, math.inf, file, "deg", why))
-            continue
-        deviation = math.degrees(geometry.offset_deviations[k])
-        why = "move the body further over its feet: height, shift, tilt, turn" if deviation > 0.75 else ""
-        findings.append(
-            Finding(f"{joint.name}.zero", file + math.degrees(geometry.offsets[k]), deviation, file, "deg", why)
-        )
+        file = found = math.degrees(joint.servo_zero)
+        deviation, why = math.inf, "let the robot stand on all feet and move its body over them"
+        if geometry is not None:
+            found, deviation = file + math.degrees(geometry.offsets[k]), math.degrees(geometry.offset_deviations[k])
+            why = "move the body further over its feet: height, shift, tilt, turn" if deviation > 0.75 else ""
+        yield Finding(f"{joint.name}.zero", found, deviation, file, "deg", why)
     for k, axis in enumerate(("roll", "pitch", "yaw")):
         if geometry is not None:
             value, deviation = math.degrees(geometry.mounting[k]), math.degrees(geometry.mounting_deviations[k])
             why = "tilt and turn the body over its feet by 8 degrees and more" if deviation > 1.0 else ""
-            findings.append(Finding(f"imu.mounting.{axis}", value, deviation, 0.0, "deg", why))
-    return findings
+            yield Finding(f"imu.mounting.{axis}", value, deviation, 0.0, "deg", why)
 
 
-def _link_findings(robot: Robot, links: Links | None, loads: Loads | None) -> list[Finding]:
-    findings, place = [], 0
-    for leg in robot.legs:
-        for link in leg.links:
-            name = f"{leg.name}.{link.name}.mass"
-            if links is None:
-                why = "suspended exercise: let each joint lift what hangs on it"
-                findings.append(Finding(name, link.mass, math.inf, link.mass, "kg", why))
-            else:
-                why = (
-                    "" if links.seen[place] else "only sums of masses times distances are seen; this one not by itself"
-                )
-                if loads is None and not why:
-                    why = "relative to the stiffness only: a standing exercise and the weight are needed"
-                found = float(links.parameters[place][0])
-                findings.append(Finding(name, found, float(links.mass_deviations[place]), link.mass, "kg", why))
-            place += 1
-    return findings
+def _link_findings(robot: Robot, links: Links | None, loads: Loads | None) -> Iterator[Finding]:
+    places = [(leg.name, link) for leg in robot.legs for link in leg.links]
+    for place, (leg, link) in enumerate(places):
+        found, deviation, why = link.mass, math.inf, "suspended exercise: let each joint lift what hangs on it"
+        if links is not None:
+            found, deviation = float(links.parameters[place][0]), float(links.mass_deviations[place])
+            why = "" if links.seen[place] else "only sums of masses times distances are seen; this one not by itself"
+            if loads is None and not why:
+                why = "relative to the stiffness only: a standing exercise and the weight are needed"
+        yield Finding(f"{leg}.{link.name}.mass", found, deviation, link.mass, "kg", why)
 
 
-def _imu_findings(suspended: Recording | None, standing: Recording | None) -> list[Finding]:
-    recording = standing if standing is not None else suspended
+def _imu_findings(recording: Recording | None) -> Iterator[Finding]:
     if recording is None or len(recording.imu_time) == 0:
-        return []
+        return
     offset, noise, samples = gyroscope_offset(recording)
     why = "" if samples >= LEAST_STILL else "stand still for two seconds"
-    degrees = 180.0 / math.pi
-    return [
-        Finding(
-            f"imu.gyroscope_offset.{axis}",
-            float(offset[k]) * degrees,
-            float(noise[k]) * degrees / math.sqrt(max(samples, 1)) + 0.003,
-            0.0,
-            "deg/s",
-            why,
-        )
-        for k, axis in enumerate("xyz")
-    ]
+    deviations = np.degrees(noise) / math.sqrt(max(samples, 1)) + 0.003
+    for axis, value, deviation in zip("xyz", np.degrees(offset).tolist(), deviations.tolist(), strict=True):
+        yield Finding(f"imu.gyroscope_offset.{axis}", value, deviation, 0.0, "deg/s", why)

@@ -14,13 +14,16 @@ a alone is the mass, t alone the centre in radii of gyration. Gauss-Newton with 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.identification.robust import slopes
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -102,25 +105,18 @@ def identify_links(robot: Robot, suspended: Recording, rotation: Array, burdens:
         wanted.append(burdens[joint])
         sigma.append(max(float(deviations[joint]), 1e-3))
     links = phi0[10:].reshape(-1, 10)
-    count = len(links)
-    theta, prior = np.zeros(10 * count), np.tile(WIDTH, count)
-    information = np.diag(prior**-2.0)
-    jacobian = np.zeros((10 * count, 10 * count))
-    body = phi0[:10]
-    A = np.array(rows).reshape(-1, 10 * (count + 1))
+    bodies = [partial(possible_body, link) for link in links]
+    count, prior = len(links), np.tile(WIDTH, len(links))
+    A, sigmas = np.array(rows).reshape(-1, 10 * (count + 1)), np.array(sigma)
+    theta, steps = np.zeros(10 * count), np.full(10, 1e-6)
     for _ in range(ROUNDS):
-        phi = np.concatenate([possible_body(links[k], theta[10 * k : 10 * k + 10]) for k in range(count)])
-        for k in range(count):
-            at = slice(10 * k, 10 * k + 10)
-            for i in range(10):
-                nearby = theta[at].copy()
-                nearby[i] += 1e-6
-                jacobian[at, 10 * k + i] = (possible_body(links[k], nearby) - phi[at]) / 1e-6
-        J = A[:, 10:] @ jacobian / np.array(sigma)[:, None]
-        r = (A @ np.concatenate([body, phi]) - wanted) / sigma
+        parts = list(zip(bodies, theta.reshape(count, 10), strict=True))
+        phi = np.concatenate([phi0[:10], *(body(part) for body, part in parts)])
+        jacobian = block_diag(*(slopes(body, part, steps) for body, part in parts))
+        J, r = A[:, 10:] @ jacobian / sigmas[:, None], (A @ phi - wanted) / sigmas
         information = J.T @ J + np.diag(prior**-2.0)
         theta = theta - np.linalg.solve(information, J.T @ r + theta / prior**2)
-    phi = np.concatenate([possible_body(links[k], theta[10 * k : 10 * k + 10]) for k in range(count)])
+    phi = np.concatenate([body(part) for body, part in zip(bodies, theta.reshape(count, 10), strict=True)])
     covariance = jacobian @ np.linalg.inv(information) @ jacobian.T
     variance = np.diag(covariance).reshape(count, 10)
     unknown = np.diag(jacobian @ np.diag(prior**2) @ jacobian.T).reshape(count, 10)

@@ -13,7 +13,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import BodyStatics, Servos, Statics
 from hexapod_dynamics.identification.recording import Means
-from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share
+from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share, slopes
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
@@ -111,17 +111,10 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     for _ in range(ROUNDS):
         r = residuals(values)
         weight_of = robust_share(r)
-        slopes = np.empty((*r.shape, len(values)))
-        for p in range(len(values)):
-            nearby = values.copy()
-            step = 1e-4 * max(1.0, abs(values[p]))
-            nearby[p] += step
-            slopes[..., p] = (residuals(nearby) - r) / step
-        J, flat = slopes.reshape(-1, len(values)), r.ravel()
-        robust = weight_of.ravel()
-        size = _inflation(r * weight_of)
-        information = (J * robust[:, None]).T @ J / size + np.diag(width**-2.0)
-        gradient = (J * robust[:, None]).T @ flat / size + (values - prior) / width**2
+        J = slopes(residuals, values, 1e-4 * np.maximum(1.0, np.abs(values))).reshape(-1, len(values))
+        weighted = J.T * weight_of.ravel() / _inflation(r * weight_of)
+        information = weighted @ J + np.diag(width**-2.0)
+        gradient = weighted @ r.ravel() + (values - prior) / width**2
         values = values - np.linalg.solve(information, gradient)
     posterior = np.linalg.inv(information)
     deviation = np.sqrt(np.diag(posterior))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,18 +72,15 @@ class Recording:
 
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
-        c, r, i = ((times >= begin) & (times < end) for times in (self.command_time, self.reading_time, self.imu_time))
-        return Recording(
-            self.command_time[c],
-            self.commands[c],
-            self.reading_time[r],
-            self.reading_joint[r],
-            self.readings[r],
-            self.imu_time[i],
-            self.specific_force[i],
-            self.angular_rate[i],
-            self.command_period,
-        )
+        kept: dict[str, Any] = {}
+        for names in (
+            ("command_time", "commands"),
+            ("reading_time", "reading_joint", "readings"),
+            ("imu_time", "specific_force", "angular_rate"),
+        ):
+            times = getattr(self, names[0])
+            kept |= {name: getattr(self, name)[(times >= begin) & (times < end)] for name in names}
+        return replace(self, **kept)
 
     def setpoints(self, times: Array, joint: int) -> Array:
         """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""

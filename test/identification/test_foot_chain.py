@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.identification.foot_chain import FootChain
+from hexapod_dynamics.identification.geometry import FootChain
 
 
 def test_the_chain_solves_the_whole_problem():
