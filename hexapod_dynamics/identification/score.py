@@ -92,7 +92,6 @@ class _Replay:
         self.prediction, self.detection = Prediction(robot, settings), DamageDetection(robot) if detect else None
         self.observer = self.prediction.observer
         self.prediction.set_morphology(morphology.parameters())
-        self.prediction.warm_up()
         if self.detection is not None:
             self.detection.set_morphology(morphology.parameters())
         n = robot.joint_count
