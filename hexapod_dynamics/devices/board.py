@@ -48,12 +48,7 @@ class BoardDevice(SerialDevice):
     """
 
     def __init__(
-        self,
-        servos: VirtualServos,
-        sensor: VirtualMpu6050,
-        link: str | os.PathLike,
-        *,
-        session: str = "",
+        self, servos: VirtualServos, sensor: VirtualMpu6050, link: str | os.PathLike, *, session: str = ""
     ) -> None:
         super().__init__(link, 1_000_000, session)
         self.servos, self.sensor = servos, sensor

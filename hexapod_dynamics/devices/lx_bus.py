@@ -57,8 +57,7 @@ class ServoBusDevice(SerialDevice):
             if frame.command in lx.READS:
                 # The servo answers when the last byte is out: one waking instead of two for each read.
                 when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()
-            # A latched target waits for its start, so the thread need not wake for it: it is processed with the next
-            # event.
+            # A latched target waits for its start, so the thread need not wake for it: the next event does.
             urgent = frame.command != lx.Command.MOVE_TIME_WAIT_WRITE
             self.at(when, partial(self._happen, frame), end, urgent)
 

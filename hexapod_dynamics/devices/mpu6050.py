@@ -32,8 +32,8 @@ _ADDRESS, _CLOCK = 0x68, 100e3  # on the I2C bus; speed of this bus [Hz]
 class I2cFaults:
     """The active faults of the exchanges with the chip.
 
-    error_rate: share of exchanges that fail with one of `errors` (errno). locked: all fail (SDA held low). absent: the
-    chip does not answer.
+    error_rate: share of exchanges that fail with one of `errors` (errno). locked: all fail (SDA low). absent: no
+    answer.
     """
 
     error_rate: float = 0.0
@@ -102,9 +102,7 @@ class VirtualMpu6050:
             self._registers[chip.ACCEL_XOUT_H : chip.ACCEL_XOUT_H + 14] = data
 
     def set_motion(self, force: npt.ArrayLike, rate: npt.ArrayLike, t: float, temperature: float | None = None) -> None:
-        """Set the means since the last call of specific force (3,) [m/s^2] and angular velocity (3,) [rad/s], chip
-        axes.
-        """
+        """Set the mean specific force (3,) [m/s^2] and angular velocity (3,) [rad/s] since the last call, chip axes."""
         with self.lock:
             bands = self._bands()
             interval = 0.0 if math.isnan(self._motion_time) else max(0.0, t - self._motion_time)

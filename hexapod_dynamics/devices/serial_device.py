@@ -131,15 +131,11 @@ class SerialDevice(ABC):
 
     @abstractmethod
     def receive(self, data: bytes, now: float) -> None:
-        """Take bytes that the host has written at the monotonic time `now` [s]; noise of the line is not in them
-        yet.
-        """
+        """Take bytes that the host has written at the monotonic time `now` [s], before the noise of the line."""
 
     @abstractmethod
     def cut_off(self, until: float) -> None:
-        """Forget the beginning of a packet whose end the host has flushed; `until`: monotonic time [s] of the last byte
-        that was transmitted.
-        """
+        """Forget a packet whose end the host has flushed; `until`: monotonic [s] of the last byte transmitted."""
 
     # Life ------------------------------------------------------------------------------------------------------------
 
@@ -215,9 +211,7 @@ class SerialDevice(ABC):
     # The wire --------------------------------------------------------------------------------------------------------
 
     def occupy(self, count: int, now: float) -> float:
-        """Reserve the line for `count` bytes of the host, after those pending; return the monotonic time [s] at which
-        their transmission starts.
-        """
+        """Reserve the line for `count` bytes of the host; return the monotonic [s] at which they begin."""
         begin = max(now, self.host_busy)
         self.host_busy = begin + count * self.byte_time
         return begin

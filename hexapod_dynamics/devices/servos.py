@@ -1,8 +1,7 @@
 """Simulated LX/HTD servos as seen from the bus: effect of each command, answer to each read. No I/O, no clock.
 
-Every method takes the time `t` [s] (monotonic, any origin) at which the frame was complete on the wire, so the motion
-is exact even when the process handles the frame late. The physics reads `motion(t)` and `holding()` and sets the angles
-of the shafts.
+Every method takes the time `t` [s] (monotonic, any origin) at which the frame was complete on the wire, so that the
+motion is exact even if the frame is handled late. The physics reads `motion(t)` and `holding()` and sets the shafts.
 """
 
 from __future__ import annotations
@@ -87,9 +86,7 @@ class VirtualServos:
             return self.setpoints(t), target, np.maximum(0.0, self._end - t)
 
     def holding(self) -> np.ndarray:
-        """Return which servos (n,) bool exert torque: those that are switched on, not too hot, and within their
-        supply limits.
-        """
+        """Return which servos (n,) bool exert torque: on, not too hot, and within their supply limits."""
         with self.lock:
             return self.loaded & self._healthy()
 
@@ -109,9 +106,7 @@ class VirtualServos:
     # Called by buses of other servos: angles [rad] from a servo's centre, in its own direction ------------------------
 
     def move(self, i: int, angle: float, duration: float, t: float) -> None:
-        """Move a servo to an angle in a duration [s], or more slowly if it would be too fast; it then exerts
-        torque.
-        """
+        """Move a servo to an angle in a duration [s], more slowly if it would be too fast; it exerts torque then."""
         with self.lock:
             self._go(i, BUS_SERVO.centre + angle * BUS_SERVO.per_radian, duration, t)
 

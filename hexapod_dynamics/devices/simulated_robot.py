@@ -151,9 +151,7 @@ class SimulatedRobot:
             return morphology
 
     def put(self, rotation: np.ndarray) -> None:
-        """Put the robot at rest at its present place, with attitude `rotation` (3, 3) world <- base_link and
-        unchanged joints.
-        """
+        """Put the robot at rest where it is, with attitude `rotation` (3, 3) world <- base_link and its joints."""
         with self.lock:
             physics, place = self.physics, self.physics.position[:2].copy()
             joints = physics.q.copy()

@@ -30,7 +30,5 @@ def device_path(namespace: str = "/", domain_id: str | int | None = None) -> str
 
 
 def calibration_file(bus: str, address: int) -> Path:
-    """Return the path of the file of an IMU's offsets, below $ROS_HOME (~/.ros), one for each bus and address. The
-    file need not exist.
-    """
+    """Return the file of an IMU's offsets below $ROS_HOME (~/.ros), one a bus and address; it need not exist."""
     return ros_home() / "hexapod_dynamics" / f"imu_offsets.{bus.strip('/').replace('/', '.')}.0x{address:02x}.json"

@@ -39,9 +39,7 @@ class FrameFinder(ABC):
         self._skip(len(self._held))
 
     def find(self, chunk: bytes) -> list[tuple[bytes, int]]:
-        """Take the next bytes; return the frames that are complete with them, each with the number of bytes that have
-        come behind it.
-        """
+        """Take the next bytes; return the frames that are complete now, each with the number of bytes behind it."""
         held = self._held
         held += chunk
         found: list[tuple[bytes, int]] = []

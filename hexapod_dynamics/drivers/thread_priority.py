@@ -12,8 +12,7 @@ NICE = -10  # before ordinary processes, behind a stop request (nice -20)
 
 
 def prefer_this_thread(priority: int) -> str:
-    """Give the calling thread the real-time priority `priority` (1..99, SCHED_FIFO), else nice -10; return what
-    was achieved.
+    """Give the calling thread SCHED_FIFO `priority` (1..99), else nice -10; return what was achieved.
 
     A real-time priority needs CAP_SYS_NICE or an rtprio limit (deploy/compose.yaml gives both), and a control
     group with a real-time budget if the kernel has CONFIG_RT_GROUP_SCHED. A refusal is logged at debug level; the
@@ -24,8 +23,7 @@ def prefer_this_thread(priority: int) -> str:
 
 
 def prefer_this_process(priority: int) -> str:
-    """Give all threads of this process, and those that they start, SCHED_FIFO `priority`, else nice -10; return
-    which.
+    """Give this process's threads, and those they start, SCHED_FIFO `priority`, else nice -10; return which.
 
     This is for a process in which one thread must not wait: while a thread that waits for a processor holds the
     interpreter's lock, no thread with a higher priority runs Python code either; and requests arrive through the

@@ -1,6 +1,4 @@
-"""The STM32 board's functions besides the servos: IMU samples for `imu`, game pad or remote as `joy`, keys,
-buzzer.
-"""
+"""The STM32 board's functions besides the servos: IMU samples, game pad or remote as `joy`, keys, buzzer."""
 
 from __future__ import annotations
 
@@ -8,38 +6,34 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.drivers.board.imu import SOCKET, ImuSender
-from hexapod_dynamics.drivers.board.port import BoardListener
-from hexapod_dynamics.drivers.board.protocol import PRESSED, beep, joy_values, remote_values
+from hexapod_dynamics.drivers.board import protocol as frames
+from hexapod_dynamics.drivers.board.port import ImuSender
 from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.servos.interface import BusError
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hexapod_dynamics.drivers.board.protocol import Pad, Remote
     from hexapod_dynamics.drivers.board.servos import BoardServos
-    from hexapod_dynamics.nodes.stop_inputs import StopInputs
+    from hexapod_dynamics.nodes.stops import Stops
     from rclpy.node import Node
 
 # Tones of the buzzer: four in the 2 s for which the robot announces that it will move by itself.
-BEEP = beep(1900, 0.15, 0.35, 4)
+BEEP = frames.beep(1900, 0.15, 0.35, 4)
 JOY_PERIOD = 0.02  # [s] least time between two messages of an unchanged gamepad
 PAD_IGNORED = 1.0  # [s] time after a signal of the remote control for which the gamepad is not published
 
 
-class BoardOutputs(BoardListener):
+class BoardOutputs:
     """Publishes what the board reports; called by the thread that reads its port."""
 
-    def __init__(self, node: Node, servos: BoardServos, stop_key: int, stop_inputs: StopInputs) -> None:
-        self._node, self._stops, self._key = node, stop_inputs, stop_key
-        self._sender = ImuSender(device_directory(node.get_namespace()) / SOCKET)
+    def __init__(self, node: Node, servos: BoardServos, stop_key: int, stops: Stops) -> None:
+        self._node, self._stops, self._key = node, stops, stop_key
+        self._sender = ImuSender(device_directory(node.get_namespace()) / frames.SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
         self._remote_until, self._remote_lost = 0.0, True
         self._board = servos.board
-        self._board.listener = self
+        self._board.listener = self.on_report
         node.create_subscription(Bool, "buzzer", self._on_buzzer, 1)
 
     def _on_buzzer(self, message: Bool) -> None:
@@ -50,27 +44,21 @@ class BoardOutputs(BoardListener):
         except BusError as error:
             self._node.get_logger().warning(f"the buzzer does not sound: {error}", throttle_duration_sec=5.0)
 
-    def on_imu(self, values: Sequence[float], stamp: float) -> None:
-        """Pass a sample on."""
-        self._sender.send(values, stamp)
-
-    def on_button(self, number: int, event: int) -> None:
-        """Stop the robot: this thread sends the stop; the rest is done in another thread, because this one reads
-        the port.
-        """
-        if number == self._key and event == PRESSED:
+    def on_report(self, report: frames.Report, stamp: float) -> None:
+        """Pass on what the board has reported at the monotonic time `stamp` [s]."""
+        if isinstance(report, frames.ImuValues):
+            self._sender.send(report.values, stamp)
+        elif isinstance(report, frames.Button) and report == (self._key, frames.PRESSED):
+            # This thread sends the stop; the rest is done in another thread, because this one reads the port.
             self._stops.freeze()
             threading.Thread(target=self._stops.stop_by, args=("key of the STM32 board",), daemon=True).start()
+        elif isinstance(report, frames.Remote):
+            self._on_remote(report)
+        elif isinstance(report, frames.Pad) and time.monotonic() >= self._remote_until:  # a remote control comes first
+            self._publish_joy(frames.joy_values(report))
 
-    def on_pad(self, pad: Pad) -> None:
-        """Publish the gamepad, unless a remote control is switched on."""
-        if time.monotonic() >= self._remote_until:
-            self._publish_joy(joy_values(pad))
-
-    def on_remote(self, remote: Remote) -> None:
-        """Publish the remote control. When its signal is lost, publish once that everything is released, then
-        nothing.
-        """
+    def _on_remote(self, remote: frames.Remote) -> None:
+        """Publish the remote control; when its signal is lost, once that everything is released, then nothing."""
         if not remote.lost:
             self._remote_until = time.monotonic() + PAD_IGNORED
         elif self._remote_lost:
@@ -78,7 +66,7 @@ class BoardOutputs(BoardListener):
         else:
             self._node.get_logger().warning("the signal of the remote control is lost: the robot stands")
         self._remote_lost = remote.lost
-        self._publish_joy(remote_values(remote))
+        self._publish_joy(frames.remote_values(remote))
 
     def _publish_joy(self, values: tuple[list[float], list[int]]) -> None:
         """Publish axes and buttons: each change at once, unchanged values every JOY_PERIOD."""

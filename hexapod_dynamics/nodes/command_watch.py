@@ -59,9 +59,7 @@ class CommandWatch:
         return False
 
     def update(self, t: float) -> bool:
-        """Count the publishers; return True if two of them cannot be distinguished, so that the robot must hold
-        its pose.
-        """
+        """Count the publishers; return True if two cannot be distinguished, so that the robot must hold its pose."""
         infos = []
         if self._node.count_publishers(self._topic) > 1:  # getting their names takes ten times as long
             infos = self._node.get_publishers_info_by_topic(self._topic)

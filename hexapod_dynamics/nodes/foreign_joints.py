@@ -1,6 +1,4 @@
-"""Joints that another driver moves and measures (hardware:=topics): receives its joint_states, publishes
-set-points in its form.
-"""
+"""Joints that another driver moves and measures (hardware:=topics): its joint_states in, set-points out."""
 
 from __future__ import annotations
 

@@ -14,24 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.drivers.board.imu import SOCKET, RelayedImu
+from hexapod_dynamics.drivers.board.protocol import SOCKET
 from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
-from hexapod_dynamics.drivers.imu.reader import ImuReader, SubscribedImu
+from hexapod_dynamics.drivers.imu.reader import ImuReader, RelayedImu, SubscribedImu
 from hexapod_dynamics.nodes.messages import age_of, read_imu
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.robot.parts import Imu as Mounting
 from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import (
-    Diagnostics,
-    OnDemand,
-    declare_all,
-    frame,
-    load_robot,
-)
+from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, declare_all, frame, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup

@@ -22,24 +22,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.posture import SupplyLimits
+from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.chain import ServoChain
-from hexapod_dynamics.drivers.servos.chain_state import ChainState
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
-from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, make_servos
+from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
+from hexapod_dynamics.drivers.simulated_port import proved_device
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
+from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
-from hexapod_dynamics.nodes.servos_parameters import declare_parameters
-from hexapod_dynamics.nodes.stop_inputs import StopInputs
-from hexapod_dynamics.nodes.stop_services import StopServices, restored_stop
+from hexapod_dynamics.nodes.shared_parameters import declare_guard
+from hexapod_dynamics.nodes.stops import Stops, restored_stop
 from hexapod_dynamics.onboard.inputs import Faults, JointInput, SourceLock, stamp_refusal
+from hexapod_dynamics.onboard.servos import seated_pose
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
+from hexapod_dynamics.parameters.servos import PARAMETERS
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
@@ -50,13 +58,11 @@ if TYPE_CHECKING:
 
 # A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
 MOST_LATE, ALIGNED = 0.01, 0.002
-# Number of consecutive commands, each received less than twice ALIGNED after its stamp, after which there is one tick
-# for each command.
+# After this number of consecutive commands, each received less than twice ALIGNED after its stamp, each has one tick.
 PUNCTUAL = 25
 # Time [s] within which queued messages arrive after a stall of this process that was longer than the command timeout.
 BACKLOG = 0.2
-# Time [s] after which a computing thread lets another thread of this process run, so that a stop does not wait for a
-# tick.
+# Time [s] after which a computing thread lets another one of this process run: a stop does not wait for a tick.
 SWITCH_INTERVAL = 0.001
 # Real-time priority, if permitted, of all threads except those that stop the robot, which have a higher one.
 PRIORITY = 10
@@ -73,21 +79,25 @@ class ServosNode(GuardedNode):
         sys.setswitchinterval(SWITCH_INTERVAL)
         self.robot = load_robot(self)
         self._session_state = SessionState(self, keeps=True)
-        self.parameters = parameters = declare_parameters(self, self.robot)
-        self._values = values = parameters.values
+        self._values = values = declare_all(self, PARAMETERS)
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
-        self.guard = PoseGuard.of_robot(self.robot, parameters.guard)
-        self.chain = ServoChain(parameters.servos, parameters.servo_map, parameters.chain)
+        self._period, self._timeout = declare(self, COMMAND_PERIOD), values["command_timeout"]
+        self.guard = PoseGuard.of_robot(self.robot, declare_guard(self, self.robot))
+        supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
+        seated = seated_pose(self.robot, values["sit_pose"])
+        # The chain is last: no hardware is accessed before every parameter has been accepted.
+        settings = SupervisorSettings(seated, self._period, self._timeout, values["sit_speed"], supply)
+        self.chain = self._make_chain()
         self.control = ServoSupervisor(
             self.chain,
             self.guard,
-            parameters.control,
+            settings,
             self.get_logger().warning,
             restored_stop(self._session_state, self.get_logger()),
             lambda stop: self._session_state.post(stop.to_values()),
         )
-        self.watch = CommandWatch(self, "joint_commands", SourceLock(parameters.control.command_timeout))
+        self.watch = CommandWatch(self, "joint_commands", SourceLock(self._timeout))
         self._begun, self._port_reported = time.monotonic(), False
         self._faults = Faults()
         self._joints = JointInput(self.robot, self._faults)
@@ -98,7 +108,7 @@ class ServosNode(GuardedNode):
         self._heat = ServoHeat(self._names)
         self._level, self._next_report = None, 0.0
         self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
-        longest = min(parameters.control.period, 1.0 / values["rate"])
+        longest = min(self._period, 1.0 / values["rate"])
         self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
@@ -111,26 +121,43 @@ class ServosNode(GuardedNode):
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-            self.foreign = ForeignJoints(self, parameters.servos, self.robot, values["command_interface"], self._joints)
+            self.foreign = ForeignJoints(self, self.chain.servos, self.robot, values["command_interface"], self._joints)
         self._next_state = self._next_step = 0.0  # monotonic [s]
         self._ticked, self._deaf_until = time.monotonic(), 0.0
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.diagnostics = Diagnostics(
-            self, f"{self.robot.name} servo bus {parameters.servos.port}", self._diagnose, every=self.loop.every
+            self, f"{self.robot.name} servo bus {self.chain.servos.port}", self._diagnose, every=self.loop.every
         )
-        self.loop.every(1.0, self._publish_battery)
+        self.loop.every(1.0, lambda: self._messages.publish_battery(self.control.state.supply))
         self.loop.every(0.2, self._watch_sources)
-        self.stop_inputs = StopInputs(
-            self.control, self.loop, values, self.get_logger(), self.get_namespace(), self._session_state.stored
-        )
-        self.stop_services = StopServices(self, self.control, self.stop_inputs, self._session_state, self._report_soon)
+        self.stops = Stops(self, self.control, values, self._session_state, self._report_soon)
         self.board: BoardOutputs | None = None
         if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 
-            self.board = BoardOutputs(self, parameters.servos, values["stop_board_button"], self.stop_inputs)
+            self.board = BoardOutputs(self, self.chain.servos, values["stop_board_button"], self.stops)
         self.priority = prefer_this_process(PRIORITY)
         self.chain.start()  # the hardware is started last, after all checks
+
+    def _make_chain(self) -> ServoChain:
+        """Make the bus thread as the parameters say; `session` has been declared (crash_recovery.SessionState)."""
+        values, topics = self._values, self._values["protocol"] == "topics"
+        port = "joint_states" if topics else values["port"] or str(device_directory(self.get_namespace()) / SERVO_BUS)
+        session = self.get_parameter("session").value
+
+        def prove() -> str:
+            """Return the device of the simulated port, if that is the one of this launch's own simulator."""
+            try:
+                return proved_device(port, session)
+            except DeviceError as error:
+                raise BusError(str(error)) from error
+
+        lines = {key: values[key] for key in ("baudrate", "direction", "transmit_pin", "receive_pin", "reply_timeout")}
+        proof = None if values["port"] or topics else prove
+        settings = PortSettings(port, **lines, prove=proof, model=values["servo_model"])
+        servo_map = ServoMap.of_joints(self._names) if topics else ServoMap.from_robot(self.robot)
+        rates = ChainSettings(position_rate=values["position_rate"], slow_interval=values["slow_interval"])
+        return ServoChain(make_servos(settings, servo_map.ids, values["protocol"]), servo_map, rates)
 
     # In --------------------------------------------------------------------------------------------------------------
 
@@ -144,7 +171,7 @@ class ServosNode(GuardedNode):
             return
         age = age_of(message.header.stamp)
         if age:  # zero means no stamp: the command is as old as now
-            refusal = stamp_refusal(age, self.parameters.control.command_timeout)
+            refusal = stamp_refusal(age, self._timeout)
             if refusal:
                 self.watch.refuse("old", refusal)
                 return
@@ -167,8 +194,7 @@ class ServosNode(GuardedNode):
         self.control.follow(np.array(joints.joints, np.intp), message.position, now)
 
     def _pace(self, age: float, now: float) -> None:
-        """Tick once for each command while commands are punctual, else twice as often, so that no command waits
-        long for a tick.
+        """Tick once a command while commands are punctual, else twice as often, so that none waits long.
 
         age [s]: of a command with a stamp that is taken at the monotonic time `now` [s].
         """
@@ -179,18 +205,17 @@ class ServosNode(GuardedNode):
     def _is_backlog(self, now: float) -> bool:
         """Whether commands that arrive now may have been queued while this process was stopped.
 
-        Without a stamp they look new. The first ones command the pose from before the stall, which the joints
-        still have: the guard would conclude that the joints follow, and the next commands would move them at full
-        speed.
+        Without a stamp they look new. The first ones command the pose from before the stall, which the joints still
+        have: the guard would find that they follow, and the next commands would move them at full speed.
         """
-        if now - self._ticked > self.parameters.control.command_timeout:
+        if now - self._ticked > self._timeout:
             self._deaf_until = now + BACKLOG
         return now < self._deaf_until
 
     def _on_torques(self, message: JointState) -> None:
         if not self._values["use_feedforward"]:
             return
-        if age_of(message.header.stamp) > self.parameters.control.command_timeout:
+        if age_of(message.header.stamp) > self._timeout:
             return  # this command has been queued since the last one
         topic, efforts = "feedforward_torques", message.effort.tolist()
         if self._joints.as_many(topic, message.name, efforts):
@@ -230,7 +255,7 @@ class ServosNode(GuardedNode):
         # Half a tick early is in time, so that a period that is a multiple of the tick is kept.
         soon, state = now + 0.5 * self.loop.period, None
         if soon >= self._next_step:
-            self._next_step = max(self._next_step + self.parameters.control.period, now)
+            self._next_step = max(self._next_step + self._period, now)
             if self.control.pending:
                 self._poll_torques()
             self.control.step(now)
@@ -261,9 +286,6 @@ class ServosNode(GuardedNode):
             self._port_reported = True
             self.get_logger().error(f"{state.last_port_error or 'the servo port is not open'}; it is tried again")
 
-    def _publish_battery(self) -> None:
-        self._messages.publish_battery(self.control.state.supply)
-
     def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
         self.control.not_kept = self._session_state.failure
@@ -273,17 +295,14 @@ class ServosNode(GuardedNode):
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
             self._session_state.assess(now),
-            self.stop_inputs.assess(now),
+            self.stops.assess(now),
             self.foreign.assess() if self.foreign is not None else ("ok", []),
         ]
         # Where another driver measures the joints, what its messages lack is the cause of what health finds.
-        parts.insert(len(parts) if self.foreign is None else 0, self._assess_faults(now))
+        faults = self._faults.recent(now)
+        parts.insert(len(parts) if self.foreign is None else 0, ("warn" if faults else "ok", faults))
         said = dict.fromkeys(word for _, words in parts for word in words)  # one reason may be known in two places
         return max((level for level, _ in parts), key=SEVERITY.index), "; ".join(said)
-
-    def _assess_faults(self, now: float) -> tuple[str, list[str]]:
-        faults = self._faults.recent(now)
-        return ("warn" if faults else "ok"), faults
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         now, state = time.monotonic(), self.chain.snapshot(self.control.state)
@@ -300,7 +319,7 @@ class ServosNode(GuardedNode):
 
     def close(self) -> None:
         """Hold the pose, or switch torque off if configured so, and close the port."""
-        self.stop_inputs.close()
+        self.stops.close()
         if self._values["on_shutdown"] == "release":
             self.chain.set_torque(False)
             self.chain.wait_confirmed(1.0)

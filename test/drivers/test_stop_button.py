@@ -7,7 +7,7 @@ import tty
 
 import pytest
 
-from hexapod_dynamics.drivers.stop_button import StopButton
+from hexapod_dynamics.drivers.gpio import StopButton
 from hexapod_dynamics.errors import MissingPackageError
 
 

@@ -1,9 +1,7 @@
-"""The serial port of the STM32 board: one process owns it, a separate thread reads it and distributes what has
-arrived.
+"""The serial port of the STM32 board: one process owns it; a thread reads it and distributes what comes.
 
 Answers of servos go to the thread that has asked; IMU samples, battery, buttons, gamepad and remote control, which the
-board sends unasked, go to `BoardListener`. RTS and DTR are false before the port is opened, because the board may reset
-otherwise.
+board sends unasked, go to a listener. RTS and DTR are false before the port is opened: else the board may reset.
 """
 
 from __future__ import annotations
@@ -12,14 +10,15 @@ import logging
 import math
 import os
 import select
+import socket
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hexapod_dynamics.drivers.board import protocol as frames
-from hexapod_dynamics.drivers.board.imu import SampleClock
-from hexapod_dynamics.drivers.board.protocol import Answer, Frame, FrameParser, Function, Pad, Remote, ServoCommand
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
@@ -48,38 +47,109 @@ class BoardHealth:
     opened: int = 0
 
 
-class BoardListener:
-    """Receives what the board sends without a request. Called in the thread that reads the port: a call must not
-    wait.
+_FIRST = 64  # samples whose mean period begins the loop
+_BLOCK = 16  # samples of which the least delayed one corrects the line
+_PHASE, _PERIOD = 0.3, 0.05  # shares of a block's error that move the line, and that change its slope over a block
+_MISSED = 0.6  # share of a period; if a whole block is later than this, samples were lost
+_RESTART = 0.5  # [s] without a sample, after which everything begins anew
+
+
+class SampleClock:
+    """Estimates from each arrival [monotonic s] when its sample left the device, plus the shortest delay.
+
+    No time is later than its arrival, and times never decrease.
     """
 
-    def on_imu(self, values: tuple[float, ...], stamp: float) -> None:
-        """Take ax, ay, az [g], gx, gy, gz [deg/s] of the monotonic time `stamp` [s]."""
+    def __init__(self) -> None:
+        self.lost = 0  # samples that seem to be lost
+        self._last_arrival = self._last_stamp = -math.inf
+        self._restart(math.nan)
 
-    def on_button(self, number: int, event: int) -> None:
-        """Take an event of a button of the board."""
+    def _restart(self, arrival: float) -> None:
+        self.period = math.nan  # [s], NaN until the loop runs
+        self._begin, self._count = arrival, 0
+        self._line = math.nan
+        self._earliest, self._in_block = math.inf, 0  # least delay of the block [s], relative to the line
 
-    def on_pad(self, pad: Pad) -> None:
-        """Take the state of the gamepad."""
+    @property
+    def rate(self) -> float:
+        """Samples a second, NaN before it is known."""
+        return 1.0 / self.period if self.period > 0.0 else math.nan
 
-    def on_remote(self, remote: Remote) -> None:
-        """Take the state of the radio remote control."""
+    def stamp(self, arrival: float, noisy: bool = False) -> float:
+        """Return the time of the sample that has come at `arrival` [s]; noisy: bytes before it were damaged."""
+        if arrival - self._last_arrival > _RESTART:
+            self._restart(arrival)
+        self._last_arrival = arrival
+        stamp = arrival if math.isnan(self.period) else min(self._follow(arrival, noisy), arrival)
+        if math.isnan(self.period):
+            self._count += 1
+            if self._count > _FIRST:
+                self.period, self._line = (arrival - self._begin) / (self._count - 1), arrival
+        self._last_stamp = max(stamp, self._last_stamp)
+        return self._last_stamp
+
+    def _follow(self, arrival: float, noisy: bool) -> float:
+        """Return the line's time for the next sample, and correct the line at the end of a block."""
+        self._line += self.period
+        if noisy and arrival - self._line > _MISSED * self.period:
+            self._pass_over(arrival - self._line)
+        stamp = self._line
+        self._earliest = min(self._earliest, arrival - self._line)
+        self._in_block += 1
+        if self._in_block == _BLOCK:
+            if self._earliest > _MISSED * self.period:
+                self._pass_over(self._earliest)
+            else:
+                self._line += _PHASE * self._earliest
+                self.period += _PERIOD * self._earliest / _BLOCK
+            self._earliest, self._in_block = math.inf, 0
+        return stamp
+
+    def _pass_over(self, late: float) -> None:
+        """Move the line by the samples that are missing in this time [s]."""
+        missed = max(1, round(late / self.period))
+        self._line += missed * self.period
+        self.lost += missed
+
+
+class ImuSender:
+    """Sends samples to the socket at `path`, of the process that publishes them; it never waits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self.dropped = 0
+
+    def send(self, values: Sequence[float], stamp: float) -> None:
+        """Send a sample of the monotonic time `stamp` [s]; it is dropped if no process receives."""
+        try:
+            self._socket.sendto(frames.SAMPLE.pack(stamp, *values), self._path)
+        except OSError:  # nobody receives yet, or the receiver is late
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
 
 
 class BoardPort(SerialLink):
     """The board behind a serial port.
 
-    first_id: id of the servo that is asked after the opening, to find out whether there is a board.
+    first_id: id of the servo that is asked after the opening, to find out whether there is a board. listener(report,
+    monotonic [s]): gets what the board sends without a request, in the thread that reads the port; it must not wait.
     """
 
     def __init__(self, settings: PortSettings, first_id: int = 1) -> None:
         super().__init__(settings, modem_lines=False)
-        self.listener, self.health = BoardListener(), BoardHealth()
-        self.answer: Answer | None = None  # of the last exchange, even if the answer reports a failure
+        self.listener: Callable[[frames.Report, float], object] = lambda report, stamp: None
+        self.health = BoardHealth()
+        self.answer: frames.Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
         self._first_id = first_id
-        self._parser, self._clock = FrameParser(), SampleClock()
-        self._answers: deque[tuple[Answer, float]] = deque(maxlen=64)
+        self._parser, self._clock = frames.FrameParser(), SampleClock()
+        self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
         # id, command, time at which the request had been sent
         self._owed: deque[tuple[int, int, float]] = deque(maxlen=_OWED)
         self._failure: OSError | None = None  # of the reading thread
@@ -91,7 +161,7 @@ class BoardPort(SerialLink):
     def open(self) -> None:
         """Open the port for this process alone; BusError where no board answers or reports within a second."""
         super().open()
-        self._parser, self._clock = FrameParser(), SampleClock()
+        self._parser, self._clock = frames.FrameParser(), SampleClock()
         self._answers.clear()
         self._owed.clear()
         self._failure, self.health.last_frame, self.health.skipped = None, -math.inf, 0
@@ -118,7 +188,7 @@ class BoardPort(SerialLink):
                 )
             if now >= ask:
                 ask = now + _ASK_AGAIN
-                self.send(frames.servo_request(ServoCommand.READ_ID, self._first_id))
+                self.send(frames.servo_request(frames.ServoCommand.READ_ID, self._first_id))
             select.select([self._alarm], [], [], 0.01)
 
     def close(self) -> None:
@@ -138,7 +208,7 @@ class BoardPort(SerialLink):
     def exchange(
         self,
         servo_id: int,
-        command: ServoCommand,
+        command: frames.ServoCommand,
         idle: Idle = None,
         timeout: float | None = None,
         line_free: float = 0.0,
@@ -170,7 +240,9 @@ class BoardPort(SerialLink):
             self.fault = Fault.GARBAGE if self.health.skipped > skipped else Fault.TIMEOUT
         return None
 
-    def _await_answer(self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle) -> Answer | None:
+    def _await_answer(
+        self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle
+    ) -> frames.Answer | None:
         waits = ReplyWait(sent, timeout, self.patience, idle)
         while True:
             while self._answers:
@@ -191,7 +263,7 @@ class BoardPort(SerialLink):
             if self._failure is not None:
                 raise self._lost(self._failure)
 
-    def _find_late(self, answer: Answer, came: float) -> bool:
+    def _find_late(self, answer: frames.Answer, came: float) -> bool:
         """Return whether this is the answer to an abandoned request, and store how late it was."""
         for each in self._owed:
             if each[:2] == (answer.servo_id, answer.command):
@@ -234,35 +306,26 @@ class BoardPort(SerialLink):
             self._failure = error if isinstance(error, OSError) else OSError(str(error))
             self._wake()
 
-    def _sort(self, frame: Frame, now: float, noisy: bool) -> None:
+    def _sort(self, frame: frames.Frame, now: float, noisy: bool) -> None:
         health = self.health
-        name = Function(frame.function).name
+        name = frames.Function(frame.function).name
         health.frames[name] = health.frames.get(name, 0) + 1
         health.last_frame = now
         came = now - frame.behind * self.byte_time
-        if frame.function == Function.BUS_SERVO:
+        if frame.function == frames.Function.BUS_SERVO:
             answer = frames.parse_answer(frame.data)
             if answer is not None:
                 self._answers.append((answer, came))
                 self._wake()
             return
         try:
-            self._report(frame, came, noisy)
+            report = frames.parse_report(frame.function, frame.data)
+            if isinstance(report, frames.ImuValues):
+                came = self._clock.stamp(came, noisy)
+                health.imu_rate, health.imu_lost = self._clock.rate, self._clock.lost
+            elif isinstance(report, frames.Battery):
+                health.battery = report.voltage
+            if report is not None:
+                self.listener(report, came)
         except Exception:  # an error in the listener must not end the only thread that reads the port
             _log.exception("the board's %s frame could not be passed on", name)
-
-    def _report(self, frame: Frame, came: float, noisy: bool) -> None:
-        listener, health = self.listener, self.health
-        function, data = frame.function, frame.data
-        if function == Function.IMU and (values := frames.parse_imu(data)) is not None:
-            stamp = self._clock.stamp(came, noisy)
-            health.imu_rate, health.imu_lost = self._clock.rate, self._clock.lost
-            listener.on_imu(values, stamp)
-        elif function == Function.SYSTEM and (battery := frames.parse_battery(data)) is not None:
-            health.battery = battery
-        elif function == Function.BUTTON and (button := frames.parse_button(data)) is not None:
-            listener.on_button(*button)
-        elif function == Function.GAMEPAD and (pad := frames.parse_pad(data)) is not None:
-            listener.on_pad(pad)
-        elif function == Function.SBUS and (remote := frames.parse_remote(data)) is not None:
-            listener.on_remote(remote)

@@ -68,9 +68,18 @@ ANSWERS = {
     ServoCommand.READ_TEMPERATURE_LIMIT: struct.Struct("<B"),
 }
 BATTERY = 0x04  # first byte of a SYSTEM frame with the battery
-_BATTERY, _IMU, _GAMEPAD = struct.Struct("<BH"), struct.Struct("<6f"), struct.Struct("<HB4b")
-_REMOTE, _REMOTE_RANGE = struct.Struct("<16h4B"), (192, 1792)  # SBUS: 16 proportional channels, ends of a stick's way
+_REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 channels and four flags
+    Function.SYSTEM: struct.Struct("<BH"),
+    Function.BUTTON: struct.Struct("<BB"),
+    Function.IMU: struct.Struct("<6f"),
+    Function.GAMEPAD: struct.Struct("<HB4b"),
+    Function.SBUS: struct.Struct("<16h4B"),
+}
+_STICK_ENDS = 192, 1792  # counts of a channel of SBUS at the ends of a stick's way
 _MOVE, _TARGET = struct.Struct("<BHB"), struct.Struct("<BH")
+# Samples of the IMU go to the process that publishes them by a datagram socket in a directory that only this user can
+# write to: monotonic time [s], which all processes of a computer share; ax, ay, az [g], gx, gy, gz [deg/s].
+SOCKET, SAMPLE = "board_imu.sock", struct.Struct("<d6f")
 PRESSED = 0x01  # event of a button; others are its release, clicks and long presses
 
 
@@ -91,6 +100,25 @@ class Answer(NamedTuple):
     values: tuple[int, ...]
 
 
+class Battery(NamedTuple):
+    """The battery's voltage [V]."""
+
+    voltage: float
+
+
+class Button(NamedTuple):
+    """What has happened to a button of the board."""
+
+    number: int
+    event: int
+
+
+class ImuValues(NamedTuple):
+    """ax, ay, az [g], gx, gy, gz [deg/s], in the axes of the board's IMU."""
+
+    values: tuple[float, ...]
+
+
 class Pad(NamedTuple):
     """State of the gamepad: buttons (bit mask), hat (code of its direction), sticks -128..127 to the right and up."""
 
@@ -107,6 +135,9 @@ class Remote(NamedTuple):
 
     channels: tuple[float, ...]
     lost: bool
+
+
+Report = Battery | Button | ImuValues | Pad | Remote
 
 
 def _table() -> bytes:
@@ -174,40 +205,25 @@ def parse_answer(data: bytes) -> Answer | None:
     return Answer(servo_id, command, success, ()) if success else None
 
 
-def parse_battery(data: bytes) -> float | None:
-    """Return the battery's voltage [V] of a SYSTEM frame's data, None if it is about something else."""
-    if len(data) != _BATTERY.size or data[0] != BATTERY:
-        return None
-    return float(_BATTERY.unpack(data)[1]) / 1000.0
+def parse_report(function: int, data: bytes) -> Report | None:
+    """Return what a frame reports that the board has sent unasked; None for another function or length.
 
-
-def parse_imu(data: bytes) -> tuple[float, ...] | None:
-    """Return ax, ay, az [g], gx, gy, gz [deg/s] of an IMU frame's data, None for another length."""
-    return _IMU.unpack(data) if len(data) == _IMU.size else None
-
-
-def parse_button(data: bytes) -> tuple[int, int] | None:
-    """Return (number of the button, event) of a BUTTON frame's data, None for another length."""
-    return (data[0], data[1]) if len(data) == 2 else None
-
-
-def parse_pad(data: bytes) -> Pad | None:
-    """Return the state of the gamepad of a GAMEPAD frame's data, None for another length."""
-    return Pad(*_GAMEPAD.unpack(data)) if len(data) == _GAMEPAD.size else None
-
-
-def parse_remote(data: bytes) -> Remote | None:
-    """Return the state of the remote control of an SBUS frame's data, None for another length.
-
-    Its last bytes are channels 17 and 18, "signal lost" and "fail-safe"; in the last two cases the reported
-    channels are not the positions of the sticks.
+    The last bytes of an SBUS frame are channels 17 and 18, "signal lost" and "fail-safe"; in the last two cases the
+    reported channels are not the positions of the sticks.
     """
-    if len(data) != _REMOTE.size:
+    layout = next((layout for known, layout in _REPORTS.items() if known == function), None)
+    if layout is None or len(data) != layout.size:
         return None
-    *counts, _, _, lost, fail_safe = _REMOTE.unpack(data)
-    low, high = _REMOTE_RANGE
-    channels = (2.0 * (count - low) / (high - low) - 1.0 for count in counts)
-    return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), bool(lost or fail_safe))
+    values = layout.unpack(data)
+    if function == Function.SYSTEM:
+        return Battery(values[1] / 1000.0) if values[0] == BATTERY else None
+    if function == Function.SBUS:
+        low, high = _STICK_ENDS
+        channels = (2.0 * (count - low) / (high - low) - 1.0 for count in values[:16])
+        return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), any(values[18:]))
+    if function == Function.IMU:
+        return ImuValues(values)
+    return Button(*values) if function == Function.BUTTON else Pad(*values)
 
 
 _FUNCTIONS = frozenset(int(function) for function in Function)
@@ -246,7 +262,7 @@ class FrameParser(FrameFinder):
 # Masks of the vendor's SDK, in joy_node's order: A, B, X, Y, L1, R1, select, start, (guide), L3, R3.
 _BUTTONS = (0x0100, 0x0200, 0x0800, 0x1000, 0x4000, 0x8000, 0x0004, 0x0008, 0x0000, 0x0020, 0x0040)
 _L2, _R2 = 0x0001, 0x0002
-_LEFT, _RIGHT, _UP, _DOWN = 9, 13, 15, 11  # of the hat, as the vendor's node reads it
+_HAT = {9: (1.0, 0.0), 13: (-1.0, 0.0), 15: (0.0, 1.0), 11: (0.0, -1.0)}  # left, right, up, down: as the vendor's node
 
 
 _ENABLE, _STOP = 4, 5  # channels, from 0: the switches that stand for L1 (drive) and B (emergency stop)
@@ -267,8 +283,7 @@ def joy_values(pad: Pad) -> tuple[list[float], list[int]]:
         -_stick(pad.right_x),
         _stick(pad.right_y),
         -1.0 if pad.buttons & _R2 else 1.0,
-        float((pad.hat == _LEFT) - (pad.hat == _RIGHT)),
-        float((pad.hat == _UP) - (pad.hat == _DOWN)),
+        *_HAT.get(pad.hat, (0.0, 0.0)),
     ]
     return axes, [int(pad.buttons & mask != 0) for mask in _BUTTONS]
 

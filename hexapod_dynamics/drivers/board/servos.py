@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from hexapod_dynamics.drivers.board import protocol as frames
 from hexapod_dynamics.drivers.board.port import BoardPort
 from hexapod_dynamics.drivers.board.protocol import ServoCommand
-from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
-from hexapod_dynamics.drivers.servos.serial_link import SerialServos
-from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
+from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
 
 # By quantity: the command, and how the numbers of its answer become the value.
 _READS: dict[Quantity, tuple[ServoCommand, Callable[..., float]]] = {
@@ -32,16 +31,15 @@ _READS: dict[Quantity, tuple[ServoCommand, Callable[..., float]]] = {
 _LINE_BYTE = 10.0 / 115200  # [s]
 _MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
 _STOP_COPIES = 3  # the board does not acknowledge a stop
-_HIGHEST_ID = 253  # 254 addresses all servos
 
 
-class BoardServos(SerialServos):
+class BoardServos(ServoInterface):
     """The servos of these ids behind a board. Raises DeviceError for wrong ids."""
 
     readable = BUS_SERVO_READABLE
 
     def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
-        self._use(board, ids, _HIGHEST_ID, BUS_SERVO)
+        super().__init__(board, ids, HIGHEST_ID, BUS_SERVO)
         self.board = board
         self._stops = frames.stop(self.ids) * _STOP_COPIES
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]

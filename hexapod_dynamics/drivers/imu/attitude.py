@@ -1,6 +1,4 @@
-"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023, or a filter of this package), and gyro calibration
-at rest.
-"""
+"""Attitude from gyro and accelerometer (VQF, Laidig and Seel 2023, or a filter of ours); gyro calibration."""
 
 from __future__ import annotations
 
@@ -16,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.se3 import cross, quaternion_from_rotation, rotation_from_vector, rotation_x_to
 
 _REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
+_REST = np.repeat([_REST_GYRO, _REST_ACCEL], 3)
 _REST_TIME, _MEAN_TIME = 1.5, 0.5  # [s] after which it counts as rest; time constant of those means
 _REST_BIAS_TIME = 2.0  # [s] time constant with which the bias follows the gyro at rest
 _NORM_TIME = 10.0  # [s] time constant of the mean norm, which differs from gravity by the accelerometer's offset
@@ -36,91 +36,52 @@ class ComplementaryFilter:
     def __init__(self, period: float, time_constant: float, bias_limit: float) -> None:
         self.bias, self.at_rest = np.zeros(3), False
         self._period, self._gain, self._limit = period, 1.0 / time_constant, bias_limit
-        self._w, self._x, self._y, self._z = 1.0, 0.0, 0.0, 0.0  # world <- chip
+        self._rotation = np.eye(3)  # world <- chip
         self._age = 0.0  # [s] since the first sample
         self._norm = 0.0  # [m/s^2] mean norm of the specific force
         self._still = 0.0  # [s] without motion
-        self._mean = [0.0] * 6  # gyro, accelerometer
+        self._mean = np.zeros(6)  # gyro, accelerometer
 
     @property
     def quaternion(self) -> tuple[float, float, float, float]:
         """(w, x, y, z) world <- chip."""
-        return self._w, self._x, self._y, self._z
+        x, y, z, w = quaternion_from_rotation(self._rotation)
+        return w, x, y, z
 
     def predict(self, gyro: npt.NDArray[np.float64]) -> None:
-        """Turn by an angular velocity (3,) [rad/s] for one period, without an accelerometer."""
-        gx, gy, gz = gyro.tolist()
-        bx, by, bz = self.bias.tolist()
-        self._turn(gx - bx, gy - by, gz - bz)
+        """Turn by an angular velocity (3,) [rad/s] for one period, without an accelerometer: R <- R exp(omega dt)."""
+        self._rotation = self._rotation @ rotation_from_vector(self._period * (gyro - self.bias))
 
     def update(self, gyro: npt.NDArray[np.float64], accel: npt.NDArray[np.float64]) -> None:
         """Take a sample: angular velocity (3,) [rad/s] and specific force (3,) [m/s^2]."""
-        gx, gy, gz = gyro.tolist()
-        ax, ay, az = accel.tolist()
-        norm = math.sqrt(ax * ax + ay * ay + az * az)
-        bx, by, bz = self.bias.tolist()
+        norm, sample = math.sqrt(float(accel @ accel)), np.concatenate([gyro, accel])
         if norm < 1e-6:  # free fall: there is no direction
-            self._turn(gx - bx, gy - by, gz - bz)
+            self.predict(gyro)
             return
-        vx, vy, vz = ax / norm, ay / norm, az / norm
+        up = accel / norm
         if self._age == 0.0:
-            self._begin(vx, vy, vz, norm)
-            self._mean[:] = (gx, gy, gz, ax, ay, az)
+            # The smallest rotation that takes the measured up to the world's z axis; axes in the order z, x, y.
+            self._rotation = np.roll(rotation_x_to(np.roll(up, 1)).T, -1, (0, 1))
+            self._norm, self._mean[:] = norm, sample
         self._age += self._period
         self._norm += (norm - self._norm) * min(1.0, self._period / min(self._age, _NORM_TIME))
         weight = max(0.0, 1.0 - abs(norm / self._norm - 1.0) / _NORM_SPAN)
         gain = weight * max(self._gain, 1.0 / self._age)  # at the start this yields the mean of all samples so far
-        w, x, y, z = self.quaternion
-        dx, dy, dz = 2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)  # R^T e3
-        ex, ey, ez = vy * dz - vz * dy, vz * dx - vx * dz, vx * dy - vy * dx
-        self._turn(gx - bx + gain * ex, gy - by + gain * ey, gz - bz + gain * ez)
-        self._watch_rest(gx, gy, gz, ax, ay, az)
+        error = cross(up, self._rotation[2])
+        self.predict(gyro + gain * error)
+        self._watch_rest(sample)
         if self.at_rest:
-            share = self._period / _REST_BIAS_TIME
-            self._set_bias(bx + share * (gx - bx), by + share * (gy - by), bz + share * (gz - bz))
+            self._set_bias(self.bias + self._period / _REST_BIAS_TIME * (gyro - self.bias))
         elif self._age > 1.0 / self._gain:
-            share = 0.25 * weight * self._gain * self._gain * self._period
-            self._set_bias(bx - share * ex, by - share * ey, bz - share * ez)
+            self._set_bias(self.bias - 0.25 * weight * self._gain * self._gain * self._period * error)
 
-    def _begin(self, vx: float, vy: float, vz: float, norm: float) -> None:
-        """The smallest rotation that takes the measured up (vx, vy, vz) to the world's z axis."""
-        self._norm = norm
-        if vz < -0.999999:  # upside down: about x
-            self._w, self._x, self._y, self._z = 0.0, 1.0, 0.0, 0.0
-            return
-        scale = 1.0 / math.sqrt(2.0 * (1.0 + vz))
-        self._w, self._x, self._y, self._z = (1.0 + vz) * scale, vy * scale, -vx * scale, 0.0
+    def _set_bias(self, bias: npt.NDArray[np.float64]) -> None:
+        self.bias = np.minimum(np.maximum(bias, -self._limit), self._limit)
 
-    def _turn(self, ox: float, oy: float, oz: float) -> None:
-        """Turn by the angular velocity [rad/s], chip axes, for one period: q <- q exp(omega dt / 2)."""
-        rate = math.sqrt(ox * ox + oy * oy + oz * oz)
-        half = 0.5 * rate * self._period
-        sine = math.sin(half) / rate if rate > 1e-12 else 0.5 * self._period
-        c, sx, sy, sz = math.cos(half), sine * ox, sine * oy, sine * oz
-        w, x, y, z = self.quaternion
-        w, x, y, z = (
-            w * c - x * sx - y * sy - z * sz,
-            w * sx + x * c + y * sz - z * sy,
-            w * sy - x * sz + y * c + z * sx,
-            w * sz + x * sy - y * sx + z * c,
-        )
-        scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-        self._w, self._x, self._y, self._z = w * scale, x * scale, y * scale, z * scale
-
-    def _set_bias(self, bx: float, by: float, bz: float) -> None:
-        limit, bias = self._limit, self.bias
-        bias[0] = min(limit, max(-limit, bx))
-        bias[1] = min(limit, max(-limit, by))
-        bias[2] = min(limit, max(-limit, bz))
-
-    def _watch_rest(self, *sample: float) -> None:
+    def _watch_rest(self, sample: npt.NDArray[np.float64]) -> None:
         """Count the time in which gyro and accelerometer stay near to their means, and the gyro below its limit."""
-        mean, share = self._mean, self._period / _MEAN_TIME
-        moved = False
-        for k, value in enumerate(sample):
-            mean[k] += share * (value - mean[k])
-            moved = moved or abs(value - mean[k]) > (_REST_GYRO if k < 3 else _REST_ACCEL)
-            moved = moved or (k < 3 and abs(mean[k]) > self._limit + _REST_GYRO)
+        self._mean += self._period / _MEAN_TIME * (sample - self._mean)
+        moved = (np.abs(sample - self._mean) > _REST).any() or np.abs(self._mean[:3]).max() > self._limit + _REST_GYRO
         self._still = 0.0 if moved else min(self._still + self._period, _REST_TIME)
         self.at_rest = self._still >= _REST_TIME
 
@@ -187,9 +148,7 @@ class OrientationFilter:
         self._period = 1.0 / rate
         self.estimator = make(self._period, accel_time_constant, bias_limit)
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
-        self._accel, self._gyro = np.zeros(3), np.zeros(3)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
-        self._step = np.zeros(3)  # of the mean rate
         self._last: float | None = None  # [s] of the last sample
 
     def update(
@@ -199,10 +158,9 @@ class OrientationFilter:
 
         A gap of up to a second is bridged: with the rates at its ends, for 0.05 s each, and the mean rate between. A
         foot's impact of 2 rad/s would else be 60 degrees of tilt after half a second in which a computer was too busy.
-        Steps are counted on one grid of time, so that samples that arrive late and then early are not integrated
-        twice.
+        Steps are counted on one grid of time, so that late and then early samples are not integrated twice.
         """
-        self._accel[:], self._gyro[:] = acceleration, angular_velocity
+        accel, gyro = np.array(acceleration, float), np.array(angular_velocity, float)
         longest = round(1.0 / self._period)
         steps = 1 if self._last is None else round((t - self._last) / self._period)
         if self._last is None or not 0 <= steps <= longest:
@@ -211,19 +169,12 @@ class OrientationFilter:
             self._last += steps * self._period
         missed, edge = steps - 1, round(_EDGE / self._period)
         for k in range(missed):
-            if k < min(edge, missed / 2):
-                rate = self._before
-            elif missed - k <= edge:
-                rate = self._gyro
-            else:
-                rate = self._mean
-            self.estimator.predict(rate)
+            begins, ends = k < min(edge, missed / 2), missed - k <= edge
+            self.estimator.predict(self._before if begins else gyro if ends else self._mean)
         if steps > 0:
-            self.estimator.update(self._gyro, self._accel)
-            self._before[:] = self._gyro
-            np.subtract(self._gyro, self._mean, out=self._step)
-            self._step *= self._period / _MEAN
-            self._mean += self._step
+            self.estimator.update(gyro, accel)
+            self._before = gyro
+            self._mean = self._mean + self._period / _MEAN * (gyro - self._mean)
         w, x, y, z = self.estimator.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
@@ -237,33 +188,29 @@ class Calibration:
     accel: np.ndarray
 
 
+_GYRO_SPREAD, _ACCEL_SPREAD = 0.01, 0.15  # [rad/s], [m/s^2] largest standard deviations that count as rest
+
+
 class RestCalibrator:
-    """Collects the samples of one calibration and decides whether the chip was at rest.
+    """Collects the samples of one calibration and decides whether the chip was at rest; duration [s], rate [1/s]."""
 
-    duration [s], rate [1/s]; gyro_spread [rad/s], accel_spread [m/s^2]: largest standard deviations that count as rest.
-    """
-
-    def __init__(
-        self, rate: float, duration: float = 1.0, gyro_spread: float = 0.01, accel_spread: float = 0.15
-    ) -> None:
-        self._samples = np.zeros((max(10, round(rate * duration)), 6))
-        self._count = 0
-        self._gyro_spread, self._accel_spread = gyro_spread, accel_spread
+    def __init__(self, rate: float, duration: float = 1.0) -> None:
+        self._needed = max(10, round(rate * duration))
+        self._samples: list[tuple[float, ...]] = []
 
     @property
     def done(self) -> bool:
         """Whether there are enough samples."""
-        return self._count == len(self._samples)
+        return len(self._samples) == self._needed
 
-    def add(self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> None:
+    def add(self, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Take one sample."""
         if not self.done:
-            self._samples[self._count, :3], self._samples[self._count, 3:] = acceleration, angular_velocity
-            self._count += 1
+            self._samples.append((*acceleration, *angular_velocity))
 
     def restart(self) -> None:
         """Discard the samples."""
-        self._count = 0
+        self._samples.clear()
 
     def result(self, up: npt.ArrayLike | None = None, gravity: float = 9.80665) -> Calibration:
         """Return the offsets; raise DeviceError if the chip moved.
@@ -271,12 +218,11 @@ class RestCalibrator:
         up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
         is computed as well, else it is zero.
         """
-        used = self._samples[: self._count]
-        mean, spread = used.mean(axis=0), used.std(axis=0)
-        if spread[3:].max() > self._gyro_spread or spread[:3].max() > self._accel_spread:
+        mean, spread = np.mean(self._samples, axis=0), np.std(self._samples, axis=0)
+        if spread[3:].max() > _GYRO_SPREAD or spread[:3].max() > _ACCEL_SPREAD:
             raise DeviceError(
-                f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {self._gyro_spread}), "
-                f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed {self._accel_spread}); stand still, try again"
+                f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {_GYRO_SPREAD}), "
+                f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed {_ACCEL_SPREAD}); stand still, try again"
             )
         accel = np.zeros(3) if up is None else mean[:3] - gravity * np.asarray(up, float)
         return Calibration(mean[3:], accel)
@@ -368,7 +314,7 @@ class CalibratedImu:
         heading = math.atan2(self._rotation[1, 0], self._rotation[0, 0])  # so that the body's yaw starts at zero
         return OrientationFilter(self._rate, self._time_constant, heading)
 
-    def _collect(self, acceleration: npt.ArrayLike, angular_velocity: npt.ArrayLike) -> None:
+    def _collect(self, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         calibrator = self._wanted or (None if self._rested else self._calibrator)
         if calibrator is None:
             return

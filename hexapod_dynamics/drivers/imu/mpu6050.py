@@ -1,5 +1,4 @@
-"""InvenSense MPU6050 and its relatives on an I2C bus with the calls of smbus2: start-up with read-back, 14-byte bursts,
-SI units.
+"""InvenSense MPU6050 and its relatives on an I2C bus (calls of smbus2): start-up with read-back, bursts, SI units.
 
 Values are in the chip's axes, as the device reports them: specific force [m/s^2] (+g upward at rest), angular velocity
 [rad/s], temperature [deg C]. Registers and figures: MPU-6000/6050 register map 4.2 and product specification 3.4;
@@ -172,9 +171,7 @@ CHIPS = {
 
 
 class UnexpectedAnswer(OSError):
-    """The exchange succeeded, but the answer cannot be right; it is an OSError because failed exchanges raise
-    OSError.
-    """
+    """The exchange succeeded, but the answer cannot be right; an OSError, as failed exchanges are."""
 
 
 class Sample(NamedTuple):
@@ -219,11 +216,6 @@ class Mpu6050Settings:
         """SMPLRT_DIV for a chip that samples at least twice as often as it is read, so no sample is read twice."""
         base = 8000.0 if self.dlpf == 0 else 1000.0
         return max(0, min(255, math.floor(base / (2.0 * self.rate)) - 1))
-
-    @property
-    def accel_variance(self) -> float:
-        """Noise variance [(m/s^2)^2] of a genuine MPU6050's accelerometer; of the others: Chip.accel_variance."""
-        return MPU6050.accel_variance(self.dlpf)
 
     @property
     def registers(self) -> dict[int, int]:

@@ -1,16 +1,22 @@
-"""The thread that reads the IMU at a constant rate, and sets the chip up again after it was lost."""
+"""Where the IMU's samples come from: a chip on an I2C bus, which a thread reads, the STM32 board, or a topic."""
 
 from __future__ import annotations
 
 import logging
 import math
+import os
+import select
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from hexapod_dynamics.drivers.board.protocol import SAMPLE
 from hexapod_dynamics.drivers.imu.mpu6050 import (
     MPU6050,
+    STANDARD_GRAVITY,
     Chip,
     I2cBus,
     Mpu6050,
@@ -73,22 +79,32 @@ class ImuHealth:
         self.connected, self.last_error, self.last_sample = False, error, math.nan
 
 
-class ReceivedImu:
-    """Passes samples that come without a request on to on_sample(sample, monotonic time [s]); like an ImuReader.
+class ImuSource:
+    """Passes samples on to on_sample(sample, monotonic time [s]), if it has a thread (`_run`) in that thread.
 
-    source: where they come from; remedy: why there may be none at the start, for people.
+    expected: what does not come when there are no samples; remedy: why that may be so at the start, for people.
     """
 
-    def __init__(self, on_sample: Callable[[Sample, float], object], source: str, remedy: str) -> None:
+    def __init__(self, on_sample: Callable[[Sample, float], object], expected: str = "", remedy: str = "") -> None:
         self.on_sample, self.health = on_sample, ImuHealth()
-        self.health.last_error = f"no {source}{remedy}"
-        self._source = source
+        self._expected, self._same, self._last_raw = expected, 0, b""
+        if expected:
+            self.health.last_error = f"no {expected}{remedy}"
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
 
     def start(self) -> None:
-        """Begin to receive."""
+        """Begin to receive or to read; failures are tried again until it succeeds."""
+        self._thread.start()
 
-    def stop(self) -> None:
-        """End the reception."""
+    def stop(self, timeout: float = 1.0) -> None:
+        """End the thread, which releases what it uses."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        """Receive or read until `_stopping` is set; without a thread of its own, do nothing."""
 
     def deliver(self, sample: Sample, stamp: float) -> None:
         """Count a sample of the monotonic time `stamp` [s], and pass it on."""
@@ -97,16 +113,22 @@ class ReceivedImu:
         self.health.count_sample(stamp, sample.saturated)
         self.on_sample(sample, stamp)
 
+    def _stands_still(self, raw: bytes) -> bool:
+        """Count identical samples in a row; return whether there are too many."""
+        self._same = self._same + 1 if raw == self._last_raw else 0
+        self._last_raw = raw
+        return self._same >= _FROZEN_AFTER
+
     def check_timeout(self, now: float) -> None:
         """Note at the monotonic time `now` [s] that no sample has come for a while."""
         if self.health.connected and now - self.health.last_sample > LOST:
-            self.health.lose(f"no {self._source} for more than {LOST} s")
+            self.health.lose(f"no {self._expected} for more than {LOST} s")
 
 
 _OLD = 1.0  # [s] a sample whose stamp is this much older or newer than now is rejected: the clocks differ
 
 
-class SubscribedImu(ReceivedImu):
+class SubscribedImu(ImuSource):
     """Passes samples on to on_sample(sample, monotonic time [s]); its calls come from the thread that receives."""
 
     def __init__(self, on_sample: Callable[[Sample, float], object]) -> None:
@@ -114,9 +136,7 @@ class SubscribedImu(ReceivedImu):
         super().__init__(on_sample, "message on imu/data_raw", remedy)
 
     def accept(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
-        """Process a sample [m/s^2, rad/s] that is `age` [s] old (0 without a stamp), at the monotonic time `now`
-        [s].
-        """
+        """Process a sample [m/s^2, rad/s], `age` [s] old (0: no stamp), at the monotonic time `now` [s]."""
         if not abs(age) <= _OLD:
             self.refuse(f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?")
             return
@@ -129,37 +149,84 @@ class SubscribedImu(ReceivedImu):
         self.health.count_error("refused", reason)
 
 
-class ImuReader:
+_LIMIT = 15.9  # [g] a sample of the board beyond this is at the end of the widest range
+
+
+def sample_of(values: Sequence[float], raw: bytes = b"") -> Sample:
+    """Convert the board's ax, ay, az [g], gx, gy, gz [deg/s] to a sample in SI units; its temperature is NaN."""
+    ax, ay, az, gx, gy, gz = values
+    g, degree = STANDARD_GRAVITY, math.radians(1.0)
+    clipped = max(map(abs, (ax, ay, az))) > _LIMIT
+    return Sample((ax * g, ay * g, az * g), (gx * degree, gy * degree, gz * degree), math.nan, clipped, raw)
+
+
+class RelayedImu(ImuSource):
+    """Calls on_sample(sample, monotonic time [s]) for each sample that comes, in its own thread; like an ImuReader."""
+
+    def __init__(self, path: Path, on_sample: Callable[[Sample, float], object]) -> None:
+        super().__init__(on_sample, "IMU sample of the board", " yet: is the node servos up, with its board?")
+        self.path = path
+        self._socket: socket.socket | None = None
+
+    def start(self) -> None:
+        """Create the socket and receive; raises DeviceError if it cannot be created."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+            fresh.unlink(missing_ok=True)
+            receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            receiver.bind(str(fresh))
+            fresh.replace(self.path)  # if there are two receivers, the one that started last receives
+        except OSError as error:
+            raise DeviceError(f"the socket {self.path} of the board's IMU cannot be made: {error}") from error
+        self._socket = receiver
+        super().start()
+
+    def _run(self) -> None:
+        self.health.priority = prefer_this_thread(_PRIORITY)
+        receiver = self._socket
+        while receiver is not None and not self._stopping.is_set():
+            if select.select([receiver], [], [], 0.1)[0]:
+                self._receive(receiver.recv(SAMPLE.size + 1))
+            else:
+                self.check_timeout(time.monotonic())
+        if receiver is not None:
+            receiver.close()
+
+    def _receive(self, packet: bytes) -> None:
+        if len(packet) != SAMPLE.size:
+            return
+        stamp, *values = SAMPLE.unpack(packet)
+        health, raw = self.health, packet[8:]
+        if not all(map(math.isfinite, (stamp, *values))):
+            health.count_error("not finite", "the board's IMU has reported a value that is not finite")
+            return
+        if self._stands_still(raw):
+            health.frozen += self._same == _FROZEN_AFTER
+            health.lose(f"{self._same + 1} identical samples in a row: the board's IMU stands still")
+            return
+        self.deliver(sample_of(values, raw), stamp)
+
+
+class ImuReader(ImuSource):
     """Calls on_sample(sample, monotonic time [s]) `settings.rate` times a second in its own thread.
 
     bus: number of the I2C bus, or path of the socket of a simulated bus, as text.
     """
 
     def __init__(self, bus: str, settings: Mpu6050Settings, on_sample: Callable[[Sample, float], object]) -> None:
-        self.bus, self.settings, self.on_sample = bus, settings, on_sample
-        self.health = ImuHealth()
+        super().__init__(on_sample)
+        self.bus, self.settings = bus, settings
         self._handle: I2cBus | None = None
         self._sensor: Mpu6050 | None = None
-        self._failures = self._attempts = self._same = 0
-        self._last_raw, self._next_verify = b"", 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; it opens the bus and tries again until it succeeds."""
-        self._thread.start()
-
-    def stop(self, timeout: float = 1.0) -> None:
-        """End the thread and close the bus."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        self._failures = self._attempts = 0
+        self._next_verify = 0.0
 
     def _run(self) -> None:
         self.health.priority = prefer_this_thread(_PRIORITY)
         period = 1.0 / self.settings.rate
         due = time.monotonic()
-        while not self._stop.is_set():
+        while not self._stopping.is_set():
             if self._sensor is None:
                 self._sensor = self._open()
                 due = time.monotonic()
@@ -168,8 +235,7 @@ class ImuReader:
             due += period
             wait = due - time.monotonic()
             if wait > 0.0:
-                # Not Event.wait: below Python 3.11 its timeout uses the system clock, and gets longer if that clock is
-                # set back.
+                # Not Event.wait: below Python 3.11 its timeout follows the system clock, which may be set back.
                 time.sleep(wait)
             elif wait < -period:
                 missed = math.ceil(-wait / period)
@@ -179,12 +245,12 @@ class ImuReader:
 
     def _open(self) -> Mpu6050 | None:
         """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
-        if self._stop.wait(_BACK_OFF[min(self._attempts, len(_BACK_OFF) - 1)]):
+        if self._stopping.wait(_BACK_OFF[min(self._attempts, len(_BACK_OFF) - 1)]):
             return None
         self._attempts += 1
         try:
             self._handle = open_bus(self.bus)
-            sensor = Mpu6050(self._handle, self.settings, sleep=self._stop.wait)
+            sensor = Mpu6050(self._handle, self.settings, sleep=self._stopping.wait)
             sensor.start()
         except (OSError, DeviceError) as error:
             self._note(error)
@@ -223,22 +289,21 @@ class ImuReader:
             return
         now = time.monotonic()
         self._failures = 0
-        self._same = self._same + 1 if sample.raw == self._last_raw else 0
-        self._last_raw = sample.raw
-        if self._same >= _FROZEN_AFTER or now >= self._next_verify:
-            if not self._is_set_up(sensor, now):
-                return
-        self.health.count_sample(now, sample.saturated)
-        if self._same < _FROZEN_AFTER:
-            self._deliver(sample, now)
+        frozen = self._stands_still(sample.raw)
+        if (frozen or now >= self._next_verify) and not self._is_set_up(sensor, now, frozen):
+            return
+        try:
+            self.deliver(sample, now)
+        except Exception:  # an error in the consumer must not end the readings
+            _log.exception("the consumer of the IMU samples failed")
 
-    def _is_set_up(self, sensor: Mpu6050, now: float) -> bool:
+    def _is_set_up(self, sensor: Mpu6050, now: float, frozen: bool) -> bool:
         """Compare the chip's registers with what was written; after a brown-out the chip answers, but is asleep.
 
         A failed exchange is no answer: the chip is asked again in the next period. Whether the bus is lost is decided
         by the failed bursts (`_tick`).
         """
-        frozen, wrong = self._same >= _FROZEN_AFTER, False
+        wrong = False
         for _ in range(1 + _RETRIES):
             try:
                 sensor.verify()
@@ -254,9 +319,3 @@ class ImuReader:
         if frozen or wrong:
             self._close()
         return not (frozen or wrong)
-
-    def _deliver(self, sample: Sample, now: float) -> None:
-        try:
-            self.on_sample(sample, now)
-        except Exception:  # an error in the consumer must not end the readings
-            _log.exception("the consumer of the IMU samples failed")

@@ -29,20 +29,12 @@ _CATCH_UP = 1.1  # multiple of the allowed speed, so that a delay is caught up s
 
 
 class PoseWriter:
-    """Sends poses, and remembers the present motion of each servo, angles [rad] from the servos' centres."""
+    """Sends poses; `motions` are the present ones of the servos, angles [rad] from their centres."""
 
     def __init__(self, servos: ServoInterface, settings: ChainSettings) -> None:
         n = len(servos.ids)
         self._servos, self._settings = servos, settings
-        self._motions, self._time = Motions(n), [-math.inf] * n  # monotonic [s] of the last command
-
-    def target(self, joint: int) -> float:
-        """Return the last set-point [rad] of a joint, NaN if it is not known."""
-        return self._motions.target(joint)
-
-    def forget(self, joint: int | None = None) -> None:
-        """Send the next target of a joint, by default of all, even if it has not changed."""
-        self._motions.forget(joint)
+        self.motions, self._time = Motions(n), [-math.inf] * n  # monotonic [s] of the last command
 
     def write(
         self,
@@ -56,10 +48,9 @@ class PoseWriter:
 
         targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
 
-        cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. A servo
-        gets an unchanged target only now and then, because writes are never acknowledged. Waits until earlier
-        frames have been sent. speed (n,) [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be
-        faster.
+        cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. An unchanged
+        target is sent only now and then, because writes are never acknowledged. Waits for earlier frames. speed (n,)
+        [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be faster.
         """
         backlog = self._servos.line.free_at - time.monotonic()
         if backlog > 0.001:
@@ -77,7 +68,7 @@ class PoseWriter:
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
             # servos would exceed the allowed speed. All servos arrive together, except those that do not answer.
-            here = [self._motions.place(j, begin, target) for j, target in enumerate(asked)]
+            here = [self.motions.place(j, begin, target) for j, target in enumerate(asked)]
             needed = [
                 max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration) if moved else duration
                 for target, place, fastest, moved in zip(asked, here, speed.tolist(), chosen, strict=True)
@@ -87,34 +78,30 @@ class PoseWriter:
         self._servos.write_pose(asked, durations, chosen)
         for j, moved in enumerate(chosen):
             if moved:
-                self._motions.begin(j, asked[j], durations[j], begin, asked[j])
+                self.motions.begin(j, asked[j], durations[j], begin, asked[j])
                 self._time[j] = now
         return True
 
     def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[bool]:
-        """Return which servos get a new target. It is a loop over numbers, because numpy takes three times as long
-        for 18.
-        """
+        """Return which servos get a new target, by a loop over numbers: numpy takes three times as long for 18."""
         settings, missing = self._settings, state.missing.tolist()
         angles, stamps = state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
             if not (silent[j] or missing[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
-        # When there is too little time for reads, small changes may wait a cycle or two: each takes 0.9 ms on the wire,
-        # half of a read.
+        # When there is too little time for reads, small changes may wait a cycle or two: each takes half of a read.
         small = next((change for limit, change in settings.starving if oldest > limit), 0.0)
         chosen = []
         for j, target in enumerate(asked):
             age = now - self._time[j]
             least = small if age < settings.defer_interval else 0.0
             # A servo that does not answer may still receive, or may have been torn off: it is commanded less often, so
-            # that the wire is free for the others. At the normal pace, nine of 18 such servos took half of the time for
-            # reads.
+            # that the wire is free for the others. At the normal pace, nine such servos took half of the reads' time.
             if silent[j] and age < settings.silent_write_interval:
                 least = _ANY
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
-            due = not abs(target - self._motions.target(j)) <= least or age > settings.refresh_interval
+            due = not abs(target - self.motions.target(j)) <= least or age > settings.refresh_interval
             chosen.append(due and not missing[j] and target == target)
         return chosen
 
@@ -144,19 +131,14 @@ class PendingCommands:
 class ServoChain:
     """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`."""
 
-    def __init__(
-        self,
-        servos: ServoInterface,
-        servo_map: ServoMap,
-        settings: ChainSettings | None = None,
-    ) -> None:
+    def __init__(self, servos: ServoInterface, servo_map: ServoMap, settings: ChainSettings | None = None) -> None:
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
         self._machine = ChainStateMachine(len(servo_map), self.settings)
         self._state = self._machine.state
         self._lock = threading.Lock()  # guards _state
         self._pending_commands = PendingCommands()
         self._writer = PoseWriter(servos, self.settings)
-        self._reader = JointReader(servos, servo_map, self._machine, self._lock, self._writer, self._idle)
+        self._reader = JointReader(servos, servo_map, self._machine, self._lock, self._writer.motions, self._idle)
         self.priority = ""  # priority of the bus thread that the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
@@ -225,9 +207,7 @@ class ServoChain:
         self._request(frozen=False, targets=None)
 
     def wait_confirmed(self, timeout: float) -> bool:
-        """Wait until every servo that answers, even if it is declared missing, has confirmed the last torque
-        command; return False after `timeout` [s].
-        """
+        """Wait until all servos that answer, missing ones too, confirm a torque command; False after `timeout` [s]."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             with self._lock:
@@ -239,8 +219,7 @@ class ServoChain:
         return False
 
     def set_torque(self, on: bool) -> None:
-        """Switch torque off for all servos, including those declared missing, or on at the present positions for
-        the others.
+        """Switch torque off for all servos, also those declared missing, or on where the others stand.
 
         The request is dropped if the port is lost before it is executed.
         """
@@ -311,7 +290,7 @@ class ServoChain:
             if pending.stop:
                 return False
         self.servos.open()  # raises BusError, and _run waits and tries again
-        self._writer.forget()
+        self._writer.motions.forget()
         self._reader.forget()
         self._load_since, self._load_before = time.monotonic(), self.servos.line.busy_time
         with self._lock:
@@ -338,7 +317,9 @@ class ServoChain:
             if pending.epoch != state.epoch:
                 targets = None
         if missing is not None:  # before anything that the port may refuse
-            self._apply_missing(missing)
+            with self._lock:
+                back = self._machine.set_missing(missing)
+            self._reader.ask_again(back)
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
@@ -413,17 +394,12 @@ class ServoChain:
                 self.servos.line.discard_output()
                 self._send_stops()
             self._stop_again = time.monotonic() + _STOP_AGAIN
-        self._writer.forget()
+        self._writer.motions.forget()
         with self._lock:
             self._machine.set_frozen(frozen, self.servos.line.free_at)
         self._reader.confirm_again()
         if frozen:
             self._stopped.set()
-
-    def _apply_missing(self, missing: np.ndarray) -> None:
-        with self._lock:
-            back = self._machine.set_missing(missing)
-        self._reader.ask_again(back)
 
     def _apply_torque(self, on: bool) -> None:
         # Twice, because writes are not acknowledged; then each servo is read and commanded again until it has obeyed.
@@ -431,7 +407,7 @@ class ServoChain:
         addressed = [index for index, missing in enumerate(self._state.missing.tolist()) if not (on and missing)]
         self.servos.switch_torque(addressed, on, copies=2)
         self.servos.line.drain()
-        self._writer.forget()
+        self._writer.motions.forget()
         with self._lock:
             self._machine.set_torque(on, time.monotonic())
         self._reader.confirm_again()

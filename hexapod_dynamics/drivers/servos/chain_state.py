@@ -205,9 +205,8 @@ class ReadSchedule:
         self._asked[silent] = -np.inf
 
     def slow(self, state: ChainState, now: float) -> tuple[Quantity, int]:
-        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second read is of a joint
-        that does not follow, mostly of its load state; the others read supply voltage, temperature and load state
-        in turn.
+        """Return the next read of SLOW_READS and its joint, -1 if none is due. Every second one is of a joint that does
+        not follow, mostly of its load state; the others are of voltage, temperature and load state in turn.
         """
         if now < self._next_slow:
             return "loaded", -1
@@ -280,9 +279,7 @@ class ServoLossDetector:
         self._lost[index] += 1
 
     def loss(self, index: int) -> float:
-        """Loss rate 0..1 of the line while this joint was failing, from the answers of the others; 1 without
-        answers.
-        """
+        """Loss rate 0..1 of the line while this joint failed, from the others' answers; 1 without answers."""
         good = self._good - self._good_before[index]
         good[index] = 0
         answers = int(good.sum())
@@ -332,8 +329,7 @@ class ChainStateMachine:
         state.angle[:] = state.stamp[:] = np.nan
         state.reports = ()
         state.silent[:] = state.moving[:] = False
-        # Servos that must be without torque are read, and switched off if needed; opening the port switches no torque
-        # on.
+        # Servos that must be without torque are read, and switched off if needed; none is switched on.
         state.unconfirmed[:] = not state.torque
         state.torque_on[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
@@ -414,11 +410,9 @@ class ChainStateMachine:
 
     @staticmethod
     def start_from(angle: float, target: float) -> float:
-        """Return the start_angle of a loaded joint: its set-point `target` if that is near the measured `angle`, else
-        the angle, all [rad].
+        """Return start_angle of a loaded joint [rad]: its set-point `target` if near the measured `angle`, else that.
 
-        A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart of
-        the node.
+        A loaded leg sags below its set-point; starting from the measured angle would lower the robot at each restart.
         """
         return target if abs(target - angle) < _NEAR else angle
 
@@ -428,8 +422,8 @@ class ChainStateMachine:
         if start is not None:
             state.start_angle[joint] = start
             state.generation[joint] += 1
-            # While a servo's torque is off, its target follows its measured position, so that the joint does not jump
-            # when torque returns.
+            # While a servo's torque is off, its target follows its position, so that it does not jump when torque
+            # returns.
             self._initialised[joint] = state.torque_on[joint] != 0.0 or not state.torque
         step = t - state.stamp[joint]
         rate = (angle - state.angle[joint]) / step if 0.0 < step < 1.0 else 0.0
@@ -458,9 +452,7 @@ class ChainStateMachine:
     # Servos that are declared missing --------------------------------------------------------------------------------
 
     def next_missing(self, t: float) -> int:
-        """Return the missing joint that is asked at the time t [s], to find out whether it is connected again; -1:
-        none.
-        """
+        """Return the missing joint that is asked at the time t [s] whether it is connected again; -1: none."""
         if t < self._next_missing_probe or True not in self.state.missing.tolist():
             return -1
         self._next_missing_probe = t + self.settings.missing_probe_interval

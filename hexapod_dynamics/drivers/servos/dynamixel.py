@@ -11,15 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from hexapod_dynamics.drivers.servos.packets import Protocol1, Protocol2
-from hexapod_dynamics.drivers.servos.registers import (
-    RPM,
-    TURN,
-    Modes,
-    Register,
-    RegisterServos,
-    ServoModel,
-    Variant,
-)
+from hexapod_dynamics.drivers.servos.registers import RPM, TURN, Modes, Register, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _OVERLOAD, _HEAT = 0x20, 0x04
@@ -104,9 +96,9 @@ def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit:
             "highest_voltage": Register(13, 1, 0.1),
             "temperature_limit": Register(11, 1),
         },
-        goal_block=(30, 4),
-        state_block=(36, 8),  # position, speed, load, voltage, temperature
-        modes_block=(6, 4),
+        goal_block=Register(30, 4),
+        state_block=Register(36, 8),  # position, speed, load, voltage, temperature
+        modes_block=Register(6, 4),
         modes=_modes_1,
         group_read=bulk,
         error_bits=_ERRORS_1,
@@ -134,9 +126,9 @@ def _protocol_2(name: str, variants: Mapping[int, Variant]) -> ServoModel:
             "temperature_limit": Register(31, 1),
             "deviation": Register(20, 4, signed=True),
         },
-        goal_block=(112, 8),
-        state_block=(126, 10),  # current or load, velocity, position
-        modes_block=(10, 2),
+        goal_block=Register(112, 8),
+        state_block=Register(126, 10),  # current or load, velocity, position
+        modes_block=Register(10, 2),
         modes=_modes_2,
         acceleration=Register(108, 4),
         hardware_error=Register(70, 1),

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from hexapod_dynamics.drivers.servos.packets import Protocol1
-from hexapod_dynamics.drivers.servos.registers import (
-    TURN,
-    Modes,
-    Register,
-    RegisterServos,
-    ServoModel,
-    Variant,
-)
+from hexapod_dynamics.drivers.servos.registers import TURN, Modes, Register, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _COUNTS = 4096.0 / TURN
@@ -46,9 +39,9 @@ MODELS = {
             "temperature_limit": Register(13, 1),
             "deviation": Register(31, 2, sign=11),
         },
-        goal_block=(42, 6),  # position, time, speed
-        state_block=(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
-        modes_block=(33, 1),
+        goal_block=Register(42, 6),  # position, time, speed
+        state_block=Register(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
+        modes_block=Register(33, 1),
         modes=_modes,
         fastest=32767,
         error_bits=(

@@ -66,10 +66,7 @@ class ServoHealth:
                 state.unconfirmed_there & (state.torque_on == 1.0) & off,
                 "still has torque although torque is off: the command is repeated",
             ),
-            (
-                state.unconfirmed_there & (state.torque_on != 1.0) & off,
-                "has not confirmed that its torque is off",
-            ),
+            (state.unconfirmed_there & (state.torque_on != 1.0) & off, "has not confirmed that its torque is off"),
             (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
             (state.silent & ~(state.unconfirmed & off), self._silence),
             (

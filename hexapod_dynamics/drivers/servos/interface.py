@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_map import CountScale
 
 # What a servo can be asked for. position: measured angle [rad]; target: the servo's present set-point [rad]; loaded:
 # whether it exerts torque; voltage [V]; temperature [deg C]. For checks only: its own limits [V] and [deg C], beyond
@@ -90,16 +91,32 @@ class PortSettings:
 class Line:
     """The line to the servos as the bus thread sees it; servos behind a port have a `SerialLink`.
 
-    is_open. free_at: monotonic [s] at which everything that was sent so far has left the line. busy_time [s]: for which
-    it has been in use. late_wakes: number of waits that ended late because this computer is too slow or too busy.
-    strays: bytes or answers since the last good answer that were not the awaited one. lateness [s]: longest time from
-    an abandoned request to its answer; the reader sets it to zero. interrupted: whether a stop from another thread has
-    cut in, until the bus thread calls `ServoInterface.resume`.
+    port: path, for messages. reply_timeout [s]: an answer that comes later than this after its request is late.
+    patience [s]: the longest wait for an answer. free_at: monotonic [s] at which everything that was sent so far has
+    left the line. busy_time [s]: for which it has been in use. late_wakes: number of waits that ended late because this
+    computer is too slow or too busy. strays: bytes or answers since the last good answer that were not the awaited one.
+    lateness [s]: longest time from an abandoned request to its answer; the reader sets it to zero. interrupted: whether
+    a stop from another thread has cut in, until the bus thread calls `ServoInterface.resume`.
     """
 
     is_open = interrupted = False
     free_at = busy_time = lateness = 0.0
     late_wakes = strays = 0
+
+    def __init__(self, port: str, reply_timeout: float, patience: float) -> None:
+        self.port, self.reply_timeout, self.patience = port, reply_timeout, patience
+
+    def open(self) -> None:
+        """Open the line for this process alone."""
+        self.is_open = True
+
+    def close(self) -> None:
+        """Close the line after everything queued has been transmitted."""
+        self.is_open = False
+
+    def release(self) -> None:
+        """Close the line and release all other hardware."""
+        self.close()
 
     def drain(self) -> None:
         """Wait until everything that was sent has left the line."""
@@ -107,9 +124,6 @@ class Line:
 
     def discard_output(self) -> None:
         """Drop everything that is queued and has not left the line."""
-
-    def release(self) -> None:
-        """Close the line and release all other hardware."""
 
 
 class Motions:
@@ -152,47 +166,49 @@ class Motions:
 
 
 class ServoInterface(ABC):
-    """All servos of a robot behind one port. One thread at a time uses it; only `stop_now` is for any thread.
+    """All servos of a robot behind one line. One thread at a time uses it; only `stop_now` is for any thread.
 
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
-    ids: of the servos. port: path, for messages. line: see Line. reply_timeout [s]: an answer that comes later than
-    this after its request is late. patience [s]: the longest wait for an answer. resolution [rad]: between two
-    set-points. readable: lowest and highest angle [rad] that a working servo reports;
-    a reading outside this range is an error of the line. pose_times [s]: time of a pose on the line, without servos and
-    for each servo in it. reports: what each servo reports about itself that a person has to know, in words, empty:
-    nothing; () if none ever does.
+    ids: of the servos, 0 to `highest_id`, else DeviceError. counts: the whole numbers in which they take set-points;
+    None: they take any. Of `line`: port, reply_timeout, patience. resolution [rad]: between two set-points. readable:
+    lowest and highest angle [rad] that a working servo reports; a reading outside this range is an error of the line.
+    pose_times [s]: time of a pose on the line, without servos and for each servo in it. reports: what each servo
+    reports about itself that a person has to know, in words, empty: nothing; () if none ever does.
     """
 
-    ids: tuple[int, ...]
-    port: str
-    line: Line
-    reply_timeout: float
-    patience: float
-    resolution: float
     readable: tuple[float, float]
     pose_times: tuple[float, float] = (0.0, 0.0)
     reports: Sequence[str] = ()
 
     # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
-    # the answer came than the protocol needs. A protocol that reads all servos at once gives each value its own
-    # `read_time`.
+    # the answer came than the protocol needs. Values that are read by one request have a `read_time` each.
     fault: Fault | None = None
     read_time: float = 0.0
     answer_time: float = 0.0
     delay: float = 0.0
 
-    @abstractmethod
+    def __init__(self, line: Line, ids: Sequence[int], highest_id: int, counts: CountScale | None = None) -> None:
+        for servo_id in ids:
+            if not 0 <= servo_id <= highest_id:
+                raise DeviceError(
+                    f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
+                )
+        self.line, self.ids, self._counts = line, tuple(ids), counts
+        self.port, self.reply_timeout, self.patience = line.port, line.reply_timeout, line.patience
+        self.resolution = 1.0 / counts.per_radian if counts else 1e-6
+
     def open(self) -> None:
         """Open the port for this process alone."""
+        self.line.open()
 
-    @abstractmethod
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
+        self.line.close()
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Return the nearest set-points (n,) [rad] that the servos take for `angles` (n,) [rad]; NaN stays NaN."""
-        return np.array(angles, float)
+        return self._counts.quantise(angles) if self._counts else np.array(angles, float)
 
     @abstractmethod
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
@@ -203,32 +219,29 @@ class ServoInterface(ABC):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one set-point [rad] that starts at once; raises DeviceError beyond the servo's travel."""
+        if self._counts:
+            self._counts.setpoint(angle)
         n = len(self.ids)
         self.write_pose([angle] * n, [duration] * n, [other == index for other in range(n)])
 
     @abstractmethod
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
-        """Queue torque on (the servo holds its present position) or off; copies: how many times it is sent if
-        servos do not acknowledge it.
-        """
+        """Queue torque on (where a servo stands) or off, sent `copies` times if servos do not acknowledge it."""
 
     @abstractmethod
     def stop(self, index: int | None = None) -> None:
-        """Queue a stop of one servo, or of all, which hold their present positions; repeated so that a bad line does
-        not lose it.
-        """
+        """Queue a stop of one servo, or of all, where they are; repeated against a bad line."""
 
     @abstractmethod
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued; return False if the port does not accept them.
 
-        Each thread may call it. Queued frames are dropped, waits for answers end, and nothing else is sent until
-        `resume`.
+        Each thread may call it. Queued frames are dropped, waits for answers end; nothing else is sent until `resume`.
         """
 
-    @abstractmethod
     def resume(self) -> None:
         """Send again, after `stop_now`."""
+        self.line.interrupted = False
 
     @abstractmethod
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
@@ -269,9 +282,7 @@ DEFAULT_PROTOCOL = "lx"
 
 
 def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFAULT_PROTOCOL) -> ServoInterface:
-    """Create the interface of the servos of these ids, with its port closed; raises DeviceError for an unknown
-    protocol.
-    """
+    """Create the interface of these servos, with its port closed; DeviceError for an unknown protocol."""
     if protocol not in PROTOCOLS:
         raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
     module, _, name = PROTOCOLS[protocol].partition(":")

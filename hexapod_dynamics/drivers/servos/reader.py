@@ -9,16 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.chain_state import MISSING_TRIES, ChainStateMachine, next_in_turn
-from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Motions, Quantity, ServoInterface
 from hexapod_dynamics.robot.servo_map import ServoMap
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.drivers.servos.chain import PoseWriter
 
 
 @dataclass
@@ -53,9 +49,7 @@ class PositionGate:
         self._rate = 0.0
 
     def accept(self, angle: float, t: float, target: float = math.nan) -> bool:
-        """Return True to accept `angle`, read at time t; False to read again at once: a second reading that agrees is
-        accepted.
-        """
+        """Return True to accept `angle`, read at time t; False to read again: a second one that agrees is accepted."""
         if not self.lowest <= angle <= self.highest:
             return False
         margin = self.margin if t >= self._wary_until else -1.0
@@ -94,13 +88,13 @@ class JointReader:
         servo_map: ServoMap,
         machine: ChainStateMachine,
         lock: threading.Lock,
-        writer: PoseWriter,
+        motions: Motions,
         idle: Callable[[], bool],
     ) -> None:
         n = len(servo_map)
         self.servos, self.map, self.settings = servos, servo_map, machine.settings
         self._machine, self._state, self._schedule = machine, machine.state, machine.schedule
-        self._lock, self._writer, self._idle = lock, writer, idle
+        self._lock, self._motions, self._idle = lock, motions, idle
         self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
         self._lag_count = np.zeros(n, np.int64)
         self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
@@ -141,7 +135,7 @@ class JointReader:
             return
         index = self._confirm_turn = next_in_turn(candidates, self._confirm_turn)
         wanted = state.torque
-        loaded = self._ask_missing(index) if state.missing[index] else self._ask_loaded(index)
+        loaded = self._ask_loaded(index)
         pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
         self._next_confirm[index] = time.monotonic() + pause
         if loaded is None and state.missing[index] and not self.servos.line.interrupted:
@@ -163,27 +157,16 @@ class JointReader:
         if self._state.torque:
             answered = self.servos.read(index, "position") is not None
         else:  # a servo that is declared missing must have no torque
-            answered = self._ask_missing(index) is not None
+            answered = self._ask_loaded(index) is not None
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
         with self._lock:
             self._machine.probed(index, answered)
 
-    def _ask_missing(self, index: int) -> bool | None:
-        """Whether a servo that is declared missing exerts torque; None if it does not answer."""
-        if not self.servos.knows(index, "loaded"):
-            return None
-        answer = self.servos.read(index, "loaded")
-        if answer is None:
-            return None
-        with self._lock:
-            self._machine.loaded(index, bool(answer))
-        return bool(answer)
-
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
         self._schedule.asked(index, time.monotonic(), bool(self._state.silent[index]))
-        target = self._writer.target(index)
+        target = self._motions.target(index)
         for _ in range(3):
             value = self._ask(index, "position")
             if value is None:
@@ -206,7 +189,7 @@ class JointReader:
         start = None
         if self._machine.needs_start(index, now):
             start = self._find_start(index, angle)
-            self._writer.forget(index)
+            self._motions.forget(index)
         lagging = self._lags(index, distance > self.settings.lag)
         with self._lock:
             self._machine.measured(index, angle, now, start)
@@ -261,21 +244,21 @@ class JointReader:
                 state.supply = statistics.median(self._supply)
 
     def _check_load(self, index: int) -> None:
-        """Read the load state of a servo that is away from its target; this is faster than waiting until the joint
-        counts as lagging.
-        """
+        """Read the load state of a servo away from its target, sooner than it counts as lagging."""
         now = time.monotonic()
         if self._state.torque and self._state.torque_on[index] != 0.0 and now >= self._next_load_check:
             self._next_load_check = now + self.settings.load_check_interval
             self._ask_loaded(index, tries=3)
 
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
-        """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
+        """Process whether a servo exerts torque, None without an answer; without it, its joint starts where it is."""
+        # Servos that are declared missing do not count in the statistics of the line.
+        ask: Callable[[int, Quantity], float | None] = self.servos.read if self._state.missing[index] else self._ask
         answer = None
         if not self.servos.knows(index, "loaded"):
             return None
         while answer is None and tries > 0 and not self.servos.line.interrupted:
-            answer, tries = self._ask(index, "loaded"), tries - 1
+            answer, tries = ask(index, "loaded"), tries - 1
         if answer is None:
             return None
         with self._lock:
@@ -323,8 +306,7 @@ class JointReader:
     def _back_off(self, unanswered: int) -> None:
         """Pause before the next request if late answers collide with requests on the line, or if no servo answers.
 
-        Requests at the pace of the timeouts would collide with each late answer, and accumulate before a blocked
-        line.
+        Requests at the pace of the timeouts would collide with late answers, and accumulate before a blocked line.
         """
         if unanswered > 1 and (self.servos.line.strays or unanswered > len(self.map)):
             self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)

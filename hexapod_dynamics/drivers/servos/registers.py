@@ -1,9 +1,7 @@
-"""Servos with registers behind the servo interface: sync writes, several servos are read by one request if they
-support this.
+"""Servos with registers behind the servo interface: sync writes, and group reads where they support it.
 
-A motion of a given duration is a set-point and a speed. These servos have no stop command: a stop is a set-point
-at the present position of the motion. Before torque is switched on, the present position is written as the
-set-point.
+A motion of a given duration is a set-point and a speed. These servos have no stop command: a stop is a set-point at the
+present position of the motion. Torque is switched on after the present position has become the set-point.
 """
 
 from __future__ import annotations
@@ -15,9 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import (
+    BusError,
+    Fault,
+    Idle,
+    Motions,
+    PortSettings,
+    Quantity,
+    ServoInterface,
+)
 from hexapod_dynamics.drivers.servos.packets import Packets, Status
-from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink, SerialServos
+from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -51,6 +57,11 @@ class Register:
             value = -value | 1 << self.sign
         return value.to_bytes(self.size, "little", signed=self.signed and self.sign is None)
 
+    def place(self, block: Register) -> slice:
+        """Where its bytes are in those of a block of registers."""
+        begin = self.address - block.address
+        return slice(begin, begin + self.size)
+
 
 class Variant(NamedTuple):
     """One product: its name, and the register of its effort (in `state_block`), a current [A] or a load [%]."""
@@ -61,9 +72,7 @@ class Variant(NamedTuple):
 
 
 class Modes(NamedTuple):
-    """The modes that are set in a servo: why it cannot be used with them, empty if it can; whether the register
-    `speed` takes the duration of a motion [ms] instead.
-    """
+    """Modes of a servo: why it cannot be used with them, or empty; whether `speed` takes a duration [ms] instead."""
 
     refusal: str = ""
     by_time: bool = False
@@ -74,12 +83,12 @@ class ServoModel:
     """A family of servos with the same registers.
 
     variants: the products by their model numbers, the values of the register `model`. registers: of the quantities that
-    these servos have; "loaded" switches the torque, "target" is the set-point. goal_block: (address, size) that
-    is written for a motion; speed [rad/s for each count] is the unit of the register `speed`, `slowest` its least value
-    that moves. state_block: (address, size) that is read with each position. modes_block: (address, size) of what
-    `modes` decides on. acceleration: a limit that is set to 0 (none). error_bits: of the servo's own error byte, in
-    words; `hardware_error` has that byte, None if each answer has it. shutdown: its bits that mean that the servo has
-    switched its torque off or is about to. group_read: whether several servos answer one request.
+    these servos have; "loaded" switches the torque, "target" is the set-point. goal_block is written for a motion;
+    speed [rad/s for each count] is the unit of the register `speed`, `slowest` its least value that moves. state_block
+    is read with each position. modes_block: what `modes` decides on. acceleration: a limit that is set to 0 (none).
+    error_bits: of the servo's own error byte, in words; `hardware_error` has that byte, None if each answer has it.
+    shutdown: its bits that mean that the servo has switched its torque off or is about to. group_read: whether several
+    servos answer one request.
     """
 
     name: str
@@ -89,9 +98,9 @@ class ServoModel:
     model: Register
     speed: Register
     registers: Mapping[Quantity, Register]
-    goal_block: tuple[int, int]
-    state_block: tuple[int, int]
-    modes_block: tuple[int, int]
+    goal_block: Register
+    state_block: Register
+    modes_block: Register
     modes: Callable[[bytes], Modes]
     acceleration: Register | None = None
     hardware_error: Register | None = None
@@ -114,18 +123,12 @@ class RegisterBus(SerialLink):
         self.packets = packets
 
     def ask(
-        self,
-        packet: bytes,
-        ids: Sequence[int],
-        size: int,
-        idle: Idle = None,
-        timeout: float | None = None,
+        self, packet: bytes, ids: Sequence[int], size: int, idle: Idle = None, timeout: float | None = None
     ) -> dict[int, tuple[Status, float]]:
         """Send a packet; return the answers of these servos with `size` bytes of data, each with its arrival [s].
 
-        `fault` says why one is missing. timeout [s]: instead of reply_timeout; it counts from the moment at which all
-        could have answered. idle: called after that time; while it returns True, the wait continues, for at most
-        `patience`.
+        `fault` says why one is missing. timeout [s]: instead of reply_timeout; it counts from when all could have
+        answered. idle: called after that time; while it returns True, the wait goes on, for at most `patience`.
         """
         if self._serial is None:
             raise self._not_open()
@@ -165,47 +168,52 @@ class RegisterBus(SerialLink):
         return answers
 
 
+Waits = tuple[Idle, float | None]  # how long an answer is awaited: idle and timeout of `ServoInterface.read`
+_NORMAL: Waits = (None, None)
 _HIGHEST_ID = 252  # of protocol 2; 253 is reserved, 254 addresses all servos
 _STOP_COPIES = 2  # a sync write is not acknowledged
 _KEEP = 0.02  # [s] for which later requests for single servos use the answers of a group
-_RECENT = 1.0  # [s] for which a slow value of the state block is used again
+_RECENT = 1.0  # [s] for which a slow value of the state block is used again, and between reads of a hardware error
 _MARGIN = 1.1  # multiple of the speed that a motion needs, so that a servo that lags catches up
 _GENTLE = 0.5  # [rad/s] speed if the present set-point is not known, and for stops
 _BEYOND = 0.1  # [rad] by which the reported angle of a working servo may exceed its travel
 _OUTSIDE = 3  # readings in a row beyond that after which the servo is reported: noise of the line differs each time
-_ERROR_INTERVAL = 1.0  # [s] between two reads of a servo's hardware error
 _ALERT = 0x80  # bit of the answers of protocol 2: there is a hardware error to be read
 _HOLD = 0.1  # [s] duration of a motion to where the servo stands, where durations are written instead of speeds
 
 
-class RegisterServos(SerialServos):
+@dataclass
+class _Servo:
+    """What is known of a servo since the port was opened; times are monotonic [s]."""
+
+    grouped: bool  # whether it is read together with others; False after that has failed
+    state: bytes | None = None  # last state block
+    state_time: float = -math.inf
+    unread: bool = False  # a state has been received that no caller has asked for yet
+    damaged: Fault | None = None  # fault of its damaged answer within a group, not reported yet
+    tried: bool = False  # whether its angle was read before its first motion
+    errors: int = 0  # hardware errors, as bits
+    error_time: float = -math.inf  # of the last read of the register that has them
+    variant: Variant | None = None  # the product, once the servo has been inspected
+    by_time: bool = False  # the register of the speed takes the duration
+    outside: int = 0  # readings in a row outside the travel
+
+
+class RegisterServos(ServoInterface):
     """The servos of these ids, all of one model; a subclass names the models of its maker. DeviceError: wrong ids."""
 
     MODELS: ClassVar[Mapping[str, ServoModel]]
     DEFAULT_MODEL: ClassVar[str]
 
     def __init__(self, bus: RegisterBus, ids: Sequence[int], model: ServoModel) -> None:
-        n = len(ids)
-        self._use(bus, ids, _HIGHEST_ID, model.counts)
-        self.bus, self.model = bus, model
-        self.pose_times = 14 * bus.byte_time, (1 + model.goal_block[1]) * bus.byte_time
+        super().__init__(bus, ids, _HIGHEST_ID, model.counts)
+        self.bus, self.model, self.counts = bus, model, model.counts
+        self.pose_times = 14 * bus.byte_time, (1 + model.goal_block.size) * bus.byte_time
         self._lowest, self._highest = model.counts.angle(0), model.counts.angle(model.counts.top)
         self.readable = self._lowest - _BEYOND, self._highest + _BEYOND
-        self._index = {servo_id: index for index, servo_id in enumerate(self.ids)}
         self._motion = threading.Lock()  # guards the present motions, which a stop from any thread needs
-        self._motions = Motions(n)
-        self._state: list[bytes | None] = [None] * n  # last state block
-        self._state_time = [-math.inf] * n
-        self._unread = [False] * n  # a state has been received that no caller has asked for yet
-        self._grouped = [model.group_read] * n  # whether it is read together with others; False after that has failed
-        self._damaged: list[Fault | None] = [None] * n  # fault of its damaged answer within a group, not reported yet
-        self._tried = [False] * n  # whether its angle was read before its first motion
-        self.reports: list[str] = [""] * n
-        self._errors = [0] * n  # hardware errors, as bits
-        self._error_read = [-math.inf] * n  # monotonic [s] of the last read of the register that has them
-        self._variant: list[Variant | None] = [None] * n  # the product, once the servo has been inspected
-        self._by_time = [False] * n  # the register of the speed takes the duration
-        self._outside = [0] * n  # readings in a row outside the travel
+        self._motions = Motions(len(ids))
+        self._forget()
 
     @classmethod
     def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> RegisterServos:
@@ -218,43 +226,39 @@ class RegisterServos(SerialServos):
 
     # The port --------------------------------------------------------------------------------------------------------
 
+    def _forget(self) -> None:
+        self._servos = [_Servo(self.model.group_read) for _ in self.ids]
+        self.reports: list[str] = [""] * len(self.ids)
+
     def open(self) -> None:
         """Open the port for this process alone; BusError if a servo of another model answers."""
         super().open()
-        n = len(self.ids)
         with self._motion:
             self._motions.forget()
-        self._state, self._unread, self._tried = [None] * n, [False] * n, [False] * n
-        self._grouped = [self.model.group_read] * n
-        self._variant, self._by_time, self._outside = [None] * n, [False] * n, [0] * n
-        self._errors, self.reports = [0] * n, [""] * n
-        self._check(range(n))
+            self._forget()
+        self._check(range(len(self.ids)))
 
     def _inspect(self, index: int) -> str:
-        """Read a servo's product and modes, unless they are known; return why it must not be moved, empty if it may
-        or does not answer.
-        """
-        model = self.model
-        number = None if self._variant[index] is not None else self._read_register(index, model.model, None, None)
+        """Read a servo's product and modes unless known; return why it must not be moved; empty: it may, or is mute."""
+        model, servo = self.model, self._servos[index]
+        number = None if servo.variant is not None else self._read_register(index, model.model)
         if number is None:
             return ""
         if number not in model.variants:
-            fits = next((f"set servo_model to {m.name}" for m in self.MODELS.values() if number in m.variants), "")
-            name = self.MODELS[fits.split()[-1]].variants[number].name if fits else "unknown"
-            hint = fits or f"set servo_model, one of {', '.join(self.MODELS)}"
+            fits = next((m for m in self.MODELS.values() if number in m.variants), None)
+            name = fits.variants[number].name if fits else "unknown"
+            hint = f"set servo_model to {fits.name}" if fits else f"set servo_model, one of {', '.join(self.MODELS)}"
             return f"no {model.name} (model number {number}, {name}): {hint}"
-        address, size = model.modes_block
-        block = self._read_register(index, Register(address, size), None, None)
+        block = self._read_register(index, model.modes_block)
         if block is None:
             return ""
-        modes: Modes = model.modes(block.to_bytes(size, "little"))
+        modes: Modes = model.modes(model.modes_block.pack(block))
         if modes.refusal:
             return modes.refusal
-        if model.acceleration is not None and self._read_register(index, model.acceleration, None, None) != 0:
+        if model.acceleration is not None and self._read_register(index, model.acceleration) != 0:
             # A motion of a given duration would take longer; the register is volatile.
-            packet = self.bus.packets.write(self.ids[index], model.acceleration.address, bytes(model.acceleration.size))
-            self.bus.send(packet)
-        self._by_time[index], self._variant[index] = modes.by_time, model.variants[number]
+            self._write_register(index, model.acceleration, bytes(model.acceleration.size))
+        servo.by_time, servo.variant = modes.by_time, model.variants[number]
         return ""
 
     def _check(self, indices: Iterable[int]) -> None:
@@ -269,37 +273,31 @@ class RegisterServos(SerialServos):
     # Motions ---------------------------------------------------------------------------------------------------------
 
     def _measured(self, index: int) -> float:
-        state = self._state[index]
-        if state is None:
-            return math.nan
-        return self.counts.angle(self._field(state, self.model.registers["position"]))
+        state = self._servos[index].state
+        return math.nan if state is None else self.counts.angle(self._field(state, self.model.registers["position"]))
 
     def _field(self, state: bytes, register: Register) -> int:
-        begin = register.address - self.model.state_block[0]
-        return register.number(state[begin : begin + register.size])
+        return register.number(state[register.place(self.model.state_block)])
 
     def _goal(self, index: int, angle: float, speed: float = _GENTLE, duration: float = _HOLD) -> bytes:
-        """Return the bytes of the goal block for a set-point [rad] and a speed [rad/s], or a duration [s] where the
-        servo takes that.
-        """
+        """Return the goal block for a set-point [rad] with a speed [rad/s], or a duration [s] where that is taken."""
         model = self.model
-        address, size = model.goal_block
-        block = bytearray(size)
-        counts = round(1000.0 * duration) if self._by_time[index] else math.ceil(speed / model.speed.unit)
+        block = bytearray(model.goal_block.size)
+        counts = round(1000.0 * duration) if self._servos[index].by_time else math.ceil(speed / model.speed.unit)
         counts = min(max(counts, model.slowest), model.fastest)
         goal = min(max(self.counts.count(angle), 0), self.counts.top)
         for register, value in ((model.registers["target"], goal), (model.speed, counts)):
-            begin = register.address - address
-            block[begin : begin + register.size] = register.pack(value)
+            block[register.place(model.goal_block)] = register.pack(value)
         return bytes(block)
 
-    def _sync(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
+    def _sync(self, register: Register, parts: Sequence[tuple[int, bytes]]) -> bytes:
         """Return the packets of a sync write, several if the data exceeds the longest length."""
         if not parts:
             return b""
         packets = self.bus.packets
         most = max(1, (packets.longest - 8) // (1 + len(parts[0][1])))
-        return b"".join(packets.sync_write(address, parts[k : k + most]) for k in range(0, len(parts), most))
+        cut = (parts[k : k + most] for k in range(0, len(parts), most))
+        return b"".join(packets.sync_write(register.address, each) for each in cut)
 
     def _begin_motion(self, index: int, angle: float, duration: float, now: float) -> bytes:
         way = self._motions.begin(index, angle, duration, now, self._measured(index))
@@ -309,53 +307,43 @@ class RegisterServos(SerialServos):
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue one sync write of set-points and speeds for the chosen servos."""
-        self._measure_unknown([index for index, wanted in enumerate(chosen) if wanted])
+        moved = [index for index, wanted in enumerate(chosen) if wanted]
+        self._measure_unknown(moved)
         now = time.monotonic()
         with self._motion:
-            parts = [
-                (self.ids[index], self._begin_motion(index, angles[index], durations[index], now))
-                for index, wanted in enumerate(chosen)
-                if wanted
-            ]
-        self.bus.send(self._sync(self.model.goal_block[0], parts))
+            parts = [(self.ids[k], self._begin_motion(k, angles[k], durations[k], now)) for k in moved]
+        self.bus.send(self._sync(self.model.goal_block, parts))
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
-        """Measure servos whose set-point and angle are unknown, because a stop needs a position; inspect those that
-        have not been.
-        """
-        self._check(index for index in indices if not self._tried[index])
-        for index in indices:
-            if math.isnan(self._motions.target(index)) and self._state[index] is None and not self._tried[index]:
-                self._tried[index] = True
-                self._read_states([index], None, None)
+        """Measure servos of unknown set-point and angle, because a stop needs a position; inspect new ones."""
+        untried = [index for index in indices if not self._servos[index].tried]
+        self._check(untried)
+        for index in untried:
+            if math.isnan(self._motions.target(index)) and self._servos[index].state is None:
+                self._servos[index].tried = True
+                self._read_states([index])
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
-        """Queue torque off; or on, for servos that answer, after writing each one's present position as its
-        set-point.
-        """
-        chosen = list(indices)
-        if on:
-            chosen = [index for index in chosen if self._hold_where_it_stands(index)]
+        """Queue torque off; or on, for servos that answer, with the present position as set-point first."""
+        chosen = [index for index in indices if not on or self._hold_where_it_stands(index)]
         parts = [(self.ids[index], bytes((int(on),))) for index in chosen]
         if parts:
-            self.bus.send(self._sync(self.model.registers["loaded"].address, parts) * copies)
+            self.bus.send(self._sync(self.model.registers["loaded"], parts) * copies)
 
     def _hold_where_it_stands(self, index: int) -> bool:
         """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
-        if not any(self._read_states([index], None, None) for _ in range(2)):
+        if not any(self._read_states([index]) for _ in range(2)):
             return False
         angle = self._measured(index)
         with self._motion:
             self._motions.hold(index, angle)
-        self.bus.send(self.bus.packets.write(self.ids[index], self.model.goal_block[0], self._goal(index, angle)))
+        self._write_register(index, self.model.goal_block, self._goal(index, angle))
         return True
 
     # Stops -----------------------------------------------------------------------------------------------------------
 
     def _stops(self, indices: Sequence[int]) -> bytes:
-        """Return the packets that stop moving servos; servos about which nothing is known were not commanded to
-        move.
-        """
+        """Return the packets that stop servos; those about which nothing is known were not commanded to move."""
         now, parts = time.monotonic(), []
         with self._motion:
             for index in indices:
@@ -363,7 +351,7 @@ class RegisterServos(SerialServos):
                 if not math.isnan(place):
                     self._motions.hold(index, place)
                     parts.append((self.ids[index], self._goal(index, place)))
-        return self._sync(self.model.goal_block[0], parts) * _STOP_COPIES
+        return self._sync(self.model.goal_block, parts) * _STOP_COPIES
 
     def stop(self, index: int | None = None) -> None:
         """Queue a stop of one servo, or of all."""
@@ -377,18 +365,17 @@ class RegisterServos(SerialServos):
 
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo, and for its position all others with it; return the value, or None with `fault` set."""
-        model = self.model
-        if quantity == "position":
-            return self._read_position(index, idle, timeout)
-        register = model.registers.get(quantity)
+        model, register = self.model, self.model.registers.get(quantity)
         if register is None:
             self.fault = None
             return 0.0
-        value = self._read_slow(index, register, idle, timeout)
+        if quantity == "position":
+            return self._read_position(index, (idle, timeout))
+        value = self._read_slow(index, register, (idle, timeout))
         if value is None:
             return None
         if quantity == "loaded":
-            return value != 0.0 and not self._errors[index] & model.shutdown
+            return value != 0.0 and not self._servos[index].errors & model.shutdown
         if quantity == "target":
             angle = self.counts.angle(round(value))
             with self._motion:
@@ -396,134 +383,137 @@ class RegisterServos(SerialServos):
             return angle
         return value / self.counts.per_radian if quantity == "deviation" else value
 
-    def _read_slow(self, index: int, register: Register, idle: Idle, timeout: float | None) -> float | None:
+    def _read_slow(self, index: int, register: Register, waits: Waits) -> float | None:
         """Return the value of a register, from the last state block if that is recent."""
-        (first, size), state = self.model.state_block, self._state[index]
-        inside = first <= register.address and register.address + register.size <= first + size
-        if inside and state is not None and time.monotonic() - self._state_time[index] < _RECENT:
-            self.fault, self.read_time, self.answer_time = None, self._state_time[index], self._state_time[index]
-            return self._field(state, register) * register.unit
-        number = self._read_register(index, register, idle, timeout)
+        block, servo = self.model.state_block, self._servos[index]
+        inside = block.address <= register.address and register.place(block).stop <= block.size
+        if inside and servo.state is not None and time.monotonic() - servo.state_time < _RECENT:
+            self.fault, self.read_time, self.answer_time = None, servo.state_time, servo.state_time
+            return self._field(servo.state, register) * register.unit
+        number = self._read_register(index, register, waits)
         return None if number is None else number * register.unit
 
-    def _read_position(self, index: int, idle: Idle, timeout: float | None) -> float | None:
-        damaged, self._damaged[index] = self._damaged[index], None
+    def _read_position(self, index: int, waits: Waits) -> float | None:
+        servo = self._servos[index]
+        damaged, servo.damaged = servo.damaged, None
         if damaged is not None:
             self.fault = damaged
             return None
-        if self._unread[index] and time.monotonic() - self._state_time[index] < _KEEP:
+        if servo.unread and time.monotonic() - servo.state_time < _KEEP:
             self.fault = None  # its answer has come together with that of another servo
             self.delay = 0.0
         else:
             group = [index]
-            if self._grouped[index]:
-                group += [other for other, grouped in enumerate(self._grouped) if grouped and other != index]
-            came = self._read_states(group, idle, timeout)
+            if servo.grouped:
+                group += [k for k, other in enumerate(self._servos) if other.grouped and k != index]
+            came = self._read_states(group, waits)
             for each in group:
-                self._grouped[each] = self.model.group_read and each in came
+                self._servos[each].grouped = self.model.group_read and each in came
             missing = [each for each in group if each not in came]
             if index in missing:
                 return None
             if missing and self.fault is not Fault.TIMEOUT:
-                self._damaged[missing[0]] = self.fault  # servos behind the damaged answer were not received
-            self.fault = None
-        self._unread[index] = False
-        state_time = self._state_time[index]
+                # Servos behind the damaged answer were not received.
+                self._servos[missing[0]].damaged = self.fault
+        servo.unread = False
+        state_time = servo.state_time
         self._check([index])
         self._read_errors(index)
         self._report(index)
         self.fault, self.read_time, self.answer_time = None, state_time, state_time
         return self._measured(index)
 
-    def _read_states(self, indices: Sequence[int], idle: Idle, timeout: float | None) -> list[int]:
+    def _read_states(self, indices: Sequence[int], waits: Waits = _NORMAL) -> list[int]:
         """Read the state block of servos, by one request; return those that have answered."""
-        address, size = self.model.state_block
-        ids = [self.ids[index] for index in indices]
-        packets, bus = self.bus.packets, self.bus
-        packet = packets.read(ids[0], address, size) if len(ids) == 1 else packets.sync_read(address, size, ids)
-        answers = bus.ask(packet, ids, size, idle, timeout)
+        block, packets, bus = self.model.state_block, self.bus.packets, self.bus
+        ids = {self.ids[index]: index for index in indices}
+        if len(ids) == 1:
+            packet = packets.read(self.ids[indices[0]], block.address, block.size)
+        else:
+            packet = packets.sync_read(block.address, block.size, list(ids))
+        answers = bus.ask(packet, list(ids), block.size, *waits)
         self.fault = bus.fault
-        one = (packets.overhead + size) * bus.byte_time
-        found = []
+        one = (packets.overhead + block.size) * bus.byte_time
         for servo_id, (status, came) in answers.items():
-            index = self._index[servo_id]
-            self._note_error(index, status)
-            # Several answers may be read from the kernel at once; a servo measured at least the duration of an answer
-            # before that.
-            self._state[index], self._state_time[index], self._unread[index] = status.data, came - one, True
-            found.append(index)
+            servo = self._servos[ids[servo_id]]
+            self._note_error(servo, status)
+            # Several answers may come from the kernel at once; a servo measured at least one answer's duration before.
+            servo.state, servo.state_time, servo.unread = status.data, came - one, True
+        found = [ids[servo_id] for servo_id in answers]
         if len(ids) == 1 and found:
-            self.delay = max(0.0, self._state_time[found[0]] - bus.free_at)
+            self.delay = max(0.0, self._servos[found[0]].state_time - bus.free_at)
         return found
 
-    def _note_error(self, index: int, status: Status) -> None:
+    def _note_error(self, servo: _Servo, status: Status) -> None:
         """Store the error bits of an answer; protocol 2 only tells that there is an error to be read."""
         if self.model.hardware_error is None:
-            self._errors[index] = status.error
+            servo.errors = status.error
         elif not status.error & _ALERT:
-            self._errors[index] = 0
-        elif not self._errors[index]:
-            self._errors[index], self._error_read[index] = _ALERT, -math.inf
+            servo.errors = 0
+        elif not servo.errors:
+            servo.errors, servo.error_time = _ALERT, -math.inf
 
     def _read_errors(self, index: int) -> None:
         """Read the hardware error of a servo that has announced one."""
-        register, now = self.model.hardware_error, time.monotonic()
-        if register is None or not self._errors[index] or now - self._error_read[index] < _ERROR_INTERVAL:
+        register, servo, now = self.model.hardware_error, self._servos[index], time.monotonic()
+        if register is None or not servo.errors or now - servo.error_time < _RECENT:
             return
-        self._error_read[index] = now
-        bits = self._read_register(index, register, None, None)
+        servo.error_time = now
+        bits = self._read_register(index, register)
         if bits is not None:
-            self._errors[index] = bits | _ALERT
+            servo.errors = bits | _ALERT
 
-    def _error_words(self, index: int) -> str:
+    def _error_words(self, servo: _Servo) -> str:
         """The errors that a servo reports, in words; empty without any."""
-        bits = self._errors[index]
-        words = ", ".join(text for bit, text in self.model.error_bits if bits & bit)
-        return words or (f"an error that its tables do not name (0x{bits:02x})" if bits else "")
+        words = ", ".join(text for bit, text in self.model.error_bits if servo.errors & bit)
+        return words or (f"an error that its tables do not name (0x{servo.errors:02x})" if servo.errors else "")
 
     def _report(self, index: int) -> None:
         """Put what the servo says about itself into words, after its position was read."""
-        state, position = self._state[index], self.model.registers["position"]
-        count = 0 if state is None else self._field(state, position)
+        servo = self._servos[index]
+        count = 0 if servo.state is None else self._field(servo.state, self.model.registers["position"])
         beyond = not self.readable[0] <= self.counts.angle(count) <= self.readable[1]
-        self._outside[index] = self._outside[index] + 1 if beyond else 0
+        servo.outside = servo.outside + 1 if beyond else 0
         words = []
-        if self._outside[index] >= _OUTSIDE:
+        if servo.outside >= _OUTSIDE:
             words.append(f"reports {count}, outside 0..{self.counts.top}: multi-turn mode?")
-        if self._errors[index] & self.model.reported:
-            words.append(f"reports {self._error_words(index)}")
+        if servo.errors & self.model.reported:
+            words.append(f"reports {self._error_words(servo)}")
         self.reports[index] = "; ".join(words)
 
-    def _read_register(self, index: int, register: Register, idle: Idle, timeout: float | None) -> int | None:
-        servo_id = self.ids[index]
-        packet = self.bus.packets.read(servo_id, register.address, register.size)
-        answer = self.bus.ask(packet, [servo_id], register.size, idle, timeout).get(servo_id)
+    def _read_register(self, index: int, register: Register, waits: Waits = _NORMAL) -> int | None:
+        servo_id, packets = self.ids[index], self.bus.packets
+        packet = packets.read(servo_id, register.address, register.size)
+        answer = self.bus.ask(packet, [servo_id], register.size, *waits).get(servo_id)
         self.fault: Fault | None = self.bus.fault
         if answer is None:
             return None
-        status, came = answer
-        self._note_error(index, status)
-        self.answer_time = came
-        self.read_time = came - (self.bus.packets.overhead + register.size) * self.bus.byte_time
+        status, self.answer_time = answer
+        self._note_error(self._servos[index], status)
+        self.read_time = self.answer_time - (packets.overhead + register.size) * self.bus.byte_time
         self.delay = max(0.0, self.read_time - self.bus.free_at)
         return register.number(status.data)
+
+    def _write_register(self, index: int, register: Register, data: bytes) -> None:
+        self.bus.send(self.bus.packets.write(self.ids[index], register.address, data))
 
     def figures(self) -> dict[str, object]:
         """Products, currents or loads and hardware errors of the servos, and how many are read by one request."""
         values: dict[str, object] = {"servo model": self.model.name}
-        values["servo products"] = ", ".join(sorted({each.name for each in self._variant if each is not None}))
-        values["servos read by one request"] = sum(self._grouped) or 1
+        products = {servo.variant.name for servo in self._servos if servo.variant is not None}
+        values["servo products"] = ", ".join(sorted(products))
+        values["servos read by one request"] = sum(servo.grouped for servo in self._servos) or 1
         currents = []
-        for index, servo_id in enumerate(self.ids):
-            state, variant = self._state[index], self._variant[index]
-            if variant is not None and state is not None:
-                value = self._field(state, variant.effort) * variant.effort.unit
-                what = "current [A]" if variant.unit == "A" else f"load [{variant.unit}]"
-                values[f"servo {servo_id} {what}"] = round(value, 4)
-                if variant.unit == "A":
+        for servo_id, servo in zip(self.ids, self._servos, strict=True):
+            if servo.variant is not None and servo.state is not None:
+                effort = servo.variant.effort
+                value = self._field(servo.state, effort) * effort.unit
+                if servo.variant.unit == "A":
                     currents.append(abs(value))
-            if self._errors[index]:
-                values[f"servo {servo_id} hardware error"] = self._error_words(index)
+                what = "current" if servo.variant.unit == "A" else "load"
+                values[f"servo {servo_id} {what} [{servo.variant.unit}]"] = round(value, 4)
+            if servo.errors:
+                values[f"servo {servo_id} hardware error"] = self._error_words(servo)
         if currents:
             values["current of all servos [A]"] = round(sum(currents), 3)
         return values

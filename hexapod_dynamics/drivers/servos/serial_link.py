@@ -13,14 +13,10 @@ import select
 import termios
 import threading
 import time
-from collections.abc import Sequence
 
-import numpy as np
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings, ServoInterface
-from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_map import CountScale
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
@@ -103,8 +99,8 @@ class SerialLink(Line):
     """
 
     def __init__(self, settings: PortSettings, modem_lines: bool | None = None) -> None:
-        self.port, self.baudrate = settings.port, settings.baudrate
-        self.reply_timeout, self.patience = settings.reply_timeout, settings.patience
+        super().__init__(settings.port, settings.reply_timeout, settings.patience)
+        self.baudrate = settings.baudrate
         self.fault: Fault | None = None  # of the last request
         self.byte_time = BITS_PER_BYTE / settings.baudrate
         self._prove, self._modem_lines = settings.prove, modem_lines
@@ -135,8 +131,7 @@ class SerialLink(Line):
             self.close()
             raise BusError(explain_open_error(self.port, error)) from error
         if self._prove is not None:
-            # The process that made the port still has it open: no other device can have taken its place before we
-            # opened it.
+            # The process that made the port still has it open: no other device can have taken its place meanwhile.
             try:
                 same = self._prove() == device
             except BusError:
@@ -156,10 +151,6 @@ class SerialLink(Line):
             port.close()
             for end in pipe:
                 os.close(end)
-
-    def release(self) -> None:
-        """Close the port and release all other hardware."""
-        self.close()
 
     def _lost(self, error: object) -> BusError:
         self.close()
@@ -285,41 +276,3 @@ class SerialLink(Line):
             raise self._lost("end of file")
         self.busy_time += len(chunk) * self.byte_time
         return chunk
-
-
-class SerialServos(ServoInterface):
-    """Servos behind a SerialLink; a subclass passes link, servo ids, highest possible id and counts to `_use`."""
-
-    line: SerialLink
-    counts: CountScale
-
-    def _use(self, link: SerialLink, ids: Sequence[int], highest_id: int, counts: CountScale) -> None:
-        for servo_id in ids:
-            if not 0 <= servo_id <= highest_id:
-                raise DeviceError(
-                    f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
-                )
-        self.line, self.port, self.ids = link, link.port, tuple(ids)
-        self.reply_timeout, self.patience = link.reply_timeout, link.patience
-        self.counts, self.resolution = counts, 1.0 / counts.per_radian
-
-    def open(self) -> None:
-        """Open the port for this process alone."""
-        self.line.open()
-
-    def close(self) -> None:
-        """Close the port after everything queued has been transmitted."""
-        self.line.close()
-
-    def resume(self) -> None:
-        """Send again, after `stop_now`."""
-        self.line.interrupted = False
-
-    def quantise(self, angles: np.ndarray) -> np.ndarray:
-        """Return the angles (n,) [rad] of the nearest counts; NaN stays NaN."""
-        return self.counts.quantise(angles)
-
-    def write(self, index: int, angle: float, duration: float) -> None:
-        """Queue one set-point; DeviceError beyond the servo's travel."""
-        self.counts.setpoint(angle)
-        super().write(index, angle, duration)

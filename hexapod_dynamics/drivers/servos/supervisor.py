@@ -55,9 +55,7 @@ class StopState:
 
     @classmethod
     def from_values(cls, values: object) -> StopState:
-        """Read the values of `to_values`; None (nothing stored) gives the initial state; raises DeviceError for other
-        values.
-        """
+        """Read the values of `to_values`; None (nothing stored): the initial state; DeviceError for other values."""
         if values is None:
             return cls()
         if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
@@ -66,16 +64,12 @@ class StopState:
 
     @classmethod
     def unreadable(cls, why: object) -> StopState:
-        """Return the state if the stored request cannot be read: emergency stop, because the request may have been
-        one.
-        """
+        """Return an emergency stop, because the request that cannot be read may have been one."""
         return cls(HOLD, True, f"the request from before the restart cannot be read ({why})")
 
     @classmethod
     def lost(cls, remembered: StopState | None, why: str) -> StopState:
-        """Return the state after a restart without the stored request: what is known of it, but joint_commands are
-        not followed.
-        """
+        """Return what is known after a restart without the stored request; joint_commands are not followed."""
         stop = remembered or cls()
         mode = HOLD if stop.mode == FOLLOW else stop.mode
         return cls(mode, stop.frozen, f"the request from before the restart was deleted ({why})")
@@ -87,8 +81,7 @@ _SEATED = 0.1  # [rad] distance from the seated pose that counts as seated
 
 @dataclass(frozen=True)
 class SupervisorSettings:
-    """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer command the pose is
-    held.
+    """period [s]: in which a servo moves to a new target. command_timeout [s]: without a newer one the pose is held.
 
     seated (n,) [rad]: pose in which the belly is on the ground; a joint with NaN does not move. sit_speed [rad/s]:
     of the joint with the longest way.
@@ -224,9 +217,7 @@ class ServoSupervisor:
         return True, "following joint_commands"
 
     def stand(self) -> str:
-        """Switch torque on at the present pose and hold it until `resume`; return the reason if rejected, else an empty
-        text.
-        """
+        """Switch torque on where the robot stands, and hold it until `resume`; return why not, or an empty text."""
         if self.supply_level in ("sit", "release"):
             return f"the supply is at {self.state.supply:.1f} V: charge the battery first"
         if refusal := self._unreachable():
@@ -365,9 +356,7 @@ class ServoSupervisor:
         return f"nothing is changed, the servos cannot be reached: {state.last_port_error or 'opening the port'}"
 
     def _may_move(self) -> bool:
-        """Whether every joint was read since the port was opened or torque was switched; no joint moves before
-        that.
-        """
+        """Whether each joint was read since the port was opened or torque switched; none moves before that."""
         self.chain.snapshot(self.state)
         return self._ready()
 

@@ -120,13 +120,11 @@ _LEAST_RATE = 20.0  # [1/s] rate of messages below which the walk is not control
 class TopicServos(ServoInterface):
     """n joints; `ids` are their numbers. publish(angles (n,) [rad], duration [s]): set by the node."""
 
-    resolution = 1e-6
     readable = -100.0, 100.0
 
     def __init__(self, ids: Sequence[int], topic: str = "joint_states") -> None:
         n = len(ids)
-        self.ids, self.port = tuple(ids), topic
-        self.reply_timeout, self.patience, self.line = _WAIT, _WAIT, Line()
+        super().__init__(Line(topic, _WAIT, _WAIT), ids, n)
         self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
         self._new = threading.Condition()
         self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)
@@ -147,15 +145,11 @@ class TopicServos(ServoInterface):
     # From the node ---------------------------------------------------------------------------------------------------
 
     def set_legs(self, legs: Sequence[Sequence[int]]) -> None:
-        """Set the joint indices of each leg, proximal first: a leg whose reported angles stay frozen although it is
-        commanded counts as lost.
-        """
+        """Set each leg's joint indices, proximal first: a leg that is commanded but reported frozen counts as lost."""
         self._chains = FrozenChains(len(self.ids), legs)
 
     def set_missing(self, missing: np.ndarray) -> None:
-        """Set which joints (n,) bool are declared missing: they count as measured again after their report has
-        changed.
-        """
+        """Set which joints (n,) bool are declared missing: they are measured again once their report changes."""
         self._chains.set_missing(missing)
 
     def accept(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
@@ -229,11 +223,7 @@ class TopicServos(ServoInterface):
         with self._motion:
             self._motions.forget()
             self._targets[:] = np.nan
-        self.line.is_open = True
-
-    def close(self) -> None:
-        """Receive and send nothing until `open` is called again."""
-        self.line.is_open = False
+        super().open()
 
     # Set-points ------------------------------------------------------------------------------------------------------
 
@@ -280,10 +270,6 @@ class TopicServos(ServoInterface):
         with self._new:
             self._new.notify_all()
         return True
-
-    def resume(self) -> None:
-        """Publish again, after `stop_now`."""
-        self.line.interrupted = False
 
     # Requests --------------------------------------------------------------------------------------------------------
 

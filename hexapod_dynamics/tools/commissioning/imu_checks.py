@@ -16,9 +16,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.drivers.board.imu import sample_of
-from hexapod_dynamics.drivers.board.port import BoardListener, BoardPort
+from hexapod_dynamics.drivers.board.port import BoardPort
+from hexapod_dynamics.drivers.board.protocol import ImuValues, Report
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer
+from hexapod_dynamics.drivers.imu.reader import sample_of
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
@@ -27,7 +28,7 @@ from hexapod_dynamics.tools.commissioning.owner import Attitude, Owner
 _PATIENCE = 0.5  # [s] for the next sample
 
 
-class BoardSensor(BoardListener):
+class BoardSensor:
     """Gives the samples of an open board, each once; OSError if none arrives within half a second."""
 
     def __init__(self, board: BoardPort) -> None:
@@ -36,13 +37,14 @@ class BoardSensor(BoardListener):
         self._board = board
         self._new = threading.Condition()
         self._sample: Sample | None = None
-        board.listener = self
+        board.listener = self._on_report
 
-    def on_imu(self, values: tuple[float, ...], stamp: float) -> None:
+    def _on_report(self, report: Report, _stamp: float) -> None:
         """Keep the newest sample."""
-        with self._new:
-            self._sample = sample_of(values)
-            self._new.notify()
+        if isinstance(report, ImuValues):
+            with self._new:
+                self._sample = sample_of(report.values)
+                self._new.notify()
 
     def start(self) -> None:
         """Wait until a sample and the rate of the samples are known."""

@@ -67,25 +67,25 @@ def test_an_answer_with_success_other_than_zero_has_no_values():
 
 def test_a_remote_control_walks_like_a_gamepad_and_releases_everything_when_its_signal_is_lost():
     channels = [992, 1792, 192, 592, 1792, 192] + [992] * 10  # forward, half to the left; its switches: drive, no stop
-    remote = frames.parse_remote(struct.pack("<16h4B", *channels, 1, 0, 0, 0))
+    remote = frames.parse_report(Function.SBUS, struct.pack("<16h4B", *channels, 1, 0, 0, 0))
     assert remote.channels[:6] == pytest.approx((0.0, 1.0, -1.0, -0.5, 1.0, -1.0)) and not remote.lost
     axes, buttons = remote_values(remote)
     assert axes == pytest.approx([0.0, 1.0, 1.0, 0.5, -1.0, 1.0, 0.0, 0.0])
     assert [index for index, down in enumerate(buttons) if down] == [4]
     for lost, fail_safe in ((1, 0), (0, 1)):
-        gone = frames.parse_remote(struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
+        gone = frames.parse_report(Function.SBUS, struct.pack("<16h4B", *channels, 0, 0, lost, fail_safe))
         assert gone.lost and remote_values(gone) == ([0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0] * 11)
-    beyond = frames.parse_remote(struct.pack("<16h4B", *[2047] * 16, 0, 0, 0, 0))
+    beyond = frames.parse_report(Function.SBUS, struct.pack("<16h4B", *[2047] * 16, 0, 0, 0, 0))
     assert beyond.channels == (1.0,) * 16
-    assert frames.parse_remote(b"\x00" * 35) is None
+    assert frames.parse_report(Function.SBUS, b"\x00" * 35) is None
 
 
 def test_battery_imu_button_and_gamepad():
-    assert frames.parse_battery(b"\x04" + struct.pack("<H", 11740)) == pytest.approx(11.74)
-    assert frames.parse_battery(b"\x05\x00\x00") is None
-    assert frames.parse_imu(struct.pack("<6f", 0, 0, 1, 0, 0, 2)) == (0, 0, 1, 0, 0, 2)
-    assert frames.parse_button(b"\x01\x20") == (1, 0x20)
-    pad = frames.parse_pad(struct.pack("<HB4b", 0x4200, 9, -128, 127, 0, 64))
+    assert frames.parse_report(Function.SYSTEM, b"\x04" + struct.pack("<H", 11740)).voltage == pytest.approx(11.74)
+    assert frames.parse_report(Function.SYSTEM, b"\x05\x00\x00") is None
+    assert frames.parse_report(Function.IMU, struct.pack("<6f", 0, 0, 1, 0, 0, 2)).values == (0, 0, 1, 0, 0, 2)
+    assert frames.parse_report(Function.BUTTON, b"\x01\x20") == (1, 0x20)
+    pad = frames.parse_report(Function.GAMEPAD, struct.pack("<HB4b", 0x4200, 9, -128, 127, 0, 64))
     assert pad == Pad(0x4200, 9, -128, 127, 0, 64)
     axes, buttons = joy_values(pad)
     assert axes == pytest.approx([1.0, 1.0, 1.0, 0.0, 64 / 127, 1.0, 1.0, 0.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.board.imu import SampleClock
+from hexapod_dynamics.drivers.board.port import SampleClock
 
 
 def arrivals(rng, rate, count, delay, lost=0.0):

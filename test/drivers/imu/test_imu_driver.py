@@ -133,7 +133,7 @@ def test_noise_has_the_datasheets_variance(dlpf, rate):
         row[:3], row[3:] = sample.acceleration, sample.angular_velocity
     assert np.allclose(samples.mean(axis=0), [0.1, -0.2, 0.3 + G, 0.02, -0.03, 0.01], atol=0.01)
     # 2000 samples: standard error of a variance 3 %; quantisation adds lsb^2/12.
-    assert np.allclose(samples[:, :3].var(axis=0), driver.settings.accel_variance, rtol=0.2)
+    assert np.allclose(samples[:, :3].var(axis=0), driver.chip.accel_variance(dlpf), rtol=0.2)
     assert np.allclose(samples[:, 3:].var(axis=0), driver.chip.gyro_variance(driver.settings.dlpf), rtol=0.2)
 
 

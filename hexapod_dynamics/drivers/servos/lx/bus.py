@@ -8,46 +8,13 @@ from __future__ import annotations
 import termios
 import time
 from collections import deque
-from types import ModuleType
 from typing import Any
 
-from hexapod_dynamics.drivers.jetson_gpio import import_gpio
+from hexapod_dynamics.drivers.gpio import GpioDirection
 from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
-
-
-class GpioDirection:
-    """The JetHexa's expansion board: two GPIOs (BCM numbers) gate sender and receiver.
-
-    Sending: transmit pin 1, receive pin 0; listening: the other way round.
-    """
-
-    def __init__(self, transmit_pin: int, receive_pin: int, gpio: ModuleType | None = None) -> None:
-        if gpio is None:
-            gpio = import_gpio(
-                'direction "gpio"', 'pip install Jetson.GPIO, or with a USB adapter set direction to "adapter"'
-            )
-        self._gpio, self._transmit, self._receive = gpio, transmit_pin, receive_pin
-        gpio.setmode(gpio.BCM)
-        gpio.setup(transmit_pin, gpio.OUT, initial=gpio.HIGH)
-        gpio.setup(receive_pin, gpio.OUT, initial=gpio.LOW)
-
-    def send(self) -> None:
-        """Switch the line to sending."""
-        self._gpio.output(self._receive, self._gpio.LOW)
-        self._gpio.output(self._transmit, self._gpio.HIGH)
-
-    def listen(self) -> None:
-        """Switch the line to listening."""
-        self._gpio.output(self._transmit, self._gpio.LOW)
-        self._gpio.output(self._receive, self._gpio.HIGH)
-
-    def close(self) -> None:
-        """Release both pins."""
-        self._gpio.cleanup((self._transmit, self._receive))
-
 
 _OWED = 32  # number of unanswered requests that are remembered
 _LATENESS = 1.5  # after a late answer the timeout of the next one is this multiple of its delay
@@ -57,8 +24,7 @@ class ServoBus(SerialLink):
     """A serial port with LX/HTD servos on it.
 
     settings: see PortSettings; reply_timeout and patience (see `exchange`) count from the moment the request has left
-    the wire. direction: switches the line, by default as the settings say. Raises BusError when the port fails, NoReply
-    when a servo does.
+    the wire. direction: switches the line, by default as the settings say. BusError: the port fails, NoReply: a servo.
     """
 
     def __init__(self, settings: PortSettings, direction: GpioDirection | None = None) -> None:
@@ -99,8 +65,7 @@ class ServoBus(SerialLink):
         """Send one request; return the payload of the answer, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout. idle: called after that time; while it returns True, the wait continues,
-        for at most `patience`: on a busy machine a simulated servo answers late, and a late answer would disturb the
-        next exchange.
+        for at most `patience`: a simulated servo may answer late, and a late answer would disturb the next exchange.
         """
         if self._serial is None:
             raise self._not_open()
@@ -131,9 +96,8 @@ class ServoBus(SerialLink):
     def _find_late(self, received: bytes) -> float:
         """Find answers to abandoned requests; return the longest delay [s] of one, at most `patience`.
 
-        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive
-        while that of the next servo is awaited (an FTDI USB adapter in its default configuration delivers every 16
-        ms).
+        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive while
+        that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
         """
         late, now = 0.0, time.monotonic()
         for each in [each for each in self._owed if each[0] in received]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
@@ -60,8 +60,7 @@ class Command(IntEnum):
     LED_ERROR_READ = 36
 
 
-# Commands that write identity, trim or protection limits: one of them sent to the whole chain by mistake changes every
-# servo.
+# Commands that write identity, trim or protection limits: sent to all by mistake, one changes every servo.
 NEVER_BROADCAST = frozenset(
     {
         Command.ID_WRITE,
@@ -138,10 +137,9 @@ def reply_begin(servo_id: int, command: int) -> bytes:
 def find_reply(received: bytes, servo_id: int, command: int) -> bytes | None:
     """Find the answer to one READ among all received bytes; return its payload or None.
 
-    Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3),
-    late answers of other servos and noise are passed over. No servo sends after the answer. Bytes behind it
-    therefore show that an inserted byte has shifted the frame, which a sum of bytes cannot detect: such an answer
-    does not count.
+    Only an exact header, id, length, command and checksum counts, at any offset: the driver's own echo (length 3), late
+    answers of other servos and noise are passed over. No servo sends after the answer. Bytes behind it show that an
+    inserted byte has shifted the frame, which a sum cannot detect: it does not count.
     """
     size = REPLY[command].size
     start = len(received) - size - 6
@@ -315,20 +313,12 @@ def encode_reply(servo_id: int, command: int, *values: int) -> bytes:
     return frame(servo_id, command, REPLY[command].pack(*values))
 
 
-class PoseFrames:
-    """Builds one latched move per chosen servo and the common start."""
-
+def pose(targets: Iterable[tuple[int, int, float]]) -> bytes:
+    """One latched move for each target (servo id, count 0..1000, duration [s]), and the common start."""
     command = Command.MOVE_TIME_WAIT_WRITE
-
-    def __init__(self, ids: Sequence[int]) -> None:
-        self._ids, self._start = ids, move_start()
-
-    def build(self, counts: Sequence[int], durations: Sequence[float], chosen: Sequence[bool]) -> bytes:
-        """Frames for counts (n,) in 0..1000 over `durations` (n,) [s] for the servos that are `chosen` (n,)."""
-        pack = REQUEST[self.command].pack
-        frames = [
-            frame(servo_id, self.command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
-            for servo_id, count, duration, wanted in zip(self._ids, counts, durations, chosen, strict=True)
-            if wanted
-        ]
-        return b"".join((*frames, self._start))
+    pack = REQUEST[command].pack
+    frames = [
+        frame(servo_id, command, pack(count, int(min(duration * 1000.0 + 0.5, 30000.0))))
+        for servo_id, count, duration in targets
+    ]
+    return b"".join((*frames, move_start()))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity, ServoInterface
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
-from hexapod_dynamics.drivers.servos.serial_link import SerialServos
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 _COMMANDS: dict[Quantity, Command] = {
@@ -29,15 +28,14 @@ _COMMANDS: dict[Quantity, Command] = {
 _STOPS, _STOP_COPIES = lx.move_stop(lx.BROADCAST_ID) * 6, 3
 
 
-class LxServos(SerialServos):
-    """The servos of these ids on a bus; frames: another way to write a pose. Raises DeviceError for wrong ids."""
+class LxServos(ServoInterface):
+    """The servos of these ids on a bus. Raises DeviceError for wrong ids."""
 
     readable = BUS_SERVO_READABLE
 
-    def __init__(self, bus: ServoBus, ids: Sequence[int], frames: PoseFrames | None = None) -> None:
-        self._use(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
+    def __init__(self, bus: ServoBus, ids: Sequence[int]) -> None:
+        super().__init__(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
         self.bus = bus
-        self._frames = frames or PoseFrames(self.ids)
         self.pose_times = lx.MOVE_SIZE * bus.byte_time, lx.MOVE_SIZE * bus.byte_time
         # Time [s] of each answer on the wire.
         self._reply_times = {
@@ -51,8 +49,9 @@ class LxServos(SerialServos):
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue a latched move for each chosen servo and one start."""
-        counts = [BUS_SERVO.count(angle) if wanted else 0 for angle, wanted in zip(angles, chosen, strict=True)]
-        self.bus.send(self._frames.build(counts, durations, chosen))
+        poses = zip(self.ids, angles, durations, chosen, strict=True)
+        moves = ((servo_id, BUS_SERVO.count(angle), duration) for servo_id, angle, duration, wanted in poses if wanted)
+        self.bus.send(lx.pose(moves))
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one move that starts at once."""

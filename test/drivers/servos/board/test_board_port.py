@@ -13,9 +13,9 @@ from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.board import protocol as frames
-from hexapod_dynamics.drivers.board.imu import ImuSender, RelayedImu
-from hexapod_dynamics.drivers.board.port import BoardListener, BoardPort
+from hexapod_dynamics.drivers.board.port import BoardPort, ImuSender
 from hexapod_dynamics.drivers.board.servos import BoardServos
+from hexapod_dynamics.drivers.imu.reader import RelayedImu
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 
 IDS = list(range(1, 19))
@@ -134,17 +134,15 @@ def test_a_set_point_is_known_only_if_it_was_sent_from_here(driver):
 def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
     heard = {"imu": [], "keys": [], "pads": []}
 
-    class Listener(BoardListener):
-        def on_imu(self, values, stamp):
-            heard["imu"].append((values, stamp))
+    def listen(report, stamp):
+        if isinstance(report, frames.ImuValues):
+            heard["imu"].append((report.values, stamp))
+        elif isinstance(report, frames.Button):
+            heard["keys"].append(report)
+        elif isinstance(report, frames.Pad):
+            heard["pads"].append(report)
 
-        def on_button(self, number, event):
-            heard["keys"].append((number, event))
-
-        def on_pad(self, pad):
-            heard["pads"].append(pad)
-
-    driver.board.listener = Listener()
+    driver.board.listener = listen
     end, answers = time.monotonic() + 1.2, 0
     board.press(1)
     board.move_pad(0x0200, 9, (1, -2, 3, -128))

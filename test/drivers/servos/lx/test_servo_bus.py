@@ -17,10 +17,11 @@ from support.lx_rig import MAP, PATIENT, make_chain, make_device, settled
 from support.machine_load import busy, on_a_free_machine
 from support.waiting import wait_until
 
+from hexapod_dynamics.drivers.gpio import GpioDirection
 from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import GpioDirection, ServoBus
-from hexapod_dynamics.drivers.servos.lx.protocol import Command, PoseFrames
+from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
@@ -62,7 +63,8 @@ def test_a_map_that_cannot_be_is_refused():
 def test_a_pose_is_one_frame_a_servo_and_one_start():
     angles = np.linspace(-1.0, 1.0, 18)
     chosen = np.arange(18) % 3 != 0
-    frames = lx.FrameParser().feed(PoseFrames(MAP.ids).build(counts_of(angles), [0.02] * 18, chosen))
+    counts = counts_of(angles)
+    frames = lx.FrameParser().feed(lx.pose((MAP.ids[i], counts[i], 0.02) for i in np.flatnonzero(chosen)))
     expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
     assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
 
@@ -242,7 +244,7 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
 
 
 def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
-    move = PoseFrames(MAP.ids).build(counts_of(np.full(18, 0.3)), [0.02] * 18, [True] * 18)
+    move = lx.pose((servo, count, 0.02) for servo, count in zip(MAP.ids, counts_of(np.full(18, 0.3)), strict=True))
     for frame in lx.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))

@@ -1,0 +1,228 @@
+"""What stops and releases the robot, beside joint commands: services, the local socket, a game pad, a button.
+
+The services are `emergency_stop`, `~/torque`, `~/release` and `~/follow`; only they end a stop. The local socket
+(`ros2 run hexapod_dynamics stop`, the space bar of the launch) and the board's button send the stop in their own
+threads; the rest is done between two ticks. The stop state persists over a crash of the node.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING
+
+from hexapod_dynamics.drivers.gpio import StopButton
+from hexapod_dynamics.drivers.servos.supervisor import StopState
+from hexapod_dynamics.drivers.stop_request import socket_path
+from hexapod_dynamics.drivers.stop_socket import StopSocket
+from hexapod_dynamics.errors import DeviceError, HexapodError, UnsafePathError
+from rclpy.callback_groups import ReentrantCallbackGroup
+from sensor_msgs.msg import Joy
+from std_srvs.srv import SetBool, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor
+    from hexapod_dynamics.parameters.spec import Value
+    from hexapod_dynamics.ros.crash_recovery import SessionState
+    from hexapod_dynamics.ros.guarded_node import GuardedNode
+    from hexapod_dynamics.ros.tick_loop import TickLoop
+    from rclpy.logging import RcutilsLogger
+
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
+PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
+
+
+class GamePad:
+    """The stop button of a game pad that publishes `joy` (sensor_msgs/Joy).
+
+    button: index in `buttons`, negative for none. press() is called when the button goes down.
+    """
+
+    def __init__(self, loop: TickLoop, button: int, press: Callable[[], None]) -> None:
+        self._button, self._press = button, press
+        self._received, self._down, self.reason = None, False, ""
+        if button >= 0:
+            loop.subscribe(Joy, "joy", self._on_joy, 10)
+
+    def _on_joy(self, message: Joy) -> None:
+        self._received = time.monotonic()
+        count = len(message.buttons)
+        self.reason = "" if self._button < count else f"the game pad has {count} buttons, none of index {self._button}"
+        down = self._button < count and message.buttons[self._button] != 0
+        if down and not self._down:
+            self._press()
+        self._down = down
+
+    @property
+    def held(self) -> bool:
+        """Whether the button is down in the last message of the game pad."""
+        return self._down and time.monotonic() - self._received <= PAD_SILENT
+
+    def assess(self, now: float) -> tuple[str, list[str]]:
+        """Return level and texts at the monotonic time `now` [s]."""
+        if self._received is None:
+            return "ok", []
+        silence = now - self._received
+        if silence > PAD_SILENT:
+            return "warn", [
+                f"game pad lost: no joy message for {silence:.0f} s, its stop button has no effect; check its "
+                "connection, and that autorepeat_rate of joy_node is 2 Hz or more"
+            ]
+        return ("warn", [self.reason]) if self.reason else ("ok", [])
+
+
+def restored_stop(stored: SessionState, logger: RcutilsLogger) -> StopState:
+    """Return the StopState from before a crash, from a SessionState; if it cannot be read, an emergency stop; if
+    it is missing, one that holds the pose.
+    """
+    stop, values = None, stored.load()
+    try:
+        stop = StopState.from_values(values)
+    except HexapodError as error:
+        stored.reject(error)
+    if stored.lost:
+        stop = StopState.lost(None if values is None else stop, stored.problem)
+    elif stored.unreadable:
+        stop = StopState.unreadable(stored.problem)
+    # Stored at the start, because an existing file can be written to even when the disk is full.
+    stored.save(stop.to_values())
+    if stop != StopState():
+        frozen = "emergency stop, " if stop.frozen else ""
+        logger.warning(f"restarted; the state is now: {frozen}{stop.mode} ({stop.reason})")
+    return stop
+
+
+class Stops:
+    """All that stops and releases the robot of a node `servos`.
+
+    values: the node's parameters by name. stored: writes the stop state to the disk; each service answers when it is
+    there. Their callbacks are reentrant: one that waits for the disk does not delay others. on_stop(): called after
+    each request of an emergency stop by the service.
+    """
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        control: ServoSupervisor,
+        values: Mapping[str, Value],
+        stored: SessionState,
+        on_stop: Callable[[], object],
+    ) -> None:
+        self._control, self._loop, self._log = control, node.loop, node.get_logger()
+        self._session_state, self._on_stop = stored, on_stop
+        self._pad = GamePad(node.loop, values["stop_joy_button"], self._on_pad)
+        self._button = self._socket = None
+        if values["stop_button_pin"] >= 0:
+            pin, level = values["stop_button_pin"], values["stop_button_level"]
+            self._button = StopButton(pin, level, lambda: self.stop_by("stop button of the board"))
+        try:
+            self._socket = StopSocket(socket_path(node.get_namespace()), self.stop)
+        except (DeviceError, UnsafePathError) as error:
+            self._log.warning(str(error))
+        group = ReentrantCallbackGroup()
+        for kind, name, callback in (
+            (SetBool, "emergency_stop", self._on_emergency_stop),
+            (SetBool, "~/torque", self._on_torque),
+            (Trigger, "~/release", self._on_release),
+            (Trigger, "~/follow", self._on_follow),
+        ):
+            node.create_service(kind, name, callback, callback_group=group)
+
+    def stop(self) -> tuple[bool, str]:
+        """Stop at once, from any thread but the one that ticks; return (success, message) once it is on the disk."""
+        sent = (
+            "the stop was sent"
+            if self._control.chain.freeze()
+            else "the port took no stop: it follows as soon as it can"
+        )
+        try:
+            success, message = self._loop.call(lambda: self._control.emergency_stop(True), PATIENCE)
+        except TimeoutError:
+            return False, f"{sent}, but the node has not confirmed it within {PATIENCE:g} s"
+        except CancelledError:
+            return False, f"{sent}, but the node is ending or not ready yet: call again"
+        failure = self._wait_for_disk()
+        return success, f"{message}; {failure}" if failure else message
+
+    def freeze(self) -> None:
+        """Send the stop, from any thread; `stop` must be called afterwards."""
+        self._control.chain.freeze()
+
+    def stop_by(self, what: str) -> None:
+        """Stop at once and log who has requested it; not to be called from a callback or a tick."""
+        self._log.warning(f"{what}: {self.stop()[1]}")
+
+    def _refuse_resume(self) -> str:
+        """Return why the emergency stop cannot end now, else an empty text."""
+        if self._button is not None and self._button.pressed:
+            return "the stop button of the board is pressed: release it first"
+        if self._pad.held:
+            return "the stop button of the game pad, or the stop switch of the remote control, is on: release it first"
+        return ""
+
+    def assess(self, now: float) -> tuple[str, list[str]]:
+        """Return level and texts for /diagnostics at the monotonic time `now` [s]."""
+        level, words = self._pad.assess(now)
+        if self._button is not None and self._button.fault:
+            return "error", [*words, self._button.fault]
+        return level, words
+
+    def close(self) -> None:
+        """Release the socket and the pin."""
+        for each in (self._button, self._socket):
+            if each is not None:
+                each.close()
+
+    def _wait_for_disk(self) -> str:
+        """Return why the stop is not on the disk, else an empty text."""
+        future, written = self._session_state.stored(), threading.Event()
+        future.add_done_callback(lambda _: written.set())
+        if not written.wait(PATIENCE):
+            return f"a restart of this node may lose it: it is not on the disk after {PATIENCE:g} s"
+        return f"a restart of this node may lose it: {future.result()}" if future.result() else ""
+
+    def _on_pad(self) -> None:
+        self._log.warning(f"game pad: {self._control.emergency_stop(True)[1]}")
+
+    # Services ---------------------------------------------------------------------------------------------------------
+
+    async def _stored(self, response: SetBool.Response | Trigger.Response) -> SetBool.Response | Trigger.Response:
+        """Return the response of a request when its state is on the disk; meanwhile the node works."""
+        failure = await self._session_state.stored()
+        if failure:
+            response.message += f"; a restart of this node would lose this state: {failure}"
+        return response
+
+    async def _on_emergency_stop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        refusal = "" if request.data else self._refuse_resume()
+        response.success, response.message = (False, refusal) if refusal else self._control.emergency_stop(request.data)
+        self._on_stop()
+        return await self._stored(response)
+
+    async def _on_torque(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        control = self._control
+        if request.data:
+            refusal = control.stand()
+            done = "torque is on, following joint_commands"
+            if not control.follows:
+                done = "holding where it stands; ~/follow lets joint_commands move the robot"
+        else:
+            refusal, done = control.sit_down("requested by ~/torque", time.monotonic()), "switching torque off"
+            if control.sitting is not None:
+                done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
+        response.success, response.message = not refusal, refusal or done
+        return await self._stored(response)
+
+    async def _on_release(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        refusal = self._control.disable_torque()
+        done = "torque off; /diagnostics names each servo that has not confirmed it"
+        response.success, response.message = not refusal, refusal or done
+        return await self._stored(response)
+
+    async def _on_follow(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = self._control.resume()
+        return await self._stored(response)
