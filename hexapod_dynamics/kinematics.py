@@ -75,7 +75,7 @@ class LegKinematics:
         return self.mount_rotation.T @ (np.asarray(point, float) - self.mount_position)
 
     def to_base(self, point: npt.ArrayLike) -> np.ndarray:
-        """Return a point (3,) [m] of the leg frame in base_link."""
+        """Convert a point (3,) [m] from the leg frame to base_link."""
         return self.mount_rotation @ np.asarray(point, float) + self.mount_position
 
     def forward(self, angles: npt.ArrayLike) -> np.ndarray:

@@ -65,7 +65,7 @@ def zero_moment_point(
 
 
 class Support:
-    """Computes all these quantities for a robot; the arrays are those of the last `update`.
+    """Computes feet, centre of mass and zero moment point of a robot; the arrays are those of the last `update`.
 
     feet (legs, 3): ends of the legs in world axes [m]; of a missing leg the origin of the body. center_of_mass (3,)
     [m]. zero_moment_point (3,) [m], or None in the air.

@@ -170,7 +170,7 @@ class LinkKind(DamageKind):
     """
 
     def check_request(self, request: LinkRequest) -> None:
-        """Raise MorphologyError if the values contradict each other in any morphology."""
+        """Raise MorphologyError if the values contradict each other, whatever the present morphology."""
 
     @abstractmethod
     def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:

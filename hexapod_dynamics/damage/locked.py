@@ -63,7 +63,7 @@ class Locked(JointKind):
         return values
 
     def damage(self, value: Value) -> JointDamage:
-        """Return that the joint stands at the position and gives no torque to move it."""
+        """Return the JointDamage of a joint that is fixed at the position."""
         return JointDamage(self, value, lock=value)
 
     def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:

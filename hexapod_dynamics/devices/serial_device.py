@@ -221,7 +221,7 @@ class SerialDevice(ABC):
         return self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
 
     def speak(self, data: bytes) -> None:
-        """Let the host receive these bytes over the line; garbage if it has another speed."""
+        """Send bytes to the host through the simulated faults of the line; garbage if it has another speed."""
         self.say(self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x2A for byte in data))
 
     def _same_speed(self) -> bool:
@@ -289,7 +289,7 @@ class SerialDevice(ABC):
             self.receive(data, now)
 
     def say(self, data: bytes) -> None:
-        """Let the host receive these bytes."""
+        """Send bytes to the host unaltered."""
         with self._lock:
             if self._master < 0:
                 return

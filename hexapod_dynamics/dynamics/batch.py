@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hexapod_dynamics.core._core import Model
-from hexapod_dynamics.dynamics.checks import as_input, check_robot
+from hexapod_dynamics.dynamics.checks import check_robot, checked_input
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 
@@ -116,7 +116,7 @@ class BatchDynamics(Model):
             for name, value in values.items():
                 if in_place and name in ("nu", "nudot", "tau"):
                     value = value[moving[6:] if name == "tau" else moving]
-                as_input(name, value, known)
+                checked_input(name, value, known)
         except DynamicsError as error:
             raise DynamicsError(f"state {state}: {error}") from None
         raise DynamicsError(f"state {state}: the result is not finite: {', '.join(values)} are too large")

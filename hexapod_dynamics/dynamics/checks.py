@@ -75,7 +75,7 @@ def as_array(
     return array
 
 
-def as_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
+def checked_input(name: str, value: npt.ArrayLike, morphology: Morphology, lead: tuple[int, ...] = ()) -> np.ndarray:
     """Return an input of the model (R, q, nu, nudot, tau, p or point) as an array, or a DynamicsError that names it.
 
     lead: shape of leading axes. Entries of q of joints that do not move are set to zero.

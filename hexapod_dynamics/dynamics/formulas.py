@@ -35,7 +35,7 @@ def objects(values: Iterable[Scalar], *shape: int) -> Array:
 
 
 def cross_motion(a: Array, b: Array) -> Array:
-    """Return ad_a b, of twists."""
+    """Return ad_a b, the Lie bracket [a, b] of twists (v, w)."""
     return np.concatenate([np.cross(a[3:], b[:3]) + np.cross(a[:3], b[3:]), np.cross(a[3:], b[3:])])
 
 

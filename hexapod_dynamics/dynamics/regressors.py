@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexapod_dynamics.core._core import Model
-from hexapod_dynamics.dynamics.checks import as_input
+from hexapod_dynamics.dynamics.checks import checked_input
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
@@ -184,7 +184,7 @@ class Regressors(Model):
         dimensions = {"R": 2, "p": 1, "q": 1, "nu": 1, "nudot": 1}
         batch = all(np.ndim(value) == 1 + dimensions[name] for name, value in given.items())
         lead = np.shape(given["q"])[:1] if batch else ()
-        arrays = [as_input(name, value, known, lead) for name, value in given.items()]
+        arrays = [checked_input(name, value, known, lead) for name, value in given.items()]
         return [array if batch else array[None] for array in arrays], batch
 
 

@@ -303,7 +303,7 @@ class PayloadEstimator:
         return bool(step.max() > CHANGED)
 
     def _unseen(self) -> str:
-        """Return why the load cannot be estimated in this morphology."""
+        """Return why the load cannot be estimated in this morphology; empty if it can."""
         morphology = self.morphology
         legs = [leg for leg in self.robot.legs if morphology.has_leg(leg.name)]
         for leg in legs:

@@ -177,7 +177,7 @@ class ServoLag:
         self._information, self._sum = 0.0, 0.0
 
     def measure(self, residual: float, rate: float) -> None:
-        """Process a reading: measured less modelled angle [rad], rate of the modelled joint [rad/s]."""
+        """Learn from one reading; residual: measured less modelled angle [rad]; rate: of the modelled joint [rad/s]."""
         residual = self.behind_feed_forward(residual, rate)
         weight = rate / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
         self._information += weight * rate

@@ -217,7 +217,7 @@ class OptimalGait(Gait):
         self.step(0.0)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance by dt [s]; return (position, velocity), each (18,), the arrays of this object."""
+        """Advance by dt [s]; return (position, velocity), each (18,): arrays that the next call overwrites."""
         q, qd = self.plain.step(dt)
         self._think()
         self._position[:], self._velocity[:] = q, qd

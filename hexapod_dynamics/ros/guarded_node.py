@@ -195,7 +195,7 @@ class GuardedNode(Node):
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)
 
-        async def call_and_wait(request: object, response: object) -> object:
+        async def call_async(request: object, response: object) -> object:
             try:
                 check_parameters(request)
                 return checked(srv_type, await callback(request, response))
@@ -211,7 +211,7 @@ class GuardedNode(Node):
 
         answer = call_one_by_one if srv_type is SetParameters else call
         if inspect.iscoroutinefunction(callback):
-            answer = call_and_wait
+            answer = call_async
         return super().create_service(srv_type, srv_name, answer, **more)
 
     def _refuse(self, srv_type: type, srv_name: str, error: Exception) -> object:

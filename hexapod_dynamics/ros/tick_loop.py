@@ -137,7 +137,7 @@ class TickLoop:
         subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group)
 
         def poll_once() -> None:
-            data = _take(subscription)
+            data = _next_message(subscription)
             if data is not None:
                 subscription.callback(data)
 
@@ -183,7 +183,7 @@ class TickLoop:
         for subscription, newest in tuple(self._polled):
             kept = None
             for _ in range(MOST):
-                data = _take(subscription)
+                data = _next_message(subscription)
                 if data is None:
                     break
                 if newest:
@@ -244,7 +244,7 @@ class TickLoop:
         self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))
 
 
-def _take(subscription: Subscription) -> bytes | None:
+def _next_message(subscription: Subscription) -> bytes | None:
     """Return the bytes of the next message, None if there is none; its `callback` reads them (GuardedNode)."""
     taken = subscription.handle.take_message(subscription.msg_type, True)
     return None if taken is None else taken[0]

@@ -191,7 +191,7 @@ class Truth:
 
     @property
     def has_servo_law(self) -> bool:
-        """Whether the servos differ from springs."""
+        """Whether the simulated servos follow another law than the spring."""
         return bool(self.servo_law)
 
     @property

@@ -94,7 +94,7 @@ def _written(given: argparse.Namespace) -> Robot:
 
 def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
     from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
-    from hexapod_dynamics.tools.commissioning.asked_robot import servo_of
+    from hexapod_dynamics.tools.commissioning.asked_robot import servo_from_data_sheet
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RobotWarning)
@@ -103,7 +103,7 @@ def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
         print(f"  note: {text}")
     for joint, why in left_out.items():
         print(f"  no leg: {joint} ({why}); it is a rigid part of the body")
-    servo = servo_of(robot.servo.torque_limit, robot.servo.speed_limit)
+    servo = servo_from_data_sheet(robot.servo.torque_limit, robot.servo.speed_limit)
     fixed = f"\nRigid parts of the body: {', '.join(left_out)}." if left_out else ""
     return dataclasses.replace(robot, servo=servo), f"Made by new_robot from {given.urdf.name}.{fixed}"
 

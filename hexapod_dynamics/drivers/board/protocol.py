@@ -92,7 +92,7 @@ class Frame(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer about a servo; success 0: the servo has answered the board; values: empty if it has not."""
+    """The board's answer for one servo; success 0: the servo replied to the board, else values is empty."""
 
     servo_id: int
     command: int

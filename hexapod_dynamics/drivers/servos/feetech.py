@@ -58,6 +58,6 @@ MODELS = {
 
 
 class FeetechServos(RegisterServos):
-    """Feetech servos of one model; see `models`."""
+    """Feetech servos of one model; see `MODELS`."""
 
     MODELS, DEFAULT_MODEL = MODELS, "sts3215"

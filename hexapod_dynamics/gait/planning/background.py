@@ -262,7 +262,7 @@ _TYPE, _ARRAY, _TUPLE = "type", "array", "tuple"
 
 
 def encode(value: Any) -> object:
-    """Return a value as JSON values: numbers, text, lists, tuples, arrays of numbers and the dataclasses of TYPES."""
+    """Convert to what JSON holds: numbers, text, lists, tuples, arrays of numbers and the dataclasses of TYPES."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | np.integer):

@@ -74,7 +74,7 @@ def defaults() -> dict[str, float]:
     return {question.key: question.default for question in QUESTIONS}
 
 
-def servo_of(torque: float, speed: float) -> Servo:
+def servo_from_data_sheet(torque: float, speed: float) -> Servo:
     """Return a servo of this stall torque [N m] and speed [rad/s], stiff and damped in the JetHexa's proportion."""
     stiffness = torque * 30.0 / 3.43
     return Servo(stiffness, 0.01 * stiffness, torque, speed, math.radians(0.24))
@@ -105,7 +105,7 @@ def robot_of_answers(given: dict[str, float], name: str) -> Robot:
         label = names[k] if names else f"{'L' if left else 'R'}{along + 1}"
         place = np.array([share * given["hips_x"], sign * y, 0.0])
         legs.append(_leg(label, place, sign * yaw, given, 3 * k + 1))
-    servo = servo_of(given["torque"], given["speed"])
+    servo = servo_from_data_sheet(given["torque"], given["speed"])
     parts = body, tuple(legs), servo, Contact(10000.0, 150.0, 50.0), Imu(np.zeros(3), np.eye(3))
     return standard_robot(Robot(name, 9.81, *parts), legs, name)
 
