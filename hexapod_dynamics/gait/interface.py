@@ -146,7 +146,7 @@ class Gait(ABC):
         """
         return False
 
-    def adjust(self, **settings: Any) -> None:
+    def adjust(self, **settings: object) -> None:
         """Change settings while the robot walks; HexapodError if that is not possible."""
         raise HexapodError(f"{type(self).__name__} keeps its settings while it walks; choose the gait auto")
 

@@ -341,10 +341,10 @@ def serve(job: str) -> None:
         out.write(answer)
 
 
-def job_function(job: str) -> Callable[[Mapping[str, Any]], dict[str, object]]:
+def job_function(job: str) -> Callable[[Mapping[str, object]], dict[str, object]]:
     """Return the function of a job."""
     module, _, name = JOBS[job].partition(":")
-    function: Callable[[Mapping[str, Any]], dict[str, object]] = getattr(import_module(module), name)
+    function: Callable[[Mapping[str, object]], dict[str, object]] = getattr(import_module(module), name)
     return function
 
 
