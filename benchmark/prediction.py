@@ -10,7 +10,7 @@ walks each. `--minutes`: no walk is begun later, and the summary is of those tha
 band": share of the time in which the normalised squared error of (x, y, yaw), of z, or of (roll, pitch), lies
 within the 95 % band of its chi-square. "doubt": the highest level, 1 a warning, 2 an error; with --damage also the
 time [s] from the damage (at 5 s) to the first warning. At the end, for all walks and for each gait and ground,
-what issue 11 asks for.
+drift and shares in band.
 """
 
 import argparse

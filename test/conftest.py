@@ -10,7 +10,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.machine_load import was_busy, watched
 from support.optional_libraries import explain_import_failure
 from support.turns import LOCKS, Turn, turn_of
 
@@ -117,27 +116,6 @@ def pytest_runtest_protocol(item, nextitem):
     if several and (nextitem is None or nextitem.fspath != item.fspath):
         Turn.held.end()
         Turn.held = None
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
-    """See how busy the machine is while a pace is measured."""
-    if not (item.get_closest_marker("paced") or item.get_closest_marker("alone")):
-        yield
-        return
-    with watched() as item.late_sleeps:
-        yield
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    """On a computer that other programs keep busy, a pace that fails is not judged; CI judges it."""
-    report = (yield).get_result()
-    if report.when == "call" and report.failed and call.excinfo.errisinstance(AssertionError):
-        if was_busy(getattr(item, "late_sleeps", [])) and not os.environ.get("CI"):
-            report.outcome = "skipped"
-            reason = f"Skipped: this computer is too busy with other programs to judge it: {call.excinfo.value}"
-            report.longrepr = (str(item.fspath), item.location[1], reason)
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ class Track:
 
 
 COMMANDED = 0.077  # [m/s], the launch file's default
-# By how much truth and prediction may come apart: share of the way walked (issue 11), [deg].
+# By how much truth and prediction may come apart: share of the way walked, [deg].
 DRIFT, TURNED = 0.03, 2.0
 # Height [m]: what half a degree of a slope that is not there makes of it, as the noise of an IMU lets it be learnt, and
 # the sway of the body.

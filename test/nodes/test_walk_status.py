@@ -26,7 +26,7 @@ def probe():
 
 @pytest.mark.parametrize(("nodes", "shown"), [("[servos]", True), ("[servos, simulator]", False)])
 def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
-    """Row 23 of issue 51: the cause first, not ten lines of "no pose received yet"; a simulated port may come."""
+    """The cause first, not ten lines of "no pose received yet"; a simulated port may come."""
     said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
     with Process.node("walk_status", "-p", f"nodes:={nodes}") as status:
         cause = "servo port /dev/rrc does not exist: is the adapter plugged in"

@@ -29,7 +29,7 @@ PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
 
 
 def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
-    """Return a truth from the ranges of issue 11, on ground rough by up to `rough` [m]."""
+    """Return a random truth, on ground rough by up to `rough` [m]."""
     truth = Truth(
         mass=rng.uniform(0.9, 1.1),
         payload=rng.uniform(0.0, 0.25),

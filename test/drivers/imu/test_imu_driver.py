@@ -170,7 +170,7 @@ def test_clones_are_accepted_with_a_warning(identity, words):
 
 @pytest.mark.parametrize("identity, dlpf", [(each, 4) for each in (0x70, 0x71, 0x73, 0x98, 0x12, 0xAF)] + [(0x68, 2)])
 def test_each_relative_is_filtered_and_its_covariance_is_that_of_its_noise(identity, dlpf):
-    """Row 18 of issue 51: the accelerometer's own filter (register 0x1D) is written, read back and watched."""
+    """The accelerometer's own filter (register 0x1D) is written, read back and watched."""
     sensor = VirtualMpu6050(gyro_bias=(0, 0, 0), accel_bias=(0, 0, 0), identity=identity)
     driver, bus = started(sensor, dlpf=dlpf, accel_range=2, gyro_range=250)
     assert bus.read_byte_data(0x68, 0x1D) == (0 if identity == 0x68 else dlpf)

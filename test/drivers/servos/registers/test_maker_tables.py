@@ -1,4 +1,4 @@
-"""What the makers' tables say: units by model, modes, error bits, ranges (row 17 of issue 51)."""
+"""What the makers' tables say: units by model, modes, error bits, ranges."""
 
 import time
 
