@@ -15,7 +15,7 @@ from functools import partial
 
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.packets import BROADCAST_ID, Instruction, Protocol1, Protocol2, Request
+from hexapod_dynamics.drivers.servos.register_packets import BROADCAST_ID, Instruction, Protocol1, Protocol2, Request
 
 _TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
 _TURN = 2.0 * math.pi

@@ -10,8 +10,16 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-from hexapod_dynamics.drivers.servos.packets import Protocol1, Protocol2
-from hexapod_dynamics.drivers.servos.registers import RPM, TURN, Modes, Register, RegisterServos, ServoModel, Variant
+from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2
+from hexapod_dynamics.drivers.servos.register_servos import (
+    RPM,
+    TURN,
+    Modes,
+    Register,
+    RegisterServos,
+    ServoModel,
+    Variant,
+)
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _OVERLOAD, _HEAT = 0x20, 0x04

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.drivers.servos.packets import Protocol1
-from hexapod_dynamics.drivers.servos.registers import TURN, Modes, Register, RegisterServos, ServoModel, Variant
+from hexapod_dynamics.drivers.servos.register_packets import Protocol1
+from hexapod_dynamics.drivers.servos.register_servos import TURN, Modes, Register, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _COUNTS = 4096.0 / TURN

@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.packets import Protocol1, Protocol2
+from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2
 
 dynamixel = pytest.importorskip("dynamixel_sdk")
 feetech = pytest.importorskip("scservo_sdk")

@@ -22,7 +22,7 @@ from hexapod_dynamics.drivers.servos.interface import (
     Quantity,
     ServoInterface,
 )
-from hexapod_dynamics.drivers.servos.packets import Packets, Status
+from hexapod_dynamics.drivers.servos.register_packets import Packets, Status
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
