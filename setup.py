@@ -35,7 +35,7 @@ COMMANDS = {node: f"{package_name}.ros.start:{node}" for node in NODES} | {
     "new_robot": f"{package_name}.tools.new_robot:main",
     "record": f"{package_name}.tools.record:main",
     "score": f"{package_name}.tools.score:main",
-    "train_detector": f"{package_name}.learning.detector.train:main",
+    "train_detector": f"{package_name}.tools.train_detector:main",
     "reproduce": f"{package_name}.papers.reproduce:main",
     "plot": f"{package_name}.view.plot:main",
 }

@@ -162,6 +162,8 @@ def main(args: list[str] | None = None) -> None:
     findings, interrupted, simulated, devices = [], False, None, None
     with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:
         try:
+            if given.report and not Path(given.report).absolute().parent.is_dir():
+                raise HexapodError(f"--report {given.report}: its folder does not exist: make it, or name another")
             wanted = split_names("--only", given.only, "check", list(CHECKS))
             checks = [key for key in CHECKS if key in wanted or not wanted]
             robot = load_robot(given.robot)

@@ -49,7 +49,9 @@ def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) 
 
 
 def exit_code(command: str, action: Callable[[], int]) -> int:
-    """Return the exit code of `action`, or 1 after an error, which is printed; notes on recordings are printed, too."""
+    """Return the exit code of `action`, 1 after an error, 130 after Ctrl-C, both of which are printed; notes on
+    recordings are printed, too.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("always", RecordingWarning)
         warnings.showwarning = lambda message, *_: print(f"{command}: note: {message}", file=sys.stderr)
@@ -58,6 +60,9 @@ def exit_code(command: str, action: Callable[[], int]) -> int:
         except (HexapodError, OSError) as error:
             print(f"{command}: {error}", file=sys.stderr)
             return 1
+        except (KeyboardInterrupt, EOFError):
+            print(f"\n{command}: interrupted; what is finished is in the files", file=sys.stderr)
+            return 130
 
 
 def plan_reporter(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,11 +58,7 @@ def main(args: list[str] | None = None) -> int:
     """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
     compute_in_one_thread()
     given = parser().parse_args(args)
-    try:
-        return exit_code("new_robot", lambda: _make(given))
-    except (KeyboardInterrupt, EOFError):
-        print("\nnew_robot: broken off; what is finished is in the files", file=sys.stderr)
-        return 130
+    return exit_code("new_robot", lambda: _make(given))
 
 
 def _make(given: argparse.Namespace) -> int:

@@ -7,13 +7,11 @@ Tutorial, arXiv 1604.00772, with its default parameters; equation numbers are th
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from math import gcd
-from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +22,7 @@ from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.background import decode
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GUARD_TIME, GaitPlan, tripod_plan
-from hexapod_dynamics.process_environment import compute_in_one_thread
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 
 
@@ -389,9 +387,7 @@ def make_library(
     if classes is None:
         # A robot without a tripod needs a plan even if it is intact.
         classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
-    with ProcessPoolExecutor(
-        jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=compute_in_one_thread
-    ) as pool:
+    with worker_processes(jobs) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
         for done, future in enumerate(as_completed(futures), start=1):
             try:

@@ -9,11 +9,9 @@ equal angles for all legs of a side, no manoeuvre was found for some sets of los
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from functools import partial
-from multiprocessing import get_context
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.search import minimise
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
-from hexapod_dynamics.process_environment import compute_in_one_thread
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.get_up_search.judge import FALLS, judge
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SERVES, Condition, RollTrial
@@ -184,9 +182,7 @@ def make_get_up_library(
             library.add(found)
         report(0, 0, (), what)
     classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
-    with ProcessPoolExecutor(
-        jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=compute_in_one_thread
-    ) as pool:
+    with worker_processes(jobs) as pool:
         futures = {}
         for one in classes:
             old = next(iter(library.own(one)), None)

@@ -10,14 +10,13 @@ Half an hour on two cores. Interrupted, it goes on where it was: the walks are k
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 
 from hexapod_dynamics.errors import DivergedError, HexapodError
-from hexapod_dynamics.process_environment import compute_in_one_thread
+from hexapod_dynamics.process_environment import compute_in_one_thread, worker_processes
 
 compute_in_one_thread()  # before numpy is imported
 
@@ -31,6 +30,7 @@ from hexapod_dynamics.learning.detector.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
+from hexapod_dynamics.tools.command_line import exit_code, load_robot  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 OTHER_SHARE = 0.1  # of the walks
@@ -50,18 +50,17 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
     parser.add_argument("--work", default="", help="folder of the walks; by default detector_NAME_walks in this folder")
     given = parser.parse_args(args)
+    return exit_code("train_detector", lambda: _make_weights(given))
 
-    try:
-        robot = Robot.load(given.robot) if given.robot else Robot.jethexa()
-        for name, value, least in (("--walks", given.walks, 4), ("--steps", given.steps, 1)):
-            if value < least:
-                raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
-        jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
-        files = _walk(robot, work, given.walks, jobs)
-        _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)
-    except (HexapodError, OSError) as error:
-        print(f"train_detector: {error}", file=sys.stderr)
-        return 1
+
+def _make_weights(given: argparse.Namespace) -> int:
+    robot = load_robot(given.robot)
+    for name, value, least in (("--walks", given.walks, 4), ("--steps", given.steps, 1)):
+        if value < least:
+            raise HexapodError(f"{name}: given {value}, allowed are whole numbers from {least}")
+    jobs, work = given.jobs or None, Path(given.work or f"detector_{robot.name}_walks")
+    files = _walk(robot, work, given.walks, jobs)
+    _train(robot, files, Path(given.out or f"detector_{robot.name}.npz"), given.steps, given.seed, jobs)
     return 0
 
 
@@ -73,8 +72,8 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
     began, diverged = time.monotonic(), 0
-    with ProcessPoolExecutor(jobs, initializer=compute_in_one_thread) as pool:
-        running = [pool.submit(_make, robot, physics, seed, files[physics, seed]) for physics, seed in missing]
+    with worker_processes(jobs) as pool:
+        running = [pool.submit(_simulate, robot, physics, seed, files[physics, seed]) for physics, seed in missing]
         for done, future in enumerate(as_completed(running), 1):
             diverged += not future.result()
             if done % 20 == 0 or done == len(missing):
@@ -85,7 +84,7 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     return [file for file in files.values() if file.is_file()]
 
 
-def _make(robot: Robot, physics: str, seed: int, file: Path) -> bool:
+def _simulate(robot: Robot, physics: str, seed: int, file: Path) -> bool:
     """Write the file of a walk; return False if its simulation diverges, as very few do."""
     part = file.with_suffix(".part.npz")
     try:
@@ -108,7 +107,7 @@ def _has_mujoco() -> bool:
 def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int, jobs: int | None) -> None:
     """Train NETWORKS networks side by side, choose the thresholds, write the file."""
     mirrored = has_mirrored_front(robot)
-    with ProcessPoolExecutor(jobs, initializer=compute_in_one_thread) as pool:
+    with worker_processes(jobs) as pool:
         seeds = range(NETWORKS * seed, NETWORKS * (seed + 1))
         running = [pool.submit(_train_one, files, steps, one, mirrored, one == seeds[0]) for one in seeds]
         weights = Weights.joined([one.result() for one in running])
