@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 VARIABLE, DOMAIN, SESSION = "HEXAPOD_DYNAMICS_RUNTIME", "ROS_DOMAIN_ID", "HEXAPOD_DYNAMICS_SESSION"
 MOST_DOMAIN = 232  # the highest ROS domain whose ports exist
 LONGEST_SESSION = 64  # characters of a session's name
+SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"  # of the simulated devices
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -112,6 +113,29 @@ def forget_session(session: str) -> None:
     for file in private_directory("sessions").iterdir():
         if file.name.startswith(start):
             file.unlink(missing_ok=True)
+
+
+def device_directory(namespace: str = "/", domain_id: str | int | None = None) -> Path:
+    """Directory of the simulated devices; it is created if missing, and no other user can write to it.
+
+    domain_id defaults to the environment's ROS_DOMAIN_ID (0 without one). Raises UnsafePathError if domain_id is
+    not a domain number, or if another user could have put the devices there.
+    """
+    from pathlib import Path
+
+    return Path(device_path(namespace, domain_id))
+
+
+def device_path(namespace: str = "/", domain_id: str | int | None = None) -> str:
+    """Return `device_directory` as text, without importing anything."""
+    number = ros_domain() if domain_id is None else checked_domain(domain_id)
+    inner = namespace.strip("/").replace("/", ".")
+    return private_path(f"{number}.{inner}" if inner else str(number))
+
+
+def calibration_file(bus: str, address: int) -> Path:
+    """Return the file of an IMU's offsets below $ROS_HOME (~/.ros), one a bus and address; it need not exist."""
+    return ros_home() / "hexapod_dynamics" / f"imu_offsets.{bus.strip('/').replace('/', '.')}.0x{address:02x}.json"
 
 
 def ros_home() -> Path:

@@ -16,7 +16,6 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from ament_index_python.packages import get_package_share_directory
-from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait_kinds import KINDS
@@ -24,7 +23,7 @@ from hexapod_dynamics.ros import launch_process
 from hexapod_dynamics.ros.launch_process import refuse_undeclared
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
-from hexapod_dynamics.runtime_directory import SESSION, checked_session, forget_session
+from hexapod_dynamics.runtime_directory import SESSION, checked_session, device_directory, forget_session
 
 # Parameters of `servos` for the servo hardware of the simulated robot.
 BUSES = {

@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from hexapod_dynamics import runtime_directory
-from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.errors import UnsafePathError
+from hexapod_dynamics.runtime_directory import device_directory
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import DeviceError, ParameterError
+from hexapod_dynamics.robot import Robot
 
 _SETTLING = 0.5  # [s] for which the seated pose is commanded before torque is switched off
 
@@ -61,6 +63,27 @@ class SupplyMonitor:
                 reached = k + 1
         self.level = self.LEVELS[reached]
         return self.level
+
+
+# Joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold.
+SIT_POSE = 0.0, 1.2, -0.45
+
+
+def seated_pose(robot: Robot, leg_pose: Sequence[float] = SIT_POSE) -> np.ndarray:
+    """Return the pose (n,) [rad] in which the belly is on the ground, NaN for joints that hold.
+
+    Raises ParameterError if an angle is outside the limits of a joint.
+    """
+    pose = []
+    for leg in robot.legs:
+        for k, joint in enumerate(leg.joints):
+            angle = leg_pose[k] if k < len(leg_pose) else math.nan
+            if not (math.isnan(angle) or joint.lower <= angle <= joint.upper):
+                raise ParameterError(
+                    f"parameter sit_pose: {angle} rad is outside {joint.name}'s limits {joint.lower}..{joint.upper}"
+                )
+            pose.append(angle)
+    return np.array(pose)
 
 
 class SitDown:

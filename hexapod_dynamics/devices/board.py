@@ -15,8 +15,9 @@ from functools import partial
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.board.protocol import FrameParser, Function, build
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
+from hexapod_dynamics.drivers.servos.board_port import FrameParser
+from hexapod_dynamics.drivers.servos.board_protocol import Function, build
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, Frame
 

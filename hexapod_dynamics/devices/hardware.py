@@ -13,8 +13,8 @@ from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS
 
 ServoDevice = ServoBusDevice | BoardDevice | RegisterBusDevice
 # Servos with registers: the model that is simulated.

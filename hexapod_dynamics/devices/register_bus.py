@@ -15,92 +15,90 @@ from functools import partial
 
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.register_packets import BROADCAST_ID, Instruction, Protocol1, Protocol2, Request
+from hexapod_dynamics.drivers.servos.register_packets import (
+    BROADCAST_ID,
+    Instruction,
+    Protocol1,
+    Protocol2,
+    Register,
+    Request,
+)
+from hexapod_dynamics.robot.servo_map import CountScale
 
-_TURNAROUND = 0.0005  # [s] delay of an answer, 250 counts of the register
 _TURN = 2.0 * math.pi
 
 
 @dataclass(frozen=True)
 class VirtualModel:
-    """Registers of a simulated model: addresses and sizes; counts and speeds in physical units.
+    """Registers of a simulated model; speed in [rad/s].
 
-    limits: what the memory holds at the start, the limit of the temperature first. current: None without the register.
+    limits: what the memory holds at the start, by register, the limit of the temperature first. voltage_errors [V]:
+    limits beyond which it gives no torque. current: None without the register.
     """
 
     number: int
     protocol: int
-    centre: int
-    counts_per_radian: float
-    model: int
-    torque: int
-    goal: tuple[int, int]
-    speed: tuple[int, int]
-    speed_unit: float  # [rad/s]
-    position: tuple[int, int]
-    voltage: tuple[int, int]
-    temperature: int
-    limits: tuple[tuple[int, int, int], ...]  # address, size, value
-    voltage_errors: tuple[float, float]  # [V] limits beyond which it gives no torque
+    counts: CountScale
+    model: Register
+    torque: Register
+    goal: Register
+    speed: Register
+    position: Register
+    voltage: Register
+    temperature: Register
+    limits: tuple[tuple[Register, int], ...]
+    voltage_errors: tuple[float, float]
     sync_read: bool = True
-    current: tuple[int, int] | None = None
-    sign_bit: bool = False
-    hardware_error: int | None = None
+    current: Register | None = None
+    hardware_error: Register | None = None
 
 
 MODELS = {
     "ax12": VirtualModel(
         number=12,
         protocol=1,
-        centre=512,
-        counts_per_radian=1023.0 / math.radians(300.0),
-        model=0,
-        torque=24,
-        goal=(30, 2),
-        speed=(32, 2),
-        speed_unit=0.111 * _TURN / 60.0,
-        position=(36, 2),
-        voltage=(42, 1),
-        temperature=43,
-        limits=((11, 1, 70), (12, 1, 90), (13, 1, 140), (8, 2, 1023)),
+        counts=CountScale(512, 1023.0 / math.radians(300.0), 1023),
+        model=Register(0, 2),
+        torque=Register(24, 1),
+        goal=Register(30, 2),
+        speed=Register(32, 2, 0.111 * _TURN / 60.0),
+        position=Register(36, 2, signed=True),
+        voltage=Register(42, 1),
+        temperature=Register(43, 1),
+        limits=((Register(11, 1), 70), (Register(12, 1), 90), (Register(13, 1), 140), (Register(8, 2), 1023)),
         voltage_errors=(9.0, 14.0),
         sync_read=False,
     ),
     "xl330": VirtualModel(
         number=1200,
         protocol=2,
-        centre=2048,
-        counts_per_radian=4096.0 / _TURN,
-        model=0,
-        torque=64,
-        goal=(116, 4),
-        speed=(112, 4),
-        speed_unit=0.229 * _TURN / 60.0,
-        position=(132, 4),
-        voltage=(144, 2),
-        temperature=146,
-        limits=((31, 1, 70), (32, 2, 140), (34, 2, 35), (11, 1, 3)),
+        counts=CountScale(2048, 4096.0 / _TURN, 4095),
+        model=Register(0, 2),
+        torque=Register(64, 1),
+        goal=Register(116, 4, signed=True),
+        speed=Register(112, 4, 0.229 * _TURN / 60.0),
+        position=Register(132, 4, signed=True),
+        voltage=Register(144, 2),
+        temperature=Register(146, 1),
+        limits=((Register(31, 1), 70), (Register(32, 2), 140), (Register(34, 2), 35), (Register(11, 1), 3)),
         voltage_errors=(3.5, 14.0),
-        current=(126, 2),
-        hardware_error=70,
+        current=Register(126, 2),
+        hardware_error=Register(70, 1),
     ),
     "sts3215": VirtualModel(
         number=777,
         protocol=1,
-        centre=2048,
-        counts_per_radian=4096.0 / _TURN,
-        model=3,
-        torque=40,
-        goal=(42, 2),
-        speed=(46, 2),
-        speed_unit=_TURN / 4096.0,
-        position=(56, 2),
-        voltage=(62, 1),
-        temperature=63,
-        limits=((13, 1, 70), (14, 1, 140), (15, 1, 40)),
+        counts=CountScale(2048, 4096.0 / _TURN, 4095),
+        model=Register(3, 2),
+        torque=Register(40, 1),
+        goal=Register(42, 2, sign=15),
+        speed=Register(46, 2, _TURN / 4096.0),
+        position=Register(56, 2, sign=15),
+        voltage=Register(62, 1),
+        temperature=Register(63, 1),
+        limits=((Register(13, 1), 70), (Register(14, 1), 140), (Register(15, 1), 40)),
         voltage_errors=(4.0, 14.0),
-        current=(69, 2),
-        sign_bit=True,
+        current=Register(69, 2),
     ),
 }
 
@@ -129,14 +127,13 @@ class RegisterBusDevice(SerialDevice):
         self.memory = [bytearray(256) for _ in range(len(servos))]
         with servos.lock:
             servos.vin_limits[:] = [round(1000.0 * limit) for limit in self.model.voltage_errors]
-            servos.temp_limit[:] = next(v for _, _, v in self.model.limits)
-        for i, memory in enumerate(self.memory):
-            for address, size, value in self.model.limits:
-                memory[address : address + size] = value.to_bytes(size, "little")
+            servos.temp_limit[:] = self.model.limits[0][1]
+        for i in range(len(servos)):
+            for register, value in (*self.model.limits, (self.model.model, self.model.number)):
+                self._put(i, register, value)
             if self.model.current is not None:
                 self._put(i, self.model.current, 12)
-            self._put(i, (self.model.model, 2), self.model.number)
-            self._put(i, self.model.goal, self._count(servos.shaft(i)))
+            self._put(i, self.model.goal, self.model.counts.count(servos.shaft(i)))
 
     # The host's bytes ------------------------------------------------------------------------------------------------
 
@@ -200,7 +197,8 @@ class RegisterBusDevice(SerialDevice):
         packets = [self._status(i, data_of(i)) for i in indices]
         if not packets:
             return when
-        begin = when + _TURNAROUND + self.faults.lateness()
+        # A servo answers after 0.5 ms, 250 counts of the register.
+        begin = when + 0.0005 + self.faults.lateness()
         end = begin + max(map(len, packets)) * self.byte_time
         data = packets[0]
         if any(other != data for other in packets[1:]):  # two servos with one id
@@ -222,44 +220,32 @@ class RegisterBusDevice(SerialDevice):
 
     # Registers -------------------------------------------------------------------------------------------------------
 
-    def _count(self, angle: float) -> int:
-        return math.floor(self.model.centre + angle * self.model.counts_per_radian + 0.5)
+    def _put(self, i: int, register: Register, value: int) -> None:
+        self.memory[i][register.address : register.address + register.size] = register.pack(value)
 
-    def _put(self, i: int, register: tuple[int, int], value: int) -> None:
-        address, size = register
-        if self.model.sign_bit and value < 0:
-            value = -value | 1 << (8 * size - 1)
-        self.memory[i][address : address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    def _get(self, i: int, register: Register) -> int:
+        return register.number(bytes(self.memory[i][register.address : register.address + register.size]))
 
     def _registers(self, address: int, size: int, i: int) -> bytes:
         model, servos = self.model, self.servos
-        self._put(i, model.position, self._count(servos.shaft(i)))
+        self._put(i, model.position, model.counts.count(servos.shaft(i)))
         self._put(i, model.voltage, round(10.0 * float(servos.voltage[i])))
-        self._put(i, (model.temperature, 1), round(float(servos.temperature[i])))
-        self._put(i, (model.torque, 1), int(servos.holding()[i]))
+        self._put(i, model.temperature, round(float(servos.temperature[i])))
+        self._put(i, model.torque, int(servos.holding()[i]))
         if model.hardware_error is not None:
-            self._put(i, (model.hardware_error, 1), self._error(i))
+            self._put(i, model.hardware_error, self._error(i))
         return bytes(self.memory[i][address : address + size])
 
     def _store(self, i: int, address: int, data: bytes, when: float) -> None:
         model, memory = self.model, self.memory[i]
         memory[address : address + len(data)] = data
         touched = range(address, address + len(data))
-        if model.torque in touched:
-            self.servos.switch(i, memory[model.torque] != 0, when)
-        if model.goal[0] in touched and (self.servos.loaded[i] or model.protocol == 1):
-            goal = self._number(i, model.goal)
-            speed = self._number(i, model.speed) * model.speed_unit
-            angle = (goal - model.centre) / model.counts_per_radian
+        if model.torque.address in touched:
+            self.servos.switch(i, self._get(i, model.torque) != 0, when)
+        if model.goal.address in touched and (self.servos.loaded[i] or model.protocol == 1):
+            angle, speed = model.counts.angle(self._get(i, model.goal)), self._get(i, model.speed) * model.speed.unit
             # The set-point, in the servo's own direction; it follows the shaft while there is no torque.
             here = float(self.servos.setpoints(when)[i]) * math.copysign(1.0, self.servos.slope[i])
             self.servos.move(i, angle, abs(angle - here) / speed if speed > 0.0 else 0.0, when)
         if self.on_write is not None:
             self.on_write(int(self.servos.ids[i]), address, data, when)
-
-    def _number(self, i: int, register: tuple[int, int]) -> int:
-        address, size = register
-        value = int.from_bytes(self.memory[i][address : address + size], "little")
-        if self.model.sign_bit and value >> (8 * size - 1):
-            return -(value & (1 << (8 * size - 1)) - 1)
-        return value - (1 << 8 * size) if size == 4 and value >> 31 else value

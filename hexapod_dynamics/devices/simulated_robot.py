@@ -52,7 +52,7 @@ class SimulatedRobot:
     Args:
         robot: Robot, each joint with a servo id.
         morphology: at the start.
-        directory: folder of the device files, see `drivers.device_paths`.
+        directory: folder of the device files, see `runtime_directory`.
         timestep: of the physics [s].
         chunk: duration that is stepped at once [s].
         longest_catch_up: delay [s] up to which the physics catches up with the clock.

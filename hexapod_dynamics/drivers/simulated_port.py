@@ -34,16 +34,15 @@ class PortClaim:
         try:
             _check_owner(self._record, os.fstat(self._fd))
             _lock(self._fd)
-        except BlockingIOError:
+        except (BlockingIOError, DeviceError) as error:
             other = _read(self._fd).get("pid", "unknown")
             os.close(self._fd)
+            if isinstance(error, DeviceError):
+                raise
             raise DeviceError(
                 f"another {who} (process {other}) has {link}: end it by Ctrl-C; a second robot needs another "
                 "ROS_DOMAIN_ID or another namespace (launch argument namespace:=)"
             ) from None
-        except DeviceError:
-            os.close(self._fd)
-            raise
 
     def name(self, device: str) -> None:
         """Write to the record which device the link points to."""

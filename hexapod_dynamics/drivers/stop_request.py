@@ -13,8 +13,8 @@ import os
 import select
 import time
 
-from hexapod_dynamics.drivers.device_paths import device_path
 from hexapod_dynamics.errors import UnsafePathError
+from hexapod_dynamics.runtime_directory import device_path
 
 SOCKET = "stop.sock"
 STOP = b"s"

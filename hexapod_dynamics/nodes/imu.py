@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry_msgs.msg import TransformStamped
-from hexapod_dynamics.drivers.board.protocol import SOCKET
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, RelayedImu, SubscribedImu
+from hexapod_dynamics.drivers.servos.board_protocol import SOCKET
 from hexapod_dynamics.nodes.messages import age_of, read_imu
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
@@ -27,6 +26,7 @@ from hexapod_dynamics.ros.clock_offset import StampConverter
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, declare_all, frame, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
+from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
 from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
+from hexapod_dynamics.control.posture import SupplyLimits, seated_pose
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.health import SEVERITY, SILENT, UNMEASURED, ServoHealth, ServoHeat, figures
@@ -39,7 +38,6 @@ from hexapod_dynamics.nodes.servo_messages import ServoMessages
 from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.nodes.stops import Stops, restored_stop
 from hexapod_dynamics.onboard.inputs import Faults, JointInput, SourceLock, stamp_refusal
-from hexapod_dynamics.onboard.servos import seated_pose
 from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
 from hexapod_dynamics.parameters.servos import PARAMETERS
 from hexapod_dynamics.robot import Morphology
@@ -49,6 +47,7 @@ from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
+from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import JointState
 

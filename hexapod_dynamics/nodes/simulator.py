@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
-from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
 from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
 from hexapod_dynamics.nodes.messages import fill_odometry, rotation_of
@@ -22,6 +21,7 @@ from hexapod_dynamics.parameters.simulator import FAULT_PARAMETERS, LOAD_PARAMET
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, frame, load_robot, steady_timer
+from hexapod_dynamics.runtime_directory import device_directory
 from hexapod_dynamics.simulation import Truth
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult

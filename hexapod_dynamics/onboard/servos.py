@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
+from hexapod_dynamics.control.posture import seated_pose
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ChainStateMachine
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopState, SupervisorSettings
-from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 # Positions that the wire of 115200 baud carries a second, beside the set-points.
 READS_A_SECOND = 150.0  # of a bus at 115,200 bit/s
 MOST_READS = 4.0  # in one call, after a pause
-# Joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold.
-SIT_POSE = 0.0, 1.2, -0.45
-
-
-def seated_pose(robot: Robot, leg_pose: Sequence[float] = SIT_POSE) -> np.ndarray:
-    """Return the pose (n,) [rad] in which the belly is on the ground, NaN for joints that hold.
-
-    Raises ParameterError if an angle is outside the limits of a joint.
-    """
-    pose = []
-    for leg in robot.legs:
-        for k, joint in enumerate(leg.joints):
-            angle = leg_pose[k] if k < len(leg_pose) else math.nan
-            if not (math.isnan(angle) or joint.lower <= angle <= joint.upper):
-                raise ParameterError(
-                    f"parameter sit_pose: {angle} rad is outside {joint.name}'s limits {joint.lower}..{joint.upper}"
-                )
-            pose.append(angle)
-    return np.array(pose)
 
 
 class ReadingsBus:

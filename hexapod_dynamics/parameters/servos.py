@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.control.posture import SupplyLimits
+from hexapod_dynamics.control.posture import SIT_POSE, SupplyLimits
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.interface import DEFAULT_PROTOCOL, PROTOCOLS, PortSettings
 from hexapod_dynamics.drivers.servos.supervisor import SupervisorSettings
@@ -78,7 +78,7 @@ POSTURE = (
     ),
     in_file(
         "sit_pose",
-        [0.0, 1.2, -0.45],
+        list(SIT_POSE),
         "joint angles of each leg, from the body outward, when the belly is on the ground [rad]; further joints hold",
     ),
 )

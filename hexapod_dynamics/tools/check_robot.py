@@ -18,7 +18,6 @@ from pathlib import Path
 
 from hexapod_dynamics.devices.faults import parse as parse_faults
 from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
@@ -28,6 +27,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
 from hexapod_dynamics.tools.commissioning.owner import TerminalOwner

@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from hexapod_dynamics.drivers.device_paths import SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
 from hexapod_dynamics.tools.command_line import load_robot, parser_of
 
 REGISTERS = (

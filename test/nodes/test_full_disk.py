@@ -10,7 +10,7 @@ import pytest
 from support.ros_session import Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
-from hexapod_dynamics.drivers.device_paths import device_directory
+from hexapod_dynamics.runtime_directory import device_directory
 
 # A mount namespace of its own: the small file system is there for the node alone, and goes with it.
 UNSHARE = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")

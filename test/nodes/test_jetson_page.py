@@ -8,7 +8,7 @@ import yaml
 from support.launched_robot import Launched
 from support.ros_session import NEWEST, Process, separate, wait_until
 
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
+from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS, device_directory
 from sensor_msgs.msg import JointState
 
 CHECK = "ros2 run hexapod_dynamics check_robot"

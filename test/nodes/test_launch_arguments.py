@@ -17,8 +17,8 @@ from support.launched_robot import Launched
 from support.ros_session import NEWEST, Probe, Process, wait_until
 
 from ament_index_python.packages import PackageNotFoundError
-from hexapod_dynamics.drivers.device_paths import device_directory
 from hexapod_dynamics.drivers.simulated_port import PortClaim
+from hexapod_dynamics.runtime_directory import device_directory
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool

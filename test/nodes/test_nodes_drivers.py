@@ -14,9 +14,9 @@ from support.ros_session import LATCHED, NEWEST, Process, parameters_of, wait_un
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.devices.serial_device import BusFaults
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Morphology
+from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS, device_directory
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from sensor_msgs.msg import BatteryState, Imu, JointState, Temperature

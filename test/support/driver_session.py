@@ -10,11 +10,11 @@ from support.ros_session import Process, ask, wait_until
 from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.mpu6050 import I2cBusDevice, VirtualMpu6050
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.device_paths import IMU_BUS, SERVO_BUS, device_directory
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS, device_directory
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 

@@ -8,21 +8,20 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.devices.faults import FAULTS, FaultInjector
-from hexapod_dynamics.devices.hardware import BAUDRATES, make_hardware
+from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
-from hexapod_dynamics.drivers.device_paths import SERVO_BUS
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050Settings
 from hexapod_dynamics.drivers.imu.reader import ImuReader
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.health import ServoHealth
-from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.runtime_directory import SERVO_BUS
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
@@ -49,9 +48,6 @@ CASES = {
     "servo.hot": ("tibia_joint_LR", ("tibia_joint_LR",)),
     "servo.power": (False, ("no servo answers",)),
     "battery.voltage": (8.7, ("switched its torque off", "does not reach")),
-    "board.refuse_rate": (0.1, LINE),
-    "board.mute": (True, ("servo port", "no servo answers")),
-    "board.reset": (True, ()),
     "imu.error_rate": (0.01, ()),
     "imu.locked": (True, ("imu lost",)),
     "imu.absent": (True, ("imu lost",)),
@@ -60,13 +56,10 @@ CASES = {
     "imu.drift": (1e-3, ()),
     "imu.shake": (80.0, ("imu saturated",)),
 }
-# Supplies [V] below the limits of servos that stand more or less than an LX-16A.
-SUPPLY = {"feetech": 3.6}
 # While one of these is on, what the others do cannot be seen.
 HIDES = {
-    "bus.unplugged": ("bus.", "servo.", "battery.", "board."),
-    "servo.power": ("bus.", "servo.", "battery.", "board."),
-    "board.mute": ("bus.", "servo.", "battery.", "board."),
+    "bus.unplugged": ("bus.", "servo.", "battery."),
+    "servo.power": ("bus.", "servo.", "battery."),
     "imu.locked": ("imu.",),
     "imu.absent": ("imu.",),
 }
@@ -88,36 +81,19 @@ class TappedBus(ServoBus):
         super().send(frames)
 
 
-def cases_of(bus):
-    """Names of the faults that this kind of hardware can have."""
-    if bus == "board":  # its IMU is behind it; a USB port has no echo
-        return [name for name in CASES if name != "bus.echo" and not name.startswith("imu.")]
-    return [name for name in CASES if not name.startswith("board.")]
-
-
 class Rig:
     """Devices and drivers of one robot; shafts follow their set-points, limp joints hang 0.4 rad off."""
 
-    def __init__(self, directory, bus="lx"):
+    def __init__(self, directory):
         self.chip = VirtualMpu6050()
-        self.hardware = make_hardware(
-            bus, MAP.ids, MAP.directions, np.zeros(18), self.chip, Path(directory), loaded=True
-        )
+        self.hardware = make_hardware("lx", MAP.ids, MAP.directions, np.zeros(18), self.chip, directory, loaded=True)
         self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
-        self.values = {name: value for name, (value, _) in CASES.items()}
-        self.values["battery.voltage"] = SUPPLY.get(bus, self.values["battery.voltage"])
         self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.chip)
         self.hardware.start()
-        port = str(Path(directory) / SERVO_BUS)
-        if bus == "lx":
-            self.bus = TappedBus(PortSettings(port))
-            servos = LxServos(self.bus, MAP.ids)
-        else:
-            self.bus, servos = None, make_servos(PortSettings(port, BAUDRATES[bus]), MAP.ids, bus)
-        self.chain = ServoChain(servos, MAP)
-        self.samples, self.imu = 0, None
-        if self.hardware.i2c is not None:
-            self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
+        self.bus = TappedBus(PortSettings(str(Path(directory) / SERVO_BUS)))
+        self.chain = ServoChain(LxServos(self.bus, MAP.ids), MAP)
+        self.samples = 0
+        self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
         self.guard = PoseGuard.of_robot(ROBOT)  # of 30 N m/rad
         # Not told to `step`: it would sit down for good on low supply, and what is timed here is the recovery.
@@ -128,8 +104,7 @@ class Rig:
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=target, daemon=True) for target in (self._physics, self._node)]
         self.chain.start()
-        if self.imu is not None:
-            self.imu.start()
+        self.imu.start()
         for thread in self._threads:
             thread.start()
 
@@ -159,10 +134,7 @@ class Rig:
 
     def sayings(self):
         """What has been diagnosed since `forget`."""
-        words = list(self.said)
-        if self.imu is None:
-            return words
-        health = self.imu.health
+        words, health = list(self.said), self.imu.health
         if not health.connected:
             words.append("imu lost")
         if health.starts > self._marks[0]:
@@ -173,8 +145,7 @@ class Rig:
 
     def forget(self):
         """Start listening anew."""
-        if self.imu is not None:
-            self._marks = (self.imu.health.starts, self.imu.health.saturated)
+        self._marks = (self.imu.health.starts, self.imu.health.saturated)
         self.said.clear()
 
     def well(self):
@@ -187,7 +158,8 @@ class Rig:
             and self.health.assess(state, now)[0] == "ok"
             and not state.lagging.any()
             and self.guard.following.all()
-            and (self.imu is None or self.imu.health.connected and now - self.sample_time < 0.1)
+            and self.imu.health.connected
+            and now - self.sample_time < 0.1
         )
 
     def close(self):
@@ -196,8 +168,7 @@ class Rig:
         for thread in self._threads:
             thread.join()
         self.chain.stop()
-        if self.imu is not None:
-            self.imu.stop()
+        self.imu.stop()
         self.hardware.stop()
 
 
@@ -230,7 +201,7 @@ def run_case(rig, names, seconds, patience=1.0):
         return None, None, ["not well before the fault"]
     rig.forget()
     begin = time.monotonic()
-    rig.injector.set({name: rig.values[name] for name in names})
+    rig.injector.set({name: CASES[name][0] for name in names})
     wanted = expected(names)
     found = (
         wait(
@@ -247,11 +218,11 @@ def run_case(rig, names, seconds, patience=1.0):
     recovered = wait(rig.well, max(10.0, 2.0 * patience))
     if recovered is None or recovered > 2.0 * patience:
         complaints.append(f"recovery after {recovered} s")
-    if rig.bus is not None and rig.bus.wrong:
+    if rig.bus.wrong:
         complaints.append(f"sent what nobody asked for: {rig.bus.wrong[:3]}")
         rig.bus.wrong.clear()
     if rig.servos.flash_writes.any():
         complaints.append("a servo wrote its flash")
-    if not all(each._thread.is_alive() for each in (rig.chain, rig.imu) if each is not None):
+    if not all(each._thread.is_alive() for each in (rig.chain, rig.imu)):
         complaints.append("a thread has ended")
     return found, recovered, complaints

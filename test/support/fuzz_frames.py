@@ -10,7 +10,7 @@ from hexapod_dynamics.drivers.servos.reader import PositionGate
 
 # Largest error [rad] of a reading that may be taken: two that agree, one of them perhaps wrong by as much, a count of
 # resolution, and what the joint moves between the two.
-WORST = PositionGate.agreement + 0.0042 + 1.2 * 0.002
+WORST = PositionGate.AGREEMENT + 0.0042 + 1.2 * 0.002
 
 
 def mutated(frame, chance):

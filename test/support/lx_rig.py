@@ -7,8 +7,7 @@ from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 

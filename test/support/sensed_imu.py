@@ -5,6 +5,7 @@ Its offsets are calibrated away but for what the noise of the gyroscope leaves: 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ SETTLING = 1.0  # how long the chip has felt the simulator's state before t = 0 
 
 
 class DirectI2cBus:
-    """The calls of smbus2 straight into the simulated chip; `now` [s] is its clock."""
+    """The calls of smbus2 straight into the simulated chip; `now` [s] is its clock, `log` its last exchanges."""
 
     def __init__(self, sensor: VirtualMpu6050) -> None:
         self.sensor, self.now = sensor, 0.0
+        self.log: deque[tuple] = deque(maxlen=100)
 
     def sleep(self, seconds: float) -> None:
         """Let the clock go on."""
@@ -30,14 +32,17 @@ class DirectI2cBus:
 
     def read_byte_data(self, _address: int, register: int) -> int:
         """Read one register."""
+        self.log.append(("read", register))
         return self.sensor.read(register, 1, self.now)[0]
 
     def write_byte_data(self, _address: int, register: int, value: int) -> None:
         """Write one register."""
+        self.log.append(("write", register, value))
         self.sensor.write(register, value)
 
     def read_i2c_block_data(self, _address: int, register: int, length: int) -> list[int]:
         """Read bytes, starting at a register."""
+        self.log.append(("block", register, length))
         return list(self.sensor.read(register, length, self.now))
 
     def close(self) -> None:

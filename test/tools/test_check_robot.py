@@ -15,8 +15,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy

@@ -19,7 +19,6 @@ STANDARD |= {"os.path", "posixpath", "stat"}
 PACKAGE = {
     "hexapod_dynamics",
     "hexapod_dynamics.drivers",
-    "hexapod_dynamics.drivers.device_paths",
     "hexapod_dynamics.drivers.stop_request",
     "hexapod_dynamics.errors",
     "hexapod_dynamics.runtime_directory",

@@ -13,15 +13,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import cross, quaternion_from_rotation, rotation_from_vector, rotation_x_to
 
 _REST_GYRO, _REST_ACCEL = math.radians(2.0), 0.5  # [rad/s], [m/s^2] from their means: the values of VQF
 _REST = np.repeat([_REST_GYRO, _REST_ACCEL], 3)
-_REST_TIME, _MEAN_TIME = 1.5, 0.5  # [s] after which it counts as rest; time constant of those means
-_REST_BIAS_TIME = 2.0  # [s] time constant with which the bias follows the gyro at rest
-_NORM_TIME = 10.0  # [s] time constant of the mean norm, which differs from gravity by the accelerometer's offset
-_NORM_SPAN = 0.25  # relative deviation of the norm at which a sample no longer counts
 
 
 class ComplementaryFilter:
@@ -64,30 +61,27 @@ class ComplementaryFilter:
             self._rotation = np.roll(rotation_x_to(np.roll(up, 1)).T, -1, (0, 1))
             self._norm, self._mean[:] = norm, sample
         self._age += self._period
-        self._norm += (norm - self._norm) * min(1.0, self._period / min(self._age, _NORM_TIME))
-        weight = max(0.0, 1.0 - abs(norm / self._norm - 1.0) / _NORM_SPAN)
+        # The mean norm, over 10 s, differs from gravity by the accelerometer's offset; a sample that deviates by a
+        # quarter from it no longer counts.
+        self._norm += (norm - self._norm) * min(1.0, self._period / min(self._age, 10.0))
+        weight = max(0.0, 1.0 - abs(norm / self._norm - 1.0) / 0.25)
         gain = weight * max(self._gain, 1.0 / self._age)  # at the start this yields the mean of all samples so far
         error = cross(up, self._rotation[2])
         self.predict(gyro + gain * error)
         self._watch_rest(sample)
-        if self.at_rest:
-            self._set_bias(self.bias + self._period / _REST_BIAS_TIME * (gyro - self.bias))
+        change = np.zeros(3)
+        if self.at_rest:  # it follows the gyro within 2 s
+            change = 0.5 * (gyro - self.bias)
         elif self._age > 1.0 / self._gain:
-            self._set_bias(self.bias - 0.25 * weight * self._gain * self._gain * self._period * error)
-
-    def _set_bias(self, bias: npt.NDArray[np.float64]) -> None:
-        self.bias = np.minimum(np.maximum(bias, -self._limit), self._limit)
+            change = -0.25 * weight * self._gain * self._gain * error
+        self.bias = np.minimum(np.maximum(self.bias + self._period * change, -self._limit), self._limit)
 
     def _watch_rest(self, sample: npt.NDArray[np.float64]) -> None:
-        """Count the time in which gyro and accelerometer stay near to their means, and the gyro below its limit."""
-        self._mean += self._period / _MEAN_TIME * (sample - self._mean)
+        """Rest: for 1.5 s gyro and accelerometer stay near to their means over 0.5 s, and the gyro below its limit."""
+        self._mean += self._period / 0.5 * (sample - self._mean)
         moved = (np.abs(sample - self._mean) > _REST).any() or np.abs(self._mean[:3]).max() > self._limit + _REST_GYRO
-        self._still = 0.0 if moved else min(self._still + self._period, _REST_TIME)
-        self.at_rest = self._still >= _REST_TIME
-
-
-_EDGE = 0.05  # [s] at each end of a gap, in which the rate is assumed to be that of the sample there
-_MEAN = 0.5  # [s] time constant of the mean rate, which is assumed between
+        self._still = 0.0 if moved else self._still + self._period
+        self.at_rest = self._still >= 1.5
 
 
 class VqfFilter:
@@ -161,20 +155,20 @@ class OrientationFilter:
         Steps are counted on one grid of time, so that late and then early samples are not integrated twice.
         """
         accel, gyro = np.array(acceleration, float), np.array(angular_velocity, float)
-        longest = round(1.0 / self._period)
+        longest, edge = round(1.0 / self._period), round(0.05 / self._period)
         steps = 1 if self._last is None else round((t - self._last) / self._period)
         if self._last is None or not 0 <= steps <= longest:
             self._last, steps = t, min(max(steps, 1), longest)
         else:
             self._last += steps * self._period
-        missed, edge = steps - 1, round(_EDGE / self._period)
+        missed = steps - 1
         for k in range(missed):
             begins, ends = k < min(edge, missed / 2), missed - k <= edge
             self.estimator.predict(self._before if begins else gyro if ends else self._mean)
         if steps > 0:
             self.estimator.update(gyro, accel)
             self._before = gyro
-            self._mean = self._mean + self._period / _MEAN * (gyro - self._mean)
+            self._mean = self._mean + self._period / 0.5 * (gyro - self._mean)
         w, x, y, z = self.estimator.quaternion
         c, s = self._turn
         return c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z
@@ -188,48 +182,23 @@ class Calibration:
     accel: np.ndarray
 
 
-_GYRO_SPREAD, _ACCEL_SPREAD = 0.01, 0.15  # [rad/s], [m/s^2] largest standard deviations that count as rest
+def offsets_at_rest(samples: Sequence[Sequence[float]], up: npt.ArrayLike | None = None) -> Calibration:
+    """Return the offsets from samples (n, 6), acceleration first; raise DeviceError if the chip moved.
 
-
-class RestCalibrator:
-    """Collects the samples of one calibration and decides whether the chip was at rest; duration [s], rate [1/s]."""
-
-    def __init__(self, rate: float, duration: float = 1.0) -> None:
-        self._needed = max(10, round(rate * duration))
-        self._samples: list[tuple[float, ...]] = []
-
-    @property
-    def done(self) -> bool:
-        """Whether there are enough samples."""
-        return len(self._samples) == self._needed
-
-    def add(self, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
-        """Take one sample."""
-        if not self.done:
-            self._samples.append((*acceleration, *angular_velocity))
-
-    def restart(self) -> None:
-        """Discard the samples."""
-        self._samples.clear()
-
-    def result(self, up: npt.ArrayLike | None = None, gravity: float = 9.80665) -> Calibration:
-        """Return the offsets; raise DeviceError if the chip moved.
-
-        up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
-        is computed as well, else it is zero.
-        """
-        mean, spread = np.mean(self._samples, axis=0), np.std(self._samples, axis=0)
-        if spread[3:].max() > _GYRO_SPREAD or spread[:3].max() > _ACCEL_SPREAD:
-            raise DeviceError(
-                f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed {_GYRO_SPREAD}), "
-                f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed {_ACCEL_SPREAD}); stand still, try again"
-            )
-        accel = np.zeros(3) if up is None else mean[:3] - gravity * np.asarray(up, float)
-        return Calibration(mean[3:], accel)
+    up (3,): the vertical in chip axes if it is known (the robot stands level); then the offset of the accelerometer
+    is computed as well, else it is zero.
+    """
+    mean, spread = np.mean(samples, axis=0), np.std(samples, axis=0)
+    if spread[3:].max() > 0.01 or spread[:3].max() > 0.15:
+        raise DeviceError(
+            f"not at rest: angular velocity varies by {spread[3:].max():.4f} rad/s (allowed 0.01), "
+            f"acceleration by {spread[:3].max():.3f} m/s^2 (allowed 0.15); stand still, try again"
+        )
+    accel = np.zeros(3) if up is None else mean[:3] - STANDARD_GRAVITY * np.asarray(up, float)
+    return Calibration(mean[3:], accel)
 
 
 Vector = tuple[float, float, float]
-KEPT_FOR = 600.0  # [s] stored offsets are used again if the process restarts within this time
 
 
 def _less(vector: Sequence[float], offset: np.ndarray) -> Vector:
@@ -262,8 +231,8 @@ class CalibratedImu:
         self._memory, self._warn = memory, warn
         self._lock = threading.Lock()  # guards all attributes below between the two threads
         self._rested = False  # calibrated by this process while the robot stood still
-        self._calibrator = RestCalibrator(rate)
-        self._wanted: RestCalibrator | None = None  # set while `calibrate` waits for its result
+        self._samples: list[tuple[float, ...]] = []
+        self._asked = False  # `calibrate` waits for its result
         self._finished = threading.Event()
         self._filter = self._new_filter()
         self._remember()
@@ -288,10 +257,10 @@ class CalibratedImu:
         """Find the offsets from the samples of the next second; return the reason of a failure, empty on success."""
         with self._lock:
             self._finished.clear()
-            self._wanted = RestCalibrator(self._rate)
+            self._asked, self._samples = True, []
         if not self._finished.wait(timeout):
             with self._lock:
-                self._wanted = None
+                self._asked = False
             return f"the IMU gave too few samples in {timeout:.0f} s; see /diagnostics"
         return self.calibration_error
 
@@ -302,12 +271,13 @@ class CalibratedImu:
 
     def figures(self) -> dict:
         """Values for the diagnostics, by name with unit."""
+        estimator = self._filter.estimator
         return {
-            "attitude filter": self._filter.estimator.name,
-            "at rest": self._filter.estimator.at_rest,
+            "attitude filter": estimator.name,
+            "at rest": estimator.at_rest,
             "gyro offset [rad/s]": np.round(self.offsets.gyro, 5).tolist(),
             "accelerometer offset [m/s^2]": np.round(self.offsets.accel, 4).tolist(),
-            "residual gyro offset [rad/s]": np.round(self._filter.estimator.bias, 6).tolist(),
+            "residual gyro offset [rad/s]": np.round(estimator.bias, 6).tolist(),
         }
 
     def _new_filter(self) -> OrientationFilter:
@@ -315,25 +285,22 @@ class CalibratedImu:
         return OrientationFilter(self._rate, self._time_constant, heading)
 
     def _collect(self, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
-        calibrator = self._wanted or (None if self._rested else self._calibrator)
-        if calibrator is None:
+        """Collect the samples of a second, after a request, or after the start until the robot has been at rest."""
+        if self._rested and not self._asked:
             return
-        calibrator.add(acceleration, angular_velocity)
-        if not calibrator.done:
+        self._samples.append((*acceleration, *angular_velocity))
+        if len(self._samples) < max(10, round(self._rate)):
             return
-        if calibrator is self._wanted:
-            self._wanted = None
-            self._apply(calibrator, self._level)
+        # The automatic calibration is for the gyro only, because the robot's inclination is unknown.
+        self._apply(self._level and self._asked)
+        self._samples = []
+        if self._asked:
+            self._asked = False
             self._finished.set()
-        else:
-            # The automatic calibration, after the start, once the robot is at rest: gyro only, because the robot's
-            # inclination is unknown.
-            self._apply(calibrator, level=False)
-            calibrator.restart()
 
-    def _apply(self, calibrator: RestCalibrator, level: bool) -> None:
+    def _apply(self, level: bool) -> None:
         try:
-            found = calibrator.result(self._rotation.T[:, 2] if level else None)
+            found = offsets_at_rest(self._samples, self._rotation.T[:, 2] if level else None)
         except DeviceError as error:
             self.calibration_error = str(error)
             return
@@ -360,7 +327,7 @@ class CalibratedImu:
             return
         try:
             kept = json.loads(self._memory.read_text(encoding="utf-8"))
-            if 0.0 <= time.time() - kept["time"] < KEPT_FOR:
+            if 0.0 <= time.time() - kept["time"] < 600.0:
                 gyro, accel = np.array(kept["gyro"], float), np.array(kept["accel"], float)
                 if gyro.shape == accel.shape == (3,) and np.isfinite([gyro, accel]).all():
                     self.offsets, self.calibrated = Calibration(gyro, accel), True

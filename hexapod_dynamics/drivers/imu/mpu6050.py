@@ -239,6 +239,7 @@ class Mpu6050:
         self.identity: int | None = None
         self.chip = MPU6050
         self._bus, self._sleep, self._address = bus, sleep, self.settings.address
+        self._registers = self.settings.registers  # that this chip gets; they must read back
         self._accel_unit = STANDARD_GRAVITY / ACCEL_RANGES[self.settings.accel_range]
         self._gyro_unit = math.radians(1.0) / GYRO_RANGES[self.settings.gyro_range]
 
@@ -253,15 +254,11 @@ class Mpu6050:
         if self.identity in (0x00, 0xFF):
             raise UnexpectedAnswer(5, f"WHO_AM_I reads 0x{self.identity:02x}: nothing drives the data line")
         self.chip = CHIPS.get(self.identity) or self._detect_filter()
-        for register, value in self.registers.items():
+        own = {ACCEL_CONFIG_2: self.settings.dlpf} if self.chip.own_filter else {}
+        self._registers = self.settings.registers | own
+        for register, value in self._registers.items():
             write(self._address, register, value)
         self.verify()
-
-    @property
-    def registers(self) -> dict[int, int]:
-        """Registers and values that this chip gets; they must read back."""
-        own = {ACCEL_CONFIG_2: self.settings.dlpf} if self.chip.own_filter else {}
-        return self.settings.registers | own
 
     def _detect_filter(self) -> Chip:
         """Return how to set up an unknown chip: whether the accelerometer's own filter can be set is tried."""
@@ -274,7 +271,7 @@ class Mpu6050:
 
         A failed exchange raises another OSError.
         """
-        for register, value in self.registers.items():
+        for register, value in self._registers.items():
             found = self._bus.read_byte_data(self._address, register)
             if found != value:
                 what = "asleep after a brown-out" if register == PWR_MGMT_1 and found & SLEEP else "not what was set"

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hexapod_dynamics.drivers.board.protocol import SAMPLE
 from hexapod_dynamics.drivers.imu.mpu6050 import (
     MPU6050,
     STANDARD_GRAVITY,
@@ -25,17 +24,14 @@ from hexapod_dynamics.drivers.imu.mpu6050 import (
     UnexpectedAnswer,
     open_bus,
 )
+from hexapod_dynamics.drivers.servos.board_protocol import SAMPLE
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
 _log = logging.getLogger(__name__)
-_PRIORITY = 10  # real-time priority of the thread, where permitted
 _RETRIES = 2  # within one period, for a single failed exchange
-_LOST_AFTER = 3  # periods in a row without a sample: open and set up again
 _FROZEN_AFTER = 10  # identical bursts in a row: real ones differ by their noise
 _VERIFY_INTERVAL = 1.0  # [s] between comparisons of the set-up registers
-LOST = 0.5  # [s] without a sample after which an IMU that is only received counts as lost
-_BACK_OFF = (0.0, 0.1, 0.2, 0.5)  # [s] before another attempt to open and set up
 
 
 @dataclass
@@ -121,11 +117,8 @@ class ImuSource:
 
     def check_timeout(self, now: float) -> None:
         """Note at the monotonic time `now` [s] that no sample has come for a while."""
-        if self.health.connected and now - self.health.last_sample > LOST:
-            self.health.lose(f"no {self._expected} for more than {LOST} s")
-
-
-_OLD = 1.0  # [s] a sample whose stamp is this much older or newer than now is rejected: the clocks differ
+        if self.health.connected and now - self.health.last_sample > 0.5:
+            self.health.lose(f"no {self._expected} for more than 0.5 s")
 
 
 class SubscribedImu(ImuSource):
@@ -137,7 +130,7 @@ class SubscribedImu(ImuSource):
 
     def accept(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
         """Process a sample [m/s^2, rad/s], `age` [s] old (0: no stamp), at the monotonic time `now` [s]."""
-        if not abs(age) <= _OLD:
+        if not abs(age) <= 1.0:
             self.refuse(f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?")
             return
         x, y, z = map(float, acceleration)
@@ -149,14 +142,11 @@ class SubscribedImu(ImuSource):
         self.health.count_error("refused", reason)
 
 
-_LIMIT = 15.9  # [g] a sample of the board beyond this is at the end of the widest range
-
-
 def sample_of(values: Sequence[float], raw: bytes = b"") -> Sample:
     """Convert the board's ax, ay, az [g], gx, gy, gz [deg/s] to a sample in SI units; its temperature is NaN."""
     ax, ay, az, gx, gy, gz = values
     g, degree = STANDARD_GRAVITY, math.radians(1.0)
-    clipped = max(map(abs, (ax, ay, az))) > _LIMIT
+    clipped = max(map(abs, (ax, ay, az))) > 15.9  # at the end of the widest range
     return Sample((ax * g, ay * g, az * g), (gx * degree, gy * degree, gz * degree), math.nan, clipped, raw)
 
 
@@ -183,7 +173,7 @@ class RelayedImu(ImuSource):
         super().start()
 
     def _run(self) -> None:
-        self.health.priority = prefer_this_thread(_PRIORITY)
+        self.health.priority = prefer_this_thread(10)
         receiver = self._socket
         while receiver is not None and not self._stopping.is_set():
             if select.select([receiver], [], [], 0.1)[0]:
@@ -223,7 +213,7 @@ class ImuReader(ImuSource):
         self._next_verify = 0.0
 
     def _run(self) -> None:
-        self.health.priority = prefer_this_thread(_PRIORITY)
+        self.health.priority = prefer_this_thread(10)
         period = 1.0 / self.settings.rate
         due = time.monotonic()
         while not self._stopping.is_set():
@@ -245,7 +235,7 @@ class ImuReader(ImuSource):
 
     def _open(self) -> Mpu6050 | None:
         """Open the bus and set the chip up, after a pause that grows with the attempts; None if it fails."""
-        if self._stopping.wait(_BACK_OFF[min(self._attempts, len(_BACK_OFF) - 1)]):
+        if self._stopping.wait((0.0, 0.1, 0.2, 0.5)[min(self._attempts, 3)]):
             return None
         self._attempts += 1
         try:
@@ -284,7 +274,7 @@ class ImuReader(ImuSource):
                 self._note(error)
         else:
             self._failures += 1
-            if self._failures >= _LOST_AFTER:
+            if self._failures >= 3:  # open and set up again
                 self._close()
             return
         now = time.monotonic()

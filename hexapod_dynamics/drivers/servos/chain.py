@@ -23,9 +23,7 @@ from hexapod_dynamics.drivers.servos.reader import JointReader
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.robot.servo_map import ServoMap
 
-_ANY = math.inf  # larger than any change
-_LONGEST = 0.5  # [s] longest duration of a late pose
-_CATCH_UP = 1.1  # multiple of the allowed speed, so that a delay is caught up slowly
+_log = logging.getLogger(__name__)
 
 
 class PoseWriter:
@@ -33,24 +31,23 @@ class PoseWriter:
 
     def __init__(self, servos: ServoInterface, settings: ChainSettings) -> None:
         n = len(servos.ids)
-        self._servos, self._settings = servos, settings
+        self._servos, self._refresh = servos, settings.refresh_interval
         self.motions, self._time = Motions(n), [-math.inf] * n  # monotonic [s] of the last command
 
     def write(
         self,
         targets: np.ndarray,
         duration: float,
+        speed: np.ndarray | None,
         state: ChainState,
         cancelled: Callable[[], bool],
-        speed: np.ndarray | None = None,
     ) -> bool:
         """Send targets (n,) [rad] to be reached in `duration` [s]; return False when nothing had to be sent.
 
-        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone.
-
-        cancelled: called after the wait; if it returns True (emergency stop, torque off), nothing is sent. An unchanged
-        target is sent only now and then, because writes are never acknowledged. Waits for earlier frames. speed (n,)
-        [rad/s]: the duration is extended, to at most 0.5 s, if a servo would be faster.
+        targets: as `ServoInterface.quantise` gives them; NaN leaves a servo alone. speed (n,) [rad/s]: the duration is
+        extended, to at most 0.5 s, if a servo would be faster. cancelled: called after the wait for earlier frames; if
+        it returns True (emergency stop, torque off), nothing is sent. An unchanged target is sent only now and then,
+        because writes are never acknowledged.
         """
         backlog = self._servos.line.free_at - time.monotonic()
         if backlog > 0.001:
@@ -67,10 +64,11 @@ class PoseWriter:
         durations = [duration] * len(asked)
         if speed is not None:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
-            # servos would exceed the allowed speed. All servos arrive together, except those that do not answer.
+            # servos would exceed the allowed speed (here 1.1 times of it, so that a delay is caught up). All servos
+            # arrive together, except those that do not answer.
             here = [self.motions.place(j, begin, target) for j, target in enumerate(asked)]
             needed = [
-                max(min(abs(target - place) / (_CATCH_UP * fastest), _LONGEST), duration) if moved else duration
+                max(min(abs(target - place) / (1.1 * fastest), 0.5), duration) if moved else duration
                 for target, place, fastest, moved in zip(asked, here, speed.tolist(), chosen, strict=True)
             ]
             together = max((time_ for time_, alone in zip(needed, silent, strict=True) if not alone), default=duration)
@@ -84,42 +82,33 @@ class PoseWriter:
 
     def _choose(self, asked: list, silent: list, state: ChainState, now: float) -> list[bool]:
         """Return which servos get a new target, by a loop over numbers: numpy takes three times as long for 18."""
-        settings, missing = self._settings, state.missing.tolist()
-        angles, stamps = state.angle.tolist(), state.stamp.tolist()
+        missing, angles, stamps = state.missing.tolist(), state.angle.tolist(), state.stamp.tolist()
         oldest = 0.0
         for j, angle in enumerate(angles):
             if not (silent[j] or missing[j] or math.isnan(angle)):
                 oldest = max(oldest, now - stamps[j])
         # When there is too little time for reads, small changes may wait a cycle or two: each takes half of a read.
-        small = next((change for limit, change in settings.starving if oldest > limit), 0.0)
+        small = 0.019 if oldest > 0.4 else 0.006 if oldest > 0.15 else 0.0  # [rad]
         chosen = []
         for j, target in enumerate(asked):
             age = now - self._time[j]
-            least = small if age < settings.defer_interval else 0.0
+            least = small if age < 0.05 else 0.0
             # A servo that does not answer may still receive, or may have been torn off: it is commanded less often, so
             # that the wire is free for the others. At the normal pace, nine such servos took half of the reads' time.
-            if silent[j] and age < settings.silent_write_interval:
-                least = _ANY
+            if silent[j] and age < 0.2:
+                least = math.inf
             # A target that is not known to have been sent (NaN) compares as neither less nor equal.
-            due = not abs(target - self.motions.target(j)) <= least or age > settings.refresh_interval
+            due = not abs(target - self.motions.target(j)) <= least or age > self._refresh
             chosen.append(due and not missing[j] and target == target)
         return chosen
-
-
-_log = logging.getLogger(__name__)
-PRIORITY = 12  # real-time priority of the bus thread, where permitted
-_OVERDUE = 0.05  # [s] after the end of its wait at which a bus thread that still waits is woken
-_STOP_AGAIN = 0.02  # [s] after which a stop is sent again: on a bad line all copies of the first may be lost
 
 
 @dataclass
 class PendingCommands:
     """What other threads have asked for and the bus thread has not executed yet; guarded by `condition`."""
 
-    targets: np.ndarray | None = None  # [rad] from the servos' centres
-    duration: float = 0.0
-    speed: np.ndarray | None = None  # [rad/s]
-    epoch: int = -1
+    # Targets [rad] from the servos' centres, duration [s], speeds [rad/s], epoch.
+    pose: tuple[np.ndarray, float, np.ndarray | None, int] | None = None
     torque: bool | None = None
     frozen: bool = False
     missing: np.ndarray | None = None
@@ -176,9 +165,7 @@ class ServoChain:
             )
 
     def set_targets(self, angles: np.ndarray, duration: float, epoch: int, speed: np.ndarray | None = None) -> None:
-        """Move to joint angles (n,) [rad] in `duration` [s]; replaces a pose that has not been sent yet.
-
-        NaN: the joint gets no new target.
+        """Move to joint angles (n,) [rad], NaN: no new target, in `duration` [s]; replaces a pose that is not sent yet.
 
         epoch: `ChainState.epoch` of the state the pose was planned from; a pose planned before the port was opened
         again is dropped, because the servos may have moved. speed (n,) [rad/s]: if the pose is sent late, its duration
@@ -186,7 +173,7 @@ class ServoChain:
         """
         finite = np.where(np.isfinite(angles), angles, np.nan)
         targets = self.servos.quantise(self.map.servo_angles(finite))
-        self._request(targets=targets, duration=duration, epoch=epoch, speed=speed)
+        self._request(pose=(targets, duration, speed, epoch))
 
     def freeze(self, timeout: float = 0.02) -> bool:
         """Stop all motion now and send no pose until `unfreeze`; return whether this was sent within `timeout` [s].
@@ -197,14 +184,14 @@ class ServoChain:
         """
         self._stopped.clear()
         with self._pending_commands.condition:
-            self._pending_commands.frozen, self._pending_commands.targets = True, None
+            self._pending_commands.frozen, self._pending_commands.pose = True, None
             sent = self._pending_commands.stops_sent = self.servos.stop_now()
             self._pending_commands.condition.notify()
         return sent or self._stopped.wait(timeout)
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        self._request(frozen=False, targets=None)
+        self._request(frozen=False, pose=None)
 
     def wait_confirmed(self, timeout: float) -> bool:
         """Wait until all servos that answer, missing ones too, confirm a torque command; False after `timeout` [s]."""
@@ -224,7 +211,7 @@ class ServoChain:
         The request is dropped if the port is lost before it is executed.
         """
         self._torque_asked = time.monotonic()
-        self._request(torque=on, targets=None)
+        self._request(torque=on, pose=None)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
@@ -237,10 +224,10 @@ class ServoChain:
             return self._state.copy(into)
 
     def _wake_overdue(self) -> None:
-        """Wake a bus thread that waits too long: below Python 3.11 a wait ends at a time of the system clock; if
+        """Wake a bus thread that waits 0.05 s too long: below Python 3.11 a wait ends at a time of the system clock; if
         that clock is set back meanwhile, no servo would be read until the next command.
         """
-        if time.monotonic() > self._waits_until + _OVERDUE:
+        if time.monotonic() > self._waits_until + 0.05:
             self._request()
 
     def _request(self, **values: object) -> None:
@@ -253,26 +240,17 @@ class ServoChain:
     # The bus thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        try:
-            self._serve_until_stopped()
-        finally:
-            self.servos.line.release()
-
-    def _serve_until_stopped(self) -> None:
-        self.priority = prefer_this_thread(PRIORITY)
-        while True:
+        self.priority, goes_on = prefer_this_thread(12), True
+        while goes_on:
             try:
-                if not self.servos.line.is_open:
-                    if not self._reopen():
-                        return
-                elif not self._serve():
-                    return
+                goes_on = self._serve() if self.servos.line.is_open else self._reopen()
             except BusError as error:
                 self._lost(error)
             except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
                 self.servos.close()
                 self._lost(BusError("internal error, see the log"))
+        self.servos.line.release()
 
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
@@ -305,21 +283,19 @@ class ServoChain:
         index, due = self._machine.schedule.position(state, now)
         due = max(due, self._reader.quiet_until)
         with pending.condition:
-            if due > now and not (self._urgent() or pending.targets is not None or pending.missing is not None):
+            if due > now and self._idle():
                 self._waits_until = min(due, now + 0.02) if state.unconfirmed.any() else due
                 pending.condition.wait(self._waits_until - now)
                 self._waits_until = math.inf
-            stop, torque, missing = pending.stop, pending.torque, pending.missing
-            pending.torque = pending.missing = None
-            targets, duration, speed, pending.targets = pending.targets, pending.duration, pending.speed, None
-            before, frozen, interrupted = state.frozen, pending.frozen, self.servos.line.interrupted
-            stops_sent, pending.stops_sent = pending.stops_sent, False
-            if pending.epoch != state.epoch:
-                targets = None
+            torque, missing, pose, stops_sent = pending.torque, pending.missing, pending.pose, pending.stops_sent
+            pending.torque = pending.missing = pending.pose = None
+            stop, frozen, pending.stops_sent = pending.stop, pending.frozen, False
+            interrupted = self.servos.line.interrupted
+        changed = due > now or missing is not None or torque is not None or frozen != state.frozen or interrupted
         if missing is not None:  # before anything that the port may refuse
             with self._lock:
                 back = self._machine.set_missing(missing)
-            self._reader.ask_again(back)
+            self._reader.confirm_again(back)
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
@@ -329,14 +305,13 @@ class ServoChain:
             self._apply_torque(torque)
         if stop:
             return False
-        if targets is not None and state.torque and not state.frozen:
-            if self._writer.write(targets, duration, state, self._urgent, speed):
+        if pose is not None and pose[-1] == state.epoch and state.torque and not state.frozen:
+            if self._writer.write(*pose[:-1], state, self._urgent):
                 with self._lock:
                     self._machine.trusts_targets = True
                     state.writes += 1
                     state.write_time = self.servos.line.free_at
         self._measure_load(time.monotonic())
-        changed = due > now or missing is not None or torque is not None or frozen != before or interrupted
         self._read(-1 if changed else index)
         state.late_wakes = self.servos.line.late_wakes
         return True
@@ -347,8 +322,7 @@ class ServoChain:
         index: of the joint whose turn it is; -1: not determined yet.
         """
         state, schedule = self._state, self._machine.schedule
-        at_once = self.settings.rereads_at_once if schedule.rereads > 1 else 1
-        for _ in range(at_once):
+        for _ in range(4 if schedule.reread.tolist().count(True) > 1 else 1):
             if index < 0:
                 now = time.monotonic()
                 index, due = schedule.position(state, now)
@@ -369,8 +343,7 @@ class ServoChain:
 
     def _held(self) -> bool:
         """Whether reads have to pause now."""
-        quiet_until = self._reader.quiet_until
-        return self._urgent() or (quiet_until > 0.0 and time.monotonic() < quiet_until)
+        return self._urgent() or time.monotonic() < self._reader.quiet_until
 
     def _urgent(self) -> bool:
         """Whether a request is pending that precedes reading and moving."""
@@ -393,7 +366,7 @@ class ServoChain:
             if not stops_sent:
                 self.servos.line.discard_output()
                 self._send_stops()
-            self._stop_again = time.monotonic() + _STOP_AGAIN
+            self._stop_again = time.monotonic() + 0.02  # on a bad line all copies of the first may be lost
         self._writer.motions.forget()
         with self._lock:
             self._machine.set_frozen(frozen, self.servos.line.free_at)
@@ -414,14 +387,12 @@ class ServoChain:
 
     def _idle(self) -> bool:
         pending = self._pending_commands
-        return pending.targets is None and pending.missing is None and not self._urgent()
+        return pending.pose is None and pending.missing is None and not self._urgent()
 
     def _measure_load(self, now: float) -> None:
         """Share of the wire's time in use, over about a second."""
-        elapsed = now - self._load_since
-        if elapsed < 1.0:
-            return
-        busy = self.servos.line.busy_time
-        with self._lock:
-            self._state.bus_load = (busy - self._load_before) / elapsed
-        self._load_since, self._load_before = now, busy
+        if now - self._load_since >= 1.0:
+            busy = self.servos.line.busy_time
+            with self._lock:
+                self._state.bus_load = (busy - self._load_before) / (now - self._load_since)
+            self._load_since, self._load_before = now, busy

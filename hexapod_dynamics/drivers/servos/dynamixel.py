@@ -10,35 +10,26 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2
-from hexapod_dynamics.drivers.servos.register_servos import (
-    RPM,
-    TURN,
-    Modes,
-    Register,
-    RegisterServos,
-    ServoModel,
-    Variant,
-)
+from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2, Register
+from hexapod_dynamics.drivers.servos.register_servos import RPM, TURN, Modes, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
-_OVERLOAD, _HEAT = 0x20, 0x04
 _ERRORS_1 = (
     (0x01, "supply outside its limits"),
     (0x02, "set-point beyond its angle limits"),
-    (_HEAT, "too hot"),
+    (0x04, "too hot"),
     (0x08, "number out of range in a request"),
     (0x10, "checksum of a request"),
-    (_OVERLOAD, "overload"),
+    (0x20, "overload"),
     (0x40, "unknown request"),
 )
 _ERRORS_2 = (
     (0x01, "supply outside its limits"),
     (0x02, "Hall sensor of the motor"),
-    (_HEAT, "too hot"),
+    (0x04, "too hot"),
     (0x08, "encoder"),
     (0x10, "electrical shock, or too little power for the motor"),
-    (_OVERLOAD, "overload"),
+    (0x20, "overload"),
 )
 _AX = CountScale(512, 1023.0 / math.radians(300.0), 1023)
 _MX = CountScale(2048, 4096.0 / TURN, 4095)
@@ -51,26 +42,17 @@ def _modes_1(block: bytes) -> Modes:
     return Modes()
 
 
-_POSITION_MODES = (3, 4, 5)  # position, extended position (multi-turn), current-based position
-_OTHER_MODES = {0: "current", 1: "velocity", 16: "PWM"}
-_BY_TIME, _SLAVE, _TORQUE_BY_GOAL = 0x04, 0x02, 0x08  # bits of Drive Mode
-
-
 def _modes_2(block: bytes) -> Modes:
     """Drive Mode and Operating Mode (registers 10 and 11)."""
     drive, operating = block
-    if operating not in _POSITION_MODES:
-        name = _OTHER_MODES.get(operating, "unknown")
+    if operating not in (3, 4, 5):  # position, extended position (multi-turn), current-based position
+        name = {0: "current", 1: "velocity", 16: "PWM"}.get(operating, "unknown")
         return Modes(f"in operating mode {operating} ({name}): set register 11 to 3 (position)")
-    if drive & _SLAVE:
+    if drive & 0x02:
         return Modes(f"a slave of another servo (drive mode {drive}): clear bit 1 of register 10")
-    if drive & _TORQUE_BY_GOAL:
+    if drive & 0x08:
         return Modes(f"switching torque on with each set-point (drive mode {drive}): clear bit 3 of register 10")
-    return Modes(by_time=bool(drive & _BY_TIME))
-
-
-_LOAD_1 = Register(40, 2, 100.0 / 1023.0, sign=10)
-_LOAD_2 = Register(126, 2, 0.1, signed=True)
+    return Modes(by_time=bool(drive & 0x04))
 
 
 def _products(numbers: Mapping[int, str], effort: Register, unit: str) -> dict[int, Variant]:
@@ -78,7 +60,7 @@ def _products(numbers: Mapping[int, str], effort: Register, unit: str) -> dict[i
 
 
 def _loads(numbers: Mapping[int, str]) -> dict[int, Variant]:
-    return _products(numbers, _LOAD_2, "%")
+    return _products(numbers, Register(126, 2, 0.1, signed=True), "%")
 
 
 def _currents(unit: float, numbers: Mapping[int, str]) -> dict[int, Variant]:
@@ -89,7 +71,7 @@ def _currents(unit: float, numbers: Mapping[int, str]) -> dict[int, Variant]:
 def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit: float, bulk: bool) -> ServoModel:
     return ServoModel(
         name=name,
-        variants=_products(numbers, _LOAD_1, "%"),
+        variants=_products(numbers, Register(40, 2, 100.0 / 1023.0, sign=10), "%"),
         packets=partial(Protocol1, bulk),
         counts=counts,
         model=Register(0, 2),
@@ -111,7 +93,6 @@ def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit:
         group_read=bulk,
         error_bits=_ERRORS_1,
         reported=0x27,
-        shutdown=_OVERLOAD | _HEAT,
     )
 
 
@@ -142,7 +123,6 @@ def _protocol_2(name: str, variants: Mapping[int, Variant]) -> ServoModel:
         hardware_error=Register(70, 1),
         fastest=32737,
         error_bits=_ERRORS_2,
-        shutdown=_OVERLOAD | _HEAT,
     )
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.drivers.servos.register_packets import Protocol1
-from hexapod_dynamics.drivers.servos.register_servos import TURN, Modes, Register, RegisterServos, ServoModel, Variant
+from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Register
+from hexapod_dynamics.drivers.servos.register_servos import TURN, Modes, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
 _COUNTS = 4096.0 / TURN
-_OVERLOAD, _HEAT = 0x20, 0x04
 _CURRENT = Register(69, 2, 6.5e-3, sign=15)
-_OTHER_MODES = {1: "wheel", 2: "PWM", 3: "step"}
 
 
 def _modes(block: bytes) -> Modes:
     """The operating mode (register 33)."""
     if block[0] == 0:
         return Modes()
-    name = _OTHER_MODES.get(block[0], "unknown")
+    name = {1: "wheel", 2: "PWM", 3: "step"}.get(block[0], "unknown")
     return Modes(f"in operating mode {block[0]} ({name}): set register 33 to 0 (position)")
 
 
@@ -47,12 +45,11 @@ MODELS = {
         error_bits=(
             (0x01, "supply outside its limits"),
             (0x02, "angle sensor"),
-            (_HEAT, "too hot"),
+            (0x04, "too hot"),
             (0x08, "too much current"),
             (0x10, "angle"),
-            (_OVERLOAD, "overload"),
+            (0x20, "overload"),
         ),
-        shutdown=_OVERLOAD | _HEAT,
     )
 }
 

@@ -21,20 +21,12 @@ from hexapod_dynamics.drivers.servos.chain_state import ChainState
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 
 SEVERITY = ("ok", "warn", "error")
-_SLOT, _SLOTS = 0.4, 2  # [s] length of a slot, and the number of slots over which errors are counted
-_DEAD = 0.5  # [s] without an answer of any servo
-_ASKED = 6  # requests in a row without an answer of any servo
-_SWITCHING = 1.0  # [s] time after which an unconfirmed torque command is an error
 BACK = 2  # consecutive answers of a servo that is known to be off the robot
-_FEW = (3, 0.02)  # errors in this time, and share of the answers, up to which errors are not reported
-_LATE = 0.2  # share of late answers above which the line is slow: a busy machine delays only single answers
-_SLOW = 0.3  # late wakes of the bus thread per lost answer above which the machine is the likely cause
-_OLD = 0.35  # [s] an older measurement is reported if the bus thread wakes late
+_FEW = 3  # errors, over two slots of time, up to which errors are not reported
 
 # What a joint that is not measured does: on a bus, and as another driver publishes it.
 SILENT = "does not answer: broken off, unplugged or without power"
 UNMEASURED = "is not measured: joint_states has no position of it, or one and the same while it is commanded to move"
-_SIMULATED = "this computer is too busy, or the simulator has faults"
 
 
 class ServoHealth:
@@ -46,16 +38,18 @@ class ServoHealth:
         """
         self._silence = silence
         self._names = list(names)
-        self._cause = _SIMULATED if simulated else "cable, ground or bus drive"
+        busy = "this computer is too busy, or the simulator has faults"
+        self._cause = busy if simulated else "cable, ground or bus drive"
         none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
-        self._slots = deque([none], maxlen=1 + _SLOTS)  # (time, errors, reads, late wakes, late answers) so far
+        # (time, errors, reads, late wakes, late answers) so far, at the beginnings of slots of 0.4 s
+        self._slots = deque([none], maxlen=3)
         self._noise = ""
 
     def assess(self, state: ChainState, t: float) -> tuple[str, list[str]]:
         """Return ('ok', 'warn' or 'error', list of faults) at monotonic time t [s]."""
         if not state.connected:
             return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
-        if t - state.last_received > _DEAD and state.unanswered >= _ASKED and not state.missing.all():
+        if t - state.last_received > 0.5 and state.unanswered >= 6 and not state.missing.all():
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
         wrong = []
         off = not state.torque
@@ -89,7 +83,7 @@ class ServoHealth:
             if words and not missing:
                 wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
         noise = self._line(state, t)
-        switching = off and t - state.torque_time < _SWITCHING and not (state.silent | state.moving).any()
+        switching = off and t - state.torque_time < 1.0 and not (state.silent | state.moving).any()
         if wrong and switching:
             return "warn", [*wrong, noise] if noise else wrong
         if noise:
@@ -101,27 +95,31 @@ class ServoHealth:
 
     def _line(self, state: ChainState, t: float) -> str:
         """Fault of the line, from the recent errors; empty if they are few."""
-        if t - self._slots[-1][0] > _SLOT:
+        if t - self._slots[-1][0] > 0.4:
             self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
             begin = self._slots[0]
-            late = state.late_wakes - begin[3]
-            self._noise = self._describe(state.errors - begin[1], state.reads - begin[2], state.silent, late)
-            reads, late_answers = state.reads - begin[2], state.late_answers - begin[4]
-            if not self._noise and late_answers > max(_FEW[0], _LATE * reads):
+            late, late_answers, reads = (
+                state.late_wakes - begin[3],
+                state.late_answers - begin[4],
+                state.reads - begin[2],
+            )
+            self._noise = self._describe(state.errors - begin[1], reads, state.silent, late)
+            # A busy machine delays only single answers.
+            if not self._noise and late_answers > max(_FEW, 0.2 * reads):
                 self._noise = f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"
-            if not self._noise and late > _FEW[0]:
+            if not self._noise and late > _FEW:
                 oldest = t - np.min(state.stamp, initial=t, where=state.known)
-                if oldest > _OLD:
+                if oldest > 0.35:
                     self._noise = f"{_busy(late)}, the oldest measurement is of {oldest:.2f} s ago"
         return self._noise
 
     def _describe(self, errors: np.ndarray, reads: int, silent: np.ndarray, late: int) -> str:
-        corrupted = errors[:, 1:]  # corrupted answers; missing answers are reported by joint
-        if corrupted.sum() < max(_FEW[0], _FEW[1] * reads):
+        corrupted, few = errors[:, 1:], max(_FEW, 0.02 * reads)  # missing answers are reported by joint
+        if corrupted.sum() < few:
             lost = int(errors[~silent, 0].sum())
-            if lost <= max(_FEW[0], _FEW[1] * reads):
+            if lost <= few:
                 return ""
-            if late >= _SLOW * lost:
+            if late >= 0.3 * lost:  # the machine is the likely cause
                 return f"{_busy(late)}, {lost} answers lost or late beside {reads} good ones"
             return f"{lost} answers lost or late beside {reads} good ones: {self._cause}"
         by_joint = corrupted.sum(axis=1)
@@ -169,12 +167,9 @@ def figures(state: ChainState, names: Sequence[str], t: float) -> dict[str, obje
     return values
 
 
-# [deg C] temperature that is too hot; temperature above which a servo may be reported, because the first rises predict
-# little; [s] prediction horizon.
-HOT, WARM, SOON = 60.0, 45.0, 600.0
+HOT = 60.0  # [deg C] too hot
 SPAN = 60.0  # [s] of a mean: counts of a degree average out
 LEAST_RISE = 0.5  # [deg C] in SPAN: a smaller rise is quantisation noise
-STEADY = 0.97  # ratio of rises above which the warming is treated as linear
 
 
 class ServoHeat:
@@ -213,11 +208,11 @@ class ServoHeat:
         if self._now[joint] >= HOT:
             return 0.0
         rise = last - before
-        if not math.isfinite(rise + first) or rise < LEAST_RISE or last < WARM:
+        if not math.isfinite(rise + first) or rise < LEAST_RISE or last < 45.0:  # the first rises predict little
             return math.inf
         missing = HOT - last
         ratio = rise / (before - first) if before - first > LEAST_RISE else 1.0
-        if ratio >= STEADY:
+        if ratio >= 0.97:  # the warming is as good as linear
             return max(missing / rise * SPAN - 0.5 * SPAN, 0.0)
         left = rise * ratio / (1.0 - ratio)  # [deg C] by which it will warm up from the last mean
         if left <= missing:
@@ -231,7 +226,7 @@ class ServoHeat:
             time = self.time_to_hot(joint)
             if time == 0.0:
                 wrong.append(f"{name} has {self._now[joint]:.0f} deg C: let it rest")
-            elif time < SOON:
+            elif time < 600.0:
                 wrong.append(
                     f"{name} has {self._now[joint]:.0f} deg C and reaches {HOT:.0f} in {max(time / 60.0, 1.0):.0f} min "
                     "if it goes on like this: walk slower, or let it rest"

@@ -130,39 +130,40 @@ class Motions:
     """The present motion of n servos, each uniform to its set-point in a duration; NaN where no set-point is known."""
 
     def __init__(self, n: int) -> None:
-        self._from, self._to = [math.nan] * n, [math.nan] * n  # [rad]
-        self._begin, self._took = [0.0] * n, [1.0] * n  # monotonic time, duration [s]
+        # Of each servo: from, to [rad], begin, end (monotonic [s]), replaced as a whole: any thread may stop it.
+        self._motions: list[tuple[float, float, float, float]] = []
+        self._unknown = [(math.nan, math.nan, 0.0, 1.0)] * n
+        self.forget()
 
     def forget(self, index: int | None = None) -> None:
         """Note that the set-point of a servo is not known, by default that none is."""
-        for each in range(len(self._to)) if index is None else (index,):
-            self._from[each] = self._to[each] = math.nan
+        if index is None:
+            self._motions = self._unknown.copy()
+        else:
+            self._motions[index] = self._unknown[index]
 
     def place(self, index: int, now: float, measured: float) -> float:
         """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` if it is not known."""
-        end, begin = self._to[index], self._from[index]
-        passed = (now - self._begin[index]) / self._took[index]
-        if passed >= 1.0 and not math.isnan(end):
-            return end
-        if math.isnan(end) or math.isnan(begin):
+        start, target, begin, end = self._motions[index]
+        if now >= end and not math.isnan(target):
+            return target
+        if math.isnan(target) or math.isnan(start):
             return measured
-        return begin + (end - begin) * max(passed, 0.0)
+        return start + (target - start) * max((now - begin) / (end - begin), 0.0)
 
     def target(self, index: int) -> float:
         """Where the motion of a servo ends [rad]."""
-        return self._to[index]
+        return self._motions[index][1]
 
     def begin(self, index: int, angle: float, duration: float, now: float, measured: float) -> float:
         """Begin a motion to an angle [rad] in a duration [s]; return the way [rad], NaN if its start is not known."""
         here = self.place(index, now, measured)
-        self._from[index], self._to[index] = here, angle
-        self._begin[index], self._took[index] = now, max(duration, 1e-3)
+        self._motions[index] = here, angle, now, now + max(duration, 1e-3)
         return angle - here
 
     def hold(self, index: int, angle: float) -> None:
         """Stand at an angle [rad]."""
-        self._from[index] = self._to[index] = angle
-        self._took[index] = 1e-3
+        self._motions[index] = angle, angle, -math.inf, -math.inf
 
 
 class ServoInterface(ABC):
@@ -171,7 +172,7 @@ class ServoInterface(ABC):
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
     ids: of the servos, 0 to `highest_id`, else DeviceError. counts: the whole numbers in which they take set-points;
-    None: they take any. Of `line`: port, reply_timeout, patience. resolution [rad]: between two set-points. readable:
+    None: they take any. resolution [rad]: between two set-points. port: of `line`, for messages. readable:
     lowest and highest angle [rad] that a working servo reports; a reading outside this range is an error of the line.
     pose_times [s]: time of a pose on the line, without servos and for each servo in it. reports: what each servo
     reports about itself that a person has to know, in words, empty: nothing; () if none ever does.
@@ -181,12 +182,10 @@ class ServoInterface(ABC):
     pose_times: tuple[float, float] = (0.0, 0.0)
     reports: Sequence[str] = ()
 
-    # Of the last request: why it failed; when the value was measured; when its answer was complete; how much later [s]
-    # the answer came than the protocol needs. Values that are read by one request have a `read_time` each.
+    # Of the last request: why it failed; when the value was measured, monotonic [s]; how much later [s] the answer came
+    # than the protocol needs. Values that are read by one request have a `read_time` each.
     fault: Fault | None = None
-    read_time: float = 0.0
-    answer_time: float = 0.0
-    delay: float = 0.0
+    read_time = delay = 0.0
 
     def __init__(self, line: Line, ids: Sequence[int], highest_id: int, counts: CountScale | None = None) -> None:
         for servo_id in ids:
@@ -194,8 +193,7 @@ class ServoInterface(ABC):
                 raise DeviceError(
                     f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
                 )
-        self.line, self.ids, self._counts = line, tuple(ids), counts
-        self.port, self.reply_timeout, self.patience = line.port, line.reply_timeout, line.patience
+        self.line, self.ids, self.counts, self.port = line, tuple(ids), counts, line.port
         self.resolution = 1.0 / counts.per_radian if counts else 1e-6
 
     def open(self) -> None:
@@ -208,7 +206,7 @@ class ServoInterface(ABC):
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Return the nearest set-points (n,) [rad] that the servos take for `angles` (n,) [rad]; NaN stays NaN."""
-        return self._counts.quantise(angles) if self._counts else np.array(angles, float)
+        return self.counts.quantise(angles) if self.counts else np.array(angles, float)
 
     @abstractmethod
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
@@ -219,8 +217,8 @@ class ServoInterface(ABC):
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one set-point [rad] that starts at once; raises DeviceError beyond the servo's travel."""
-        if self._counts:
-            self._counts.setpoint(angle)
+        if self.counts:
+            self.counts.setpoint(angle)
         n = len(self.ids)
         self.write_pose([angle] * n, [duration] * n, [other == index for other in range(n)])
 
@@ -272,8 +270,8 @@ def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int
 # The protocols, {name: "module:class"}; the class has from_settings(PortSettings, ids), and its module is imported when
 # it is chosen: a node loads one driver.
 PROTOCOLS = {
-    "lx": "hexapod_dynamics.drivers.servos.lx.servos:LxServos",
-    "board": "hexapod_dynamics.drivers.board.servos:BoardServos",
+    "lx": "hexapod_dynamics.drivers.servos.lx.bus:LxServos",
+    "board": "hexapod_dynamics.drivers.servos.board_servos:BoardServos",
     "dynamixel": "hexapod_dynamics.drivers.servos.dynamixel:DynamixelServos",
     "feetech": "hexapod_dynamics.drivers.servos.feetech:FeetechServos",
     "topics": "hexapod_dynamics.drivers.servos.topics:TopicServos",

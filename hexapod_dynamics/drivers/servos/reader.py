@@ -8,40 +8,40 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.chain_state import MISSING_TRIES, ChainStateMachine, next_in_turn
+from hexapod_dynamics.drivers.servos.chain_state import (
+    MISSING_TRIES,
+    SILENT_PROBE,
+    ChainStateMachine,
+    Joints,
+    next_in_turn,
+)
 from hexapod_dynamics.drivers.servos.interface import FAULTS, Fault, Motions, Quantity, ServoInterface
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 
-@dataclass
 class PositionGate:
     """Decides for each reading [rad] of one servo whether to accept it, to read again, or to drop it.
 
-    margin [rad]: a reading within this distance of the extrapolated position or of the target is accepted at once,
-    unless a corrupted answer arrived in the last `wary_time` [s]. Otherwise, two readings in a row that agree within
-    `agreement` [rad] are accepted. lowest, highest [rad]: range of the angles that a working servo reports.
+    A reading within MARGIN of the extrapolated position or of the target is accepted at once, unless a corrupted answer
+    arrived in the last second. Otherwise, two readings in a row that agree within AGREEMENT are accepted. lowest,
+    highest [rad]: range of the angles that a working servo reports. confirmed: the last accepted reading agreed with
+    the one before it.
     """
 
-    margin: float = 0.2
-    wary_time: float = 1.0
-    agreement: float = 0.03
-    max_rate: float = 8.0  # [rad/s]
-    lowest: float = -math.pi
-    highest: float = math.pi
+    MARGIN, AGREEMENT = 0.2, 0.03  # [rad]
 
-    def __post_init__(self) -> None:
-        self._last = self._stamp = self._unconfirmed = math.nan
-        self._rate = 0.0
+    def __init__(self, lowest: float = -math.pi, highest: float = math.pi) -> None:
+        self._lowest, self._highest = lowest, highest
         self._wary_until = -math.inf
-        self.confirmed = False  # the last accepted reading agreed with the one before it
+        self.confirmed = False
+        self.forget()
 
     def warn(self, t: float) -> None:
         """Report a corrupted answer at time t [s]: the line is noisy."""
-        self._wary_until = t + self.wary_time
+        self._wary_until = t + 1.0
 
     def forget(self) -> None:
         """Discard all state, after the servo did not answer."""
@@ -50,30 +50,20 @@ class PositionGate:
 
     def accept(self, angle: float, t: float, target: float = math.nan) -> bool:
         """Return True to accept `angle`, read at time t; False to read again: a second one that agrees is accepted."""
-        if not self.lowest <= angle <= self.highest:
+        if not self._lowest <= angle <= self._highest:
             return False
-        margin = self.margin if t >= self._wary_until else -1.0
+        margin = self.MARGIN if t >= self._wary_until else -1.0
         interval = t - self._stamp
         expected = self._last + self._rate * interval if interval < 0.5 else math.nan
         # Comparisons with NaN (no earlier reading) are false.
-        self.confirmed = abs(angle - self._unconfirmed) <= self.agreement
+        self.confirmed = abs(angle - self._unconfirmed) <= self.AGREEMENT
         if not (self.confirmed or abs(angle - expected) <= margin or abs(angle - target) <= margin):
             self._unconfirmed = angle
             return False
-        if 0.0 < interval < 0.5:
-            self._rate = max(-self.max_rate, min(self.max_rate, (angle - self._last) / interval))
-        else:
-            self._rate = 0.0
+        rate = (angle - self._last) / interval if 0.0 < interval < 0.5 else 0.0
+        self._rate = max(-8.0, min(8.0, rate))  # [rad/s] more than any servo reaches
         self._last, self._stamp, self._unconfirmed = angle, t, math.nan
         return True
-
-
-_SUPPLY_READS = 3  # number of reads whose median is the supply voltage
-_QUICK = 0.003  # [s] shortest wait for a servo that did not answer while others do
-_LOSSY = 0.1  # share of lost answers of the other servos above which all servos get the same timeout
-_FORGET = 0.97  # factor by which the longest recent delay decays with each answer
-# Pauses [s] before the next request while answers are late, the first and the longest: the line becomes quiet.
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.016
 
 
 class JointReader:
@@ -92,34 +82,30 @@ class JointReader:
         idle: Callable[[], bool],
     ) -> None:
         n = len(servo_map)
-        self.servos, self.map, self.settings = servos, servo_map, machine.settings
+        self.servos, self.map = servos, servo_map
         self._machine, self._state, self._schedule = machine, machine.state, machine.schedule
         self._lock, self._motions, self._idle = lock, motions, idle
-        self._checks = [PositionGate(lowest=servos.readable[0], highest=servos.readable[1]) for _ in range(n)]
+        self._checks = [PositionGate(*servos.readable) for _ in range(n)]
         self._lag_count = np.zeros(n, np.int64)
-        self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
+        self._delay = 0.5 * servos.line.reply_timeout  # [s] longest recent delay of the answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
-        self._supply: deque[float] = deque(maxlen=_SUPPLY_READS)
+        self._supply: deque[float] = deque(maxlen=3)  # whose median it is
         self._next_load_check = 0.0
         # number of requests, since a torque command, to a servo that is declared missing
         self._missing_tries = np.zeros(n, np.int64)
 
     def forget(self) -> None:
         """Discard all state, because the port was opened again."""
-        self._missing_tries[:] = 0
+        self.confirm_again()
         for check in self._checks:
             check.forget()
 
-    def confirm_again(self) -> None:
-        """Ask every servo that has not confirmed a torque command at once, because torque or freeze was switched."""
-        self._next_confirm[:] = -np.inf
-        self._missing_tries[:] = 0
-
-    def ask_again(self, back: np.ndarray) -> None:
-        """Ask joints (n,) bool that came back to the robot as if they had not been asked."""
-        self._missing_tries[back] = 0
+    def confirm_again(self, joints: Joints = slice(None)) -> None:
+        """Ask these joints (mask, default all) for their torque, if it is not confirmed, as if not asked before."""
+        self._next_confirm[joints] = -np.inf
+        self._missing_tries[joints] = 0
 
     def confirm_torque(self, now: float) -> None:
         """Read the load state of one servo that has not confirmed a torque command; repeat the command if it failed.
@@ -136,7 +122,7 @@ class JointReader:
         index = self._confirm_turn = next_in_turn(candidates, self._confirm_turn)
         wanted = state.torque
         loaded = self._ask_loaded(index)
-        pause = self.settings.silent_probe_interval if state.silent[index] else self.settings.confirm_interval
+        pause = SILENT_PROBE if state.silent[index] else 0.02
         self._next_confirm[index] = time.monotonic() + pause
         if loaded is None and state.missing[index] and not self.servos.line.interrupted:
             self._missing_tries[index] += 1
@@ -177,7 +163,7 @@ class JointReader:
             now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
             accepted = self._checks[index].accept(value, now, target)
-            if distance > self.settings.load_check_lag:
+            if distance > 0.15:
                 self._check_load(index)
             if accepted:
                 break
@@ -190,7 +176,7 @@ class JointReader:
         if self._machine.needs_start(index, now):
             start = self._find_start(index, angle)
             self._motions.forget(index)
-        lagging = self._lags(index, distance > self.settings.lag)
+        lagging = self._lags(index, distance > 0.25)
         with self._lock:
             self._machine.measured(index, angle, now, start)
             self._state.lagging[index] = lagging
@@ -203,15 +189,14 @@ class JointReader:
                 self._state.reports = (*known[:index], words[index], *known[index + 1 :])
 
     def _lags(self, index: int, away: bool) -> bool:
-        """Whether a joint does not follow: several consecutive readings are away from its target. One reading is enough
-        if many others do not follow either: the cause is then the supply.
+        """Whether a joint does not follow: three consecutive readings are away from its target, or two that agree. One
+        is enough if three others do not follow either: the cause is then the supply.
         """
         if not away:
             self._lag_count[index] = 0
             return False
         self._lag_count[index] += 1 + self._checks[index].confirmed
-        many = np.count_nonzero(self._state.lagging) >= self.settings.lag_many
-        lagging = self._lag_count[index] >= (1 if many else self.settings.lag_reads)
+        lagging = self._lag_count[index] >= 3 or np.count_nonzero(self._state.lagging) >= 3
         if not lagging:
             self._schedule.ask_soon(index)
         return bool(lagging)
@@ -244,10 +229,10 @@ class JointReader:
                 state.supply = statistics.median(self._supply)
 
     def _check_load(self, index: int) -> None:
-        """Read the load state of a servo away from its target, sooner than it counts as lagging."""
+        """Read the load state of a servo away from its target, sooner than it counts as lagging; ten times a second."""
         now = time.monotonic()
         if self._state.torque and self._state.torque_on[index] != 0.0 and now >= self._next_load_check:
-            self._next_load_check = now + self.settings.load_check_interval
+            self._next_load_check = now + 0.1
             self._ask_loaded(index, tries=3)
 
     def _ask_loaded(self, index: int, tries: int = 1) -> bool | None:
@@ -273,11 +258,11 @@ class JointReader:
         losses = self._machine.losses
         failing = was_silent or losses.failing[index] > 0
         suspected = failing or self._state.unanswered > 1
-        timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
+        timeout = max(servos.line.reply_timeout, min(0.002 + 1.5 * self._delay, servos.line.patience))
         # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
         # the test for silent servos is fair.
-        if failing and self._state.unanswered < len(self.map) and losses.loss(index) < _LOSSY:
-            timeout = min(timeout, max(_QUICK, 0.002 + 3.0 * self._delay))
+        if failing and self._state.unanswered < len(self.map) and losses.loss(index) < 0.1:
+            timeout = min(timeout, max(0.003, 0.002 + 3.0 * self._delay))
         value = servos.read(index, quantity, None if suspected else self._idle, timeout)
         if value is None:
             self._count(index, servos.fault.value)
@@ -298,18 +283,19 @@ class JointReader:
             self._back_off(self._state.unanswered)
             return None
         self.quiet_until = 0.0
-        self._delay = max(_FORGET * self._delay, min(servos.delay, 0.05))
+        self._delay = max(0.97 * self._delay, min(servos.delay, 0.05))  # the longest delay is forgotten slowly
         with self._lock:
-            self._machine.answered(index, servos.answer_time, late=servos.delay > servos.reply_timeout)
+            self._machine.answered(index, time.monotonic(), late=servos.delay > servos.line.reply_timeout)
         return value
 
     def _back_off(self, unanswered: int) -> None:
         """Pause before the next request if late answers collide with requests on the line, or if no servo answers.
 
-        Requests at the pace of the timeouts would collide with late answers, and accumulate before a blocked line.
+        Requests at the pace of the timeouts would collide with late answers, and accumulate before a blocked line. The
+        pauses, of 2 to 16 ms, let the line become quiet.
         """
         if unanswered > 1 and (self.servos.line.strays or unanswered > len(self.map)):
-            self.quiet_until = time.monotonic() + min(_PAUSE * 2.0 ** min(unanswered - 2, 8), _LONGEST_PAUSE)
+            self.quiet_until = time.monotonic() + 0.002 * 2.0 ** min(unanswered - 2, 3)
 
     def _count(self, index: int, fault: str) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Packets of servos with registers: Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
+"""Registers, packets and bus of Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
 
 Protocol 1: FF FF, id, length, instruction or error, parameters, ~sum. Protocol 2: FF FF FD 00, id, length (2),
 instruction, (error,) parameters, CRC-16; within the parameters, FF FF FD is followed by one more FD. Sources:
@@ -7,12 +7,16 @@ ROBOTIS e-manual, dynamixel-sdk and ftservo-python-sdk.
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings
+from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.errors import DeviceError
 
 BROADCAST_ID = 254  # addresses all servos
@@ -46,6 +50,38 @@ class Status(NamedTuple):
     data: bytes
 
 
+@dataclass(frozen=True)
+class Register:
+    """A register: address, size [bytes], value of one count.
+
+    sign: the sign bit of a sign-magnitude number; None: two's complement if `signed`.
+    """
+
+    address: int
+    size: int
+    unit: float = 1.0
+    signed: bool = False
+    sign: int | None = None
+
+    def number(self, data: bytes) -> int:
+        """The whole number in the register's bytes (little endian)."""
+        value = int.from_bytes(data, "little", signed=self.signed)
+        if self.sign is not None and value >> self.sign & 1:
+            return -(value & ~(1 << self.sign))
+        return value
+
+    def pack(self, value: int) -> bytes:
+        """The bytes of a whole number."""
+        if self.sign is not None and value < 0:
+            value = -value | 1 << self.sign
+        return value.to_bytes(self.size, "little", signed=self.signed)
+
+    def place(self, block: Register) -> slice:
+        """Where its bytes are in those of a block of registers."""
+        begin = self.address - block.address
+        return slice(begin, begin + self.size)
+
+
 class Packets(FrameFinder):
     """How packets are built and found.
 
@@ -70,12 +106,15 @@ class Packets(FrameFinder):
         return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
 
     def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
-        """Return the packet that writes the same registers of several servos: parts (id, data), data of one size."""
+        """Return the packets that write the same registers of several servos: parts (id, data), data of one size."""
         sizes = {len(data) for _, data in parts}
-        if len(sizes) != 1:
+        if len(sizes) > 1:
             raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
-        listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts)
-        return self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
+        packets, most = b"", max(1, (self.longest - 8) // (1 + max(sizes, default=0)))
+        for first in range(0, len(parts), most):
+            listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts[first : first + most])
+            packets += self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
+        return packets
 
     def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
         """Return the packet that reads the same registers of several servos; they answer in this order."""
@@ -200,3 +239,57 @@ class Protocol2(Packets):
         if instruction != Instruction.STATUS or not parameters:
             return None
         return Status(servo_id, parameters[0], parameters[1:])
+
+
+class RegisterBus(SerialLink):
+    """A serial port with servos that speak `packets`."""
+
+    def __init__(self, settings: PortSettings, packets: Packets) -> None:
+        super().__init__(settings)
+        self.packets = packets
+
+    def ask(
+        self, packet: bytes, ids: Sequence[int], size: int, idle: Idle = None, timeout: float | None = None
+    ) -> dict[int, tuple[Status, float]]:
+        """Send a packet; return the answers of these servos with `size` bytes of data, each with its arrival [s].
+
+        `fault` says why one is missing. timeout [s]: instead of reply_timeout; it counts from when all could have
+        answered. idle: called after that time; while it returns True, the wait goes on, for at most `patience`.
+        """
+        if self._serial is None:
+            raise self._not_open()
+        self.strays += len(self._discard_input())
+        packets, answers = self.packets, dict[int, tuple[Status, float]]()
+        packets.reset()
+        damaged, skipped = packets.damaged, packets.skipped
+        self.send(packet)
+        # A servo answers after 0.6 ms, unless its register says otherwise (250 counts of 2 us).
+        answer_time = (packets.overhead + size) * self.byte_time + 0.0006
+        needed = (timeout or self.reply_timeout) + answer_time * len(ids)
+        wait = ReplyWait(self.free_at, needed, self.patience, idle)
+        echo: bytearray | None = bytearray()
+        while len(answers) < len(ids) and not self.interrupted:
+            now = time.monotonic()
+            left = wait.left(now)
+            if left < 0.0:
+                break
+            chunk = self._wait(left, now)
+            if not chunk:
+                continue
+            if echo is not None:
+                echo += chunk
+                if len(echo) < len(packet) and packet.startswith(echo):
+                    continue
+                chunk, echo = bytes(echo.removeprefix(packet)), None
+            came = time.monotonic()
+            for status in packets.feed(chunk):
+                if status.servo_id in ids and len(status.data) == size:
+                    answers[status.servo_id] = status, came
+        if len(answers) == len(ids):
+            self.fault, self.strays = None, 0
+        elif packets.damaged > damaged:
+            self.fault = Fault.CHECKSUM
+        else:
+            noisy = packets.skipped > skipped or packets.incomplete
+            self.fault = Fault.GARBAGE if noisy else Fault.TIMEOUT
+        return answers

@@ -13,6 +13,7 @@ import select
 import termios
 import threading
 import time
+from collections import deque
 
 import serial
 
@@ -23,8 +24,6 @@ PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Docum
 BITS_PER_BYTE = 10  # 8N1: start + 8 + stop
 UART_FIFO = 32  # bytes that a UART holds itself; it sends them even if the queue behind it is dropped
 LATE = 0.002  # [s] if a wait ends this much too late, the machine is too slow or too busy
-_STUCK = 0.5  # [s] for which a port may take no bytes
-_PATIENCE = 0.002  # [s] after which a sender that waits for the port looks for a stop
 
 
 def explain_open_error(port: str, error: Exception) -> str:
@@ -58,9 +57,6 @@ def claim(fd: int) -> None:
         fcntl.ioctl(fd, termios.TIOCEXCL)
 
 
-_MORE = 0.004  # [s] by which a wait is extended while nothing else is to be done
-
-
 class ReplyWait:
     """How long an answer is awaited: until `deadline`, and longer while `idle` returns True, until `latest` [s].
 
@@ -78,7 +74,7 @@ class ReplyWait:
         It is 0 once after the deadline: the answer may be there even then, if this thread was woken too late.
         """
         if self.deadline <= now < self._latest and self._idle is not None and self._idle():
-            self.deadline, self._over = min(self._latest, now + _MORE), False
+            self.deadline, self._over = min(self._latest, now + 0.004), False
         if self._over:
             return -1.0
         self._over = now >= self.deadline
@@ -108,6 +104,8 @@ class SerialLink(Line):
         self._wire = threading.Lock()  # held to send bytes or to switch the direction
         self._serial: serial.Serial | None = None
         self._fd = -1
+        # Requests that were given up: the first bytes of the answer, the time at which the request had been sent.
+        self._owed: deque[tuple[bytes, float]] = deque(maxlen=32)
 
     def open(self) -> None:
         """Open the port for this process alone."""
@@ -159,6 +157,19 @@ class SerialLink(Line):
     def _not_open(self) -> BusError:
         return BusError(f"servo port {self.port} is not open")
 
+    def _find_late(self, received: bytes, now: float) -> float:
+        """Find answers to requests that were given up; return the longest delay [s] of one, at most `patience`.
+
+        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive while
+        that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
+        """
+        late = 0.0
+        for each in [each for each in self._owed if each[0] in received]:
+            self._owed.remove(each)
+            late = max(late, min(now - each[1], self.patience))
+        self.lateness = max(self.lateness, late)
+        return late
+
     def send(self, frames: bytes) -> None:
         """Queue frames for sending and return at once. While the link is interrupted, nothing is sent."""
         if self._serial is None:
@@ -208,10 +219,10 @@ class SerialLink(Line):
         # Not with pyserial's write, which waits after each call until the port accepts more.
         sent, last = self._write(frames), time.monotonic()
         while sent < len(frames) and not self.interrupted:
-            if select.select([], [self._fd], [], _PATIENCE)[1]:
+            if select.select([], [self._fd], [], 0.002)[1]:  # else a stop is looked for
                 sent, last = sent + self._write(frames[sent:]), time.monotonic()
-            elif time.monotonic() - last > _STUCK:
-                raise OSError(f"it took no byte for {_STUCK} s")
+            elif time.monotonic() - last > 0.5:
+                raise OSError("it took no byte for 0.5 s")
         self._count(sent)
 
     def _write(self, frames: bytes) -> int:

@@ -25,17 +25,15 @@ from hexapod_dynamics.drivers.servos.interface import (
     ServoInterface,
 )
 
-_RECENT = 60  # number of commands with which a report is compared
-_EQUAL = 1e-6  # [rad] large enough for drivers with single precision
-_MOVED = 2e-4  # [rad] a report counts only if its joint was commanded to move by this much since its last report
-_CERTAIN = 25  # consecutive reports that equal a command
-
 
 class EchoDetector:
-    """Compares the reports of n joints with their commands. Commands and reports may come from two threads."""
+    """Compares the reports of n joints with their last 60 commands. Both may come from two threads.
+
+    25 consecutive reports that equal a command are an echo; a report counts if its joint has moved since the last one.
+    """
 
     def __init__(self, n: int) -> None:
-        self._recent = np.full((_RECENT, n), np.nan)  # a ring, which is written while it is read
+        self._recent = np.full((60, n), np.nan)  # a ring, which is written while it is read
         self._count = 0
         self._last = np.full(n, np.nan)
         self._equal = np.zeros(n, np.int64)
@@ -43,33 +41,31 @@ class EchoDetector:
     @property
     def echoes(self) -> np.ndarray:
         """Joints (n,) bool that report their commands."""
-        return self._equal >= _CERTAIN
+        return self._equal >= 25
 
     def command(self, angles: np.ndarray) -> None:
         """Take the commands (n,) [rad], NaN for a joint that has none."""
-        self._recent[self._count % _RECENT] = angles
+        self._recent[self._count % len(self._recent)] = angles
         self._count += 1
 
     def report(self, index: int, angle: float) -> None:
         """Take the reported angle [rad] of one joint."""
-        if self._count < 2 or abs(angle - self._last[index]) <= _MOVED:
+        if self._count < 2 or abs(angle - self._last[index]) <= 2e-4:
             return
         self._last[index] = angle
-        if (np.abs(self._recent[:, index] - angle) <= _EQUAL).any():
-            self._equal[index] += 1
-        else:
-            self._equal[index] = 0
+        equal = (np.abs(self._recent[:, index] - angle) <= 1e-6).any()  # also of drivers with single precision
+        self._equal[index] = self._equal[index] + 1 if equal else 0
 
 
-_LASTS = 0.3  # [s] least time without any change
-# the time is at least this multiple of the joint's longest usual interval, which counts up to so much [s]
-_USUALLY, _SLOWEST = 2.0, 1.0
-_EACH = 0.03  # [rad] over which each joint was commanded in that time
-_ALL = 0.15  # [rad] sum of these changes over the joints of a chain
+_EACH = 0.03  # [rad] over which each joint of a chain that counts as frozen was commanded meanwhile
 
 
 class FrozenChains:
-    """Compares what n joints report with their commands; legs: the indices of each leg's joints, from the hip on."""
+    """Compares what n joints report with their commands; legs: the indices of each leg's joints, from the hip on.
+
+    Joints that end a leg are frozen if none has changed for 0.3 s, and for twice its longest usual interval, which
+    counts up to a second, while they were commanded over 0.15 rad together.
+    """
 
     def __init__(self, n: int, legs: Sequence[Sequence[int]]) -> None:
         self._legs = [list(leg) for leg in legs]
@@ -90,31 +86,28 @@ class FrozenChains:
         self._moves |= new & (self._shown == self._shown)  # a first report, before which the value is NaN, is no motion
         np.copyto(self._shown, shown)
         lasted, moved = now - self._since, self._high - self._low
-        np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= _SLOWEST))
+        np.maximum(self._usual, lasted, out=self._usual, where=new & (moved >= _EACH) & (lasted <= 1.0))
         np.copyto(self._since, now, where=new)
         np.fmin(self._low, targets, out=self._low)
         np.fmax(self._high, targets, out=self._high)
         np.copyto(self._low, targets, where=new)
         np.copyto(self._high, targets, where=new)
         moved = self._high - self._low
-        still = (now - self._since >= np.maximum(_LASTS, _USUALLY * self._usual)) & (moved >= _EACH)
+        still = (now - self._since >= np.maximum(0.3, 2.0 * self._usual)) & (moved >= _EACH)
         frozen: np.ndarray = self._missing & ~self._moves
         if not still.any():
             return frozen
         for leg in self._legs:
             for first in range(len(leg) - 1):
                 chain = leg[first:]
-                if still[chain].all() and moved[chain].sum() >= _ALL:
+                if still[chain].all() and moved[chain].sum() >= 0.15:
                     frozen[chain] = True
                     break
         return frozen
 
 
-_OLD = 1.0  # [s] a message whose stamp is this much older or newer than now is rejected: the clocks differ
 _WAIT = 0.03  # [s] for which a new measurement of a joint is awaited
 _SILENT = 1.0  # [s] without any message after which the joints count as lost
-_RATE_OVER = 1.0  # [s] over which the rate is measured
-_LEAST_RATE = 20.0  # [1/s] rate of messages below which the walk is not controlled well
 
 
 class TopicServos(ServoInterface):
@@ -132,7 +125,7 @@ class TopicServos(ServoInterface):
         self._rate = math.nan
         self._lag = 0.0  # [s] from the stamp of the last message to its arrival
         self._refused, self._refused_at = "", -math.inf  # why the last message was rejected, and when
-        self._motions, self._motion = Motions(n), threading.Lock()
+        self._motions, self._sending = Motions(n), threading.Lock()
         self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
         self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
@@ -155,7 +148,7 @@ class TopicServos(ServoInterface):
     def accept(self, indices: Sequence[int], angles: Sequence[float], age: float) -> None:
         """Take measured angles [rad] of joints, from a message whose stamp is `age` [s] old (0 without a stamp)."""
         now = time.monotonic()
-        if not abs(age) <= _OLD:
+        if not abs(age) <= 1.0:
             self.refuse(f"{self.port}: stamps are {age:.1f} s old: do the clocks of both computers differ?")
             return
         self._refused = ""
@@ -195,15 +188,15 @@ class TopicServos(ServoInterface):
         elif self._echo.echoes.any():
             numbers = ", ".join(str(number) for number in np.flatnonzero(self._echo.echoes))
             words.append(f"{self.port}: joints of index {numbers} report commands, not measurements")
-        if self._rate < _LEAST_RATE:
-            words.append(f"{self.port}: {self._rate:.0f} messages a second; {_LEAST_RATE:.0f} or more are needed")
+        if self._rate < 20.0:  # the walk is not controlled well
+            words.append(f"{self.port}: {self._rate:.0f} messages a second; 20 or more are needed")
         return words
 
     def figures(self) -> dict[str, object]:
         """Return rate, age and kind of the received messages."""
         now = time.monotonic()
         elapsed = now - self._counted[0]
-        if elapsed >= 0.9 * _RATE_OVER:
+        if elapsed >= 0.9:  # else the last call was less than a second ago
             self._rate = (self._count - self._counted[1]) / elapsed
             self._counted = now, self._count
         return {
@@ -220,7 +213,7 @@ class TopicServos(ServoInterface):
         if self.is_silent:
             none = f"no message on {self.port}: is the driver of the joints up, is its topic remapped?"
             raise BusError(self._refusal() or none)
-        with self._motion:
+        with self._sending:
             self._motions.forget()
             self._targets[:] = np.nan
         super().open()
@@ -234,7 +227,7 @@ class TopicServos(ServoInterface):
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Publish the set-points of all joints that have one; the others keep theirs."""
         now, longest = time.monotonic(), 0.0
-        with self._motion:
+        with self._sending:
             if self.line.interrupted:
                 return
             for index, wanted in enumerate(chosen):
@@ -256,12 +249,12 @@ class TopicServos(ServoInterface):
 
     def stop(self, index: int | None = None) -> None:
         """Publish set-points at the present positions of the motions."""
-        with self._motion:
+        with self._sending:
             self._hold(range(len(self.ids)) if index is None else (index,))
 
     def stop_now(self) -> bool:
         """Publish such set-points, from any thread, and nothing else until `resume`."""
-        with self._motion:
+        with self._sending:
             already, self.line.interrupted = self.line.interrupted, True
             if not self.line.is_open:
                 return False
@@ -302,5 +295,4 @@ class TopicServos(ServoInterface):
                 self.fault = Fault.TIMEOUT
                 return None
             self._given[index] = self.read_time = float(self._stamp[index])
-            self.answer_time, self.delay = time.monotonic(), 0.0
             return float(self._angle[index])

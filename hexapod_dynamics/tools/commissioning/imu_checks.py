@@ -16,10 +16,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.drivers.board.port import BoardPort
-from hexapod_dynamics.drivers.board.protocol import ImuValues, Report
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer
 from hexapod_dynamics.drivers.imu.reader import sample_of
+from hexapod_dynamics.drivers.servos.board_port import BoardPort
+from hexapod_dynamics.drivers.servos.board_protocol import ImuValues, Report
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_rpy
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hexapod_dynamics.drivers.board.servos import BoardServos
 from hexapod_dynamics.drivers.imu.mpu6050 import I2cBus, Mpu6050, Mpu6050Settings, open_bus
+from hexapod_dynamics.drivers.servos.board_servos import BoardServos
 from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot

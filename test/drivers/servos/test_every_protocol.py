@@ -8,7 +8,6 @@ import serial
 from support.waiting import wait_until
 
 from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
-from hexapod_dynamics.drivers.device_paths import SERVO_BUS
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
@@ -16,6 +15,7 @@ from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings, ma
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.runtime_directory import SERVO_BUS
 from hexapod_dynamics.tools.commissioning.suspended_robot import SuspendedRobot
 
 MAP = ServoMap.from_robot(Robot.jethexa())
@@ -97,9 +97,16 @@ def test_it_measures_moves_stops_and_lets_go(rig):
     fallen = np.full(18, -0.2)
     with rig.servos.lock:
         rig.servos.set_angles(fallen)
+    move(rig, pose)
+    time.sleep(0.1)
+    assert not rig.servos.loaded.any(), "a pose while limp must not stiffen the legs"
     rig.chain.set_torque(True)
     rig.until(lambda: rig.servos.loaded.all(), "every servo has torque")
     assert rig.chain.wait_confirmed(8.0)
+    rig.until(
+        lambda: rig.state.settled and np.allclose(rig.state.start_angle, fallen, atol=2 * COUNT),
+        "it starts from the measured pose",
+    )
     assert rig.pose == pytest.approx(fallen, abs=2 * COUNT)
 
 

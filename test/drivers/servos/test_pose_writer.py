@@ -7,8 +7,8 @@ from hexapod_dynamics.drivers.servos import chain as pose_writer
 from hexapod_dynamics.drivers.servos.chain import PoseWriter
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
+from hexapod_dynamics.drivers.servos.lx.bus import LxServos
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -26,7 +26,7 @@ class Wire:
     """What a bus offers to the writer; frames: (time, Frame) of all that was sent. The clock is the test's."""
 
     def __init__(self):
-        self.port, self.reply_timeout, self.patience = "wire", 0.006, 0.05
+        self.port = "wire"
         self.now, self.free_at, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
         self.frames = []
 
@@ -47,7 +47,7 @@ def wire(monkeypatch):
 
 @pytest.fixture
 def state():
-    state = ChainState.empty(18)
+    state = ChainState(18)
     state.angle[:], state.stamp[:] = 0.0, 100.0
     return state
 
@@ -59,7 +59,7 @@ def moves_of(wire, state, seconds):
         wire.now += PERIOD
         state.stamp[:] = wire.now
         targets = angles(np.full(18, round(300 + SPEED * (wire.now - 100.0))))
-        assert writer.write(targets, PERIOD, state, lambda: False, SPEEDS)
+        assert writer.write(targets, PERIOD, SPEEDS, state, lambda: False)
     found = {servo_id: [] for servo_id in MAP.ids}
     for t, frame in wire.frames:
         if frame.command == Command.MOVE_TIME_WAIT_WRITE:
@@ -84,12 +84,12 @@ def test_a_servo_that_is_written_seldom_moves_no_faster_than_allowed_and_delays_
 
 def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, state):
     writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
-    writer.write(angles(np.full(18, 300)), PERIOD, state, lambda: False, SPEEDS)
+    writer.write(angles(np.full(18, 300)), PERIOD, SPEEDS, state, lambda: False)
     wire.now += 1.0
     counts = np.full(18, 300)
     counts[3] = 324  # 0.2 s at SPEED
     wire.frames.clear()
-    writer.write(angles(counts), PERIOD, state, lambda: False, SPEEDS)
+    writer.write(angles(counts), PERIOD, SPEEDS, state, lambda: False)
     durations = {
         lx.REQUEST[frame.command].unpack(frame.payload)[1]
         for _, frame in wire.frames
@@ -100,5 +100,5 @@ def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, sta
 
 def test_a_cancelled_pose_is_not_sent(wire, state):
     writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
-    assert not writer.write(angles(np.full(18, 300)), PERIOD, state, lambda: True)
+    assert not writer.write(angles(np.full(18, 300)), PERIOD, None, state, lambda: True)
     assert not wire.frames

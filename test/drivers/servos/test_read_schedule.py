@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState, ReadSchedule, ServoLossDetector
+from hexapod_dynamics.drivers.servos.chain_state import (
+    SILENT_PROBE,
+    ChainSettings,
+    ChainState,
+    ReadSchedule,
+    ServoLossDetector,
+)
 
 N = 6
 SETTINGS = ChainSettings()
@@ -12,7 +18,7 @@ SETTINGS = ChainSettings()
 @pytest.fixture
 def state():
     """Six joints that all are known."""
-    state = ChainState.empty(N)
+    state = ChainState(N)
     state.angle[:] = state.stamp[:] = 0.0
     return state
 
@@ -42,7 +48,7 @@ def test_what_is_gone_is_never_asked_and_what_is_silent_seldom(state):
     state.stamp[2] = -10.0
     asked = positions(state, 100)
     assert 1 not in asked
-    assert asked.count(2) == pytest.approx(1.0 / SETTINGS.silent_probe_interval, abs=1)
+    assert asked.count(2) == pytest.approx(1.0 / SILENT_PROBE, abs=1)
     state.missing[:] = True
     assert positions(state, 3) == [None] * 3
 
@@ -53,7 +59,7 @@ def test_what_has_just_fallen_silent_is_asked_again_soon(state):
     state.stamp[2] = -0.2
     asked = positions(state, 36)
     assert asked.count(2) >= 5  # until 0.56 s after its last answer; after 0.585 s the detector calls it missing
-    state.stamp[2] = -SETTINGS.newly_silent
+    state.stamp[2] = -1.0
     assert positions(state, 60).count(2) <= 2
 
 
@@ -141,17 +147,17 @@ def asked(judge, answers):
 
 
 def test_on_a_clean_line_three_failures_are_silence():
-    assert asked(ServoLossDetector(18, 3), dict.fromkeys(range(18), True) | {1: False})[1:] == [[], [1], [1]]
+    assert asked(ServoLossDetector(18), dict.fromkeys(range(18), True) | {1: False})[1:] == [[], [1], [1]]
 
 
 @pytest.mark.parametrize("silent", [range(9), range(16), [0, 5]])
 def test_however_many_are_silent_each_is_named_after_four_failures(silent):
-    judge = ServoLossDetector(18, 3)
+    judge = ServoLossDetector(18)
     assert asked(judge, {index: index not in silent for index in range(18)})[-1] == list(silent)
 
 
 def test_on_a_bad_line_silence_takes_more_failures():
-    judge, chance = ServoLossDetector(N, 3), np.random.default_rng(0)
+    judge, chance = ServoLossDetector(N), np.random.default_rng(0)
     wrong = 0
     for _ in range(5000):
         index = int(chance.integers(N))
@@ -165,7 +171,7 @@ def test_on_a_bad_line_silence_takes_more_failures():
 
 
 def test_a_servo_that_is_asked_again_and_again_while_a_computer_stands_still_is_not_silent():
-    judge = ServoLossDetector(18, 3)
+    judge = ServoLossDetector(18)
     asked(judge, dict.fromkeys(range(18), True))
     for _ in range(20):  # nothing is answered
         judge.note(3, False)
@@ -177,7 +183,7 @@ def test_a_servo_that_is_asked_again_and_again_while_a_computer_stands_still_is_
 
 
 def test_when_nobody_answers_no_servo_is_to_blame():
-    judge = ServoLossDetector(N, 3)
+    judge = ServoLossDetector(N)
     for k in range(200):
         judge.note(k % N, False)
     assert not any(judge.is_silent(index) for index in range(N))

@@ -1,42 +1,39 @@
-"""When the robot sits down, and what the bus's state says to people."""
+"""When the robot sits down, and what the bus's state and the servos' temperatures say to people."""
+
+import math
 
 import numpy as np
 import pytest
+from support.servo_temperature import ServoTemperature
 
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
-from hexapod_dynamics.drivers.servos.health import ServoHealth
+from hexapod_dynamics.drivers.servos.health import HOT, ServoHealth, ServoHeat
 from hexapod_dynamics.drivers.servos.interface import FAULTS
 from hexapod_dynamics.errors import DeviceError
 
 NAMES = [f"joint_{i}" for i in range(6)]
 
 
-def levels(volts_and_seconds):
-    """Feed a supply voltage by pieces of (volts, seconds); return the level after each piece."""
-    assess, t, found = SupplyMonitor(SupplyLimits(10.2, 9.6, 9.1, 0.3, 2.0)), 0.0, []
+@pytest.mark.parametrize(
+    ("volts_and_seconds", "levels"),
+    [
+        pytest.param([(11.8, 3), (10.0, 3), (9.4, 3), (8.9, 3)], ["ok", "warn", "sit", "release"], id="lower, more"),
+        pytest.param([(11.8, 3), (8.0, 1.5), (11.8, 3), (8.0, 1.5)], ["ok"] * 4, id="short sags"),
+        pytest.param(
+            [(9.5, 3), (9.7, 5), (9.95, 1), (10.3, 5), (10.6, 1)], ["sit", "sit", "warn", "warn", "ok"], id="hysteresis"
+        ),
+        pytest.param([(math.nan, 5), (9.0, 5), (math.nan, 5)], ["ok", "release", "release"], id="unknown"),
+    ],
+)
+def test_the_supply_asks_for_more_the_lower_it_is_for_a_while(volts_and_seconds, levels):
+    monitor, t, found = SupplyMonitor(SupplyLimits(10.2, 9.6, 9.1, 0.3, 2.0)), 0.0, []
     for volts, seconds in volts_and_seconds:
         for _ in range(round(seconds * 10)):
             t += 0.1
-            level = assess.update(volts, t)
+            level = monitor.update(volts, t)
         found.append(level)
-    return found
-
-
-def test_the_supply_asks_for_more_the_lower_it_is():
-    assert levels([(11.8, 3), (10.0, 3), (9.4, 3), (8.9, 3)]) == ["ok", "warn", "sit", "release"]
-
-
-def test_a_short_sag_asks_for_nothing():
-    assert levels([(11.8, 3), (8.0, 1.5), (11.8, 3), (8.0, 1.5)]) == ["ok"] * 4
-
-
-def test_a_level_is_left_only_above_its_hysteresis():
-    assert levels([(9.5, 3), (9.7, 5), (9.95, 1), (10.3, 5), (10.6, 1)]) == ["sit", "sit", "warn", "warn", "ok"]
-
-
-def test_an_unknown_supply_asks_for_nothing():
-    assert levels([(float("nan"), 5), (9.0, 5), (float("nan"), 5)]) == ["ok", "release", "release"]
+    assert found == levels
 
 
 def test_limits_out_of_order_are_refused():
@@ -54,110 +51,137 @@ def test_sitting_down_is_slow_and_all_joints_arrive_together():
     assert not down.done(11.7) and down.done(12.2)
 
 
-@pytest.fixture
-def state():
-    state = ChainState.empty(6)
-    state.angle[:], state.stamp[:], state.torque_on[:], state.connected = 0.0, 0.0, 1.0, True
+def assess(simulated=False, errors=None, joints=None, **changes):
+    """Assess six joints that are well, and again after 60 good answers, errors {fault: (joints, of each)}, changes of
+    attributes, and of values of joints {attribute: (joint, value)}.
+    """
+    state, health = ChainState(6), ServoHealth(NAMES, simulated=simulated)
+    state.angle[:], state.stamp[:], state.torque_on[:], state.connected = 0.0, 0.9, 1.0, True
     state.last_received = 0.9
-    return state
-
-
-def assess(state, errors=None, *, simulated=False, **changes):
-    """Assess a state before and after 60 good answers, errors (fault, joints, of each) and changed attributes."""
-    health = ServoHealth(NAMES, simulated=simulated)
     health.assess(state, 0.0)
-    if errors is not None:
-        fault, joints, count = errors
-        state.errors[joints, FAULTS.index(fault)] += count
+    for fault, (which, count) in (errors or {}).items():
+        state.errors[which, FAULTS.index(fault)] += count
+    for name, (joint, value) in (joints or {}).items():
+        getattr(state, name)[joint] = value
     for name, value in changes.items():
         setattr(state, name, value)
     state.reads += 60
     return health.assess(state, 1.0)
 
 
-def test_all_well_is_ok(state):
-    assert assess(state) == ("ok", [])
-
-
-def test_lost_answers_of_simulated_servos_have_no_cable_for_a_cause(state):
-    lost = "timeout", range(6), 20
-    (real,), (simulated,) = assess(state, lost)[1], assess(state, lost, simulated=True)[1]
-    assert real.endswith("cable, ground or bus drive")
-    assert simulated.endswith("this computer is too busy, or the simulator has faults")
-
-
-def test_a_port_not_yet_tried_is_no_error_and_one_that_failed_says_why(state):
-    assert assess(state, connected=False, last_port_error="") == ("warn", ["opening the port"])
-    assert assess(state, last_port_error="/dev/x is in use") == ("error", ["/dev/x is in use"])
-
-
-@pytest.mark.parametrize("late, said", [(13, True), (11, False)])
-def test_a_line_of_which_a_fifth_of_the_answers_is_late_is_named(state, late, said):
-    """A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them."""
-    words = [f"slow line ({late} of 60 answers late): latency timer of the USB adapter?"]
-    assert assess(state, late_answers=late) == (("warn", words) if said else ("ok", []))
+SLOW = "slow line ({} of 60 answers late): latency timer of the USB adapter?"
+CABLE, BUSY = "cable, ground or bus drive", "this machine is too slow or too busy"
+DEAD = "no servo answers: is the servo supply on, is another program using the bus?"
+REPORTS = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi-turn mode?", "")
 
 
 @pytest.mark.parametrize(
-    ("changes", "joint", "words"),
+    ("given", "expected"),
     [
-        ({"silent": True}, 2, "does not answer"),
-        ({"torque_on": 0.0, "lagging": True}, 3, "has switched its torque off"),
-        ({"lagging": True}, 4, "blocked or overloaded"),
+        ({}, ("ok", [])),
+        ({"connected": False}, ("warn", ["opening the port"])),
+        ({"connected": False, "last_port_error": "/dev/x is in use"}, ("error", ["/dev/x is in use"])),
+        ({"last_received": 0.0, "unanswered": 20}, ("error", [DEAD])),
+        ({"last_received": 0.0, "unanswered": 20, "connected": False, "last_port_error": "gone"}, ("error", ["gone"])),
+        # A busy machine delays single answers; a USB adapter of FTDI delays all, and the driver waits for them.
+        ({"late_answers": 13}, ("warn", [SLOW.format(13)])),
+        ({"late_answers": 11}, ("ok", [])),
+        ({"errors": {"timeout": (range(2), 1)}}, ("ok", [])),
+        ({"late_wakes": 40}, ("ok", [])),
+        # What a servo reports is the cause of its lost torque.
+        (
+            {"joints": {"torque_on": (3, 0.0)}, "reports": REPORTS},
+            (
+                "error",
+                [
+                    "joint_3 has switched its torque off: it reports overload",
+                    "joint_4 reports 6144, outside 0..4095: multi-turn mode?",
+                ],
+            ),
+        ),
     ],
 )
-def test_each_trouble_has_its_own_words(state, changes, joint, words):
-    for name, value in changes.items():
-        getattr(state, name)[joint] = value
-    level, wrong = assess(state)
-    assert level == "error" and len(wrong) == 1 and f"joint_{joint}" in wrong[0] and words in wrong[0]
+def test_what_is_said(given, expected):
+    assert assess(**given) == expected
 
 
-def test_what_a_servo_reports_is_the_cause_of_its_lost_torque(state):
-    state.torque_on[3] = 0.0
-    state.reports = ("", "", "", "reports overload", "reports 6144, outside 0..4095: multi-turn mode?", "")
-    _, wrong = assess(state)
-    assert wrong == [
-        "joint_3 has switched its torque off: it reports overload",
-        "joint_4 reports 6144, outside 0..4095: multi-turn mode?",
-    ]
+@pytest.mark.parametrize(
+    ("given", "level", "words", "others"),
+    [
+        ({"joints": {"silent": (2, True)}}, "error", ["joint_2", "does not answer"], []),
+        (
+            {"joints": {"torque_on": (3, 0.0), "lagging": (3, True)}},
+            "error",
+            ["joint_3", "has switched its torque off"],
+            ["blocked"],
+        ),
+        ({"joints": {"lagging": (4, True)}}, "error", ["joint_4", "blocked or overloaded"], []),
+        # One bad joint is told from a noisy line, whoever woke late.
+        ({"errors": {"checksum": ([1], 8)}}, "warn", ["joint_1 answers badly"], []),
+        ({"errors": {"checksum": (range(6), 8)}}, "warn", ["noisy line (48 checksum"], []),
+        ({"errors": {"checksum": (range(6), 8)}, "late_wakes": 40}, "warn", ["noisy line (48 checksum"], []),
+        # Answers that were lost while the own thread woke late are the machine's fault.
+        ({"errors": {"timeout": (range(6), 1)}}, "warn", ["6 answers lost or late beside 60 good ones", CABLE], [BUSY]),
+        ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 1}, "warn", ["6 answers lost or late", CABLE], [BUSY]),
+        ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 6}, "warn", ["6 answers lost or late", BUSY], ["cable"]),
+        ({"errors": {"timeout": (range(6), 1)}, "late_wakes": 40}, "warn", ["6 answers lost or late", BUSY], ["cable"]),
+        # Late wakes alone are told only where measurements are old.
+        ({"late_wakes": 80, "joints": {"stamp": (2, 0.5)}}, "warn", [BUSY, "0.50 s"], ["cable"]),
+        # Lost answers of simulated servos have no cable for a cause.
+        ({"errors": {"timeout": (range(6), 20)}}, "warn", [CABLE], ["simulator"]),
+        (
+            {"errors": {"timeout": (range(6), 20)}, "simulated": True},
+            "warn",
+            ["this computer is too busy, or the simulator has faults"],
+            ["cable"],
+        ),
+    ],
+)
+def test_each_fault_has_its_own_words(given, level, words, others):
+    found, (said,) = assess(**given)
+    assert found == level
+    assert all(word in said for word in words) and not any(word in said for word in others), said
 
 
-def test_one_bad_joint_is_told_from_a_noisy_line(state):
-    other = state.copy()
-    assert "joint_1 answers badly" in assess(state, ("checksum", [1], 8))[1][0]
-    assert "noisy line (48 checksum" in assess(other, ("checksum", range(6), 8))[1][0]
+# Hot servos are named before: the truth has two heat capacities, winding and case, and is read in whole degrees ------
 
 
-def test_late_answers_are_told_and_single_ones_are_no_news(state):
-    other = state.copy()
-    assert assess(state, ("timeout", range(2), 1)) == ("ok", [])
-    assert "answers lost or late" in assess(other, ("timeout", range(6), 1))[1][0]
+def warm(powers, seconds, seed=0):
+    """Temperatures (T, n) each second of cases whose windings take powers (n,) [W], and what was said at each."""
+    truth = ServoTemperature(len(powers), seed=seed)
+    heat, temperatures, said = ServoHeat([f"joint_{k}" for k in range(len(powers))]), [], []
+    for second in range(seconds):
+        truth.warm(1.0, powers)
+        heat.update(float(second), truth.read())
+        temperatures.append(truth.case.copy())
+        said.append(heat.assess())
+    return np.array(temperatures), said, heat
 
 
-@pytest.mark.parametrize("late, machine", [(0, False), (1, False), (6, True), (40, True)])
-def test_answers_lost_while_the_own_thread_woke_late_are_the_machines_fault(state, late, machine):
-    level, (words,) = assess(state, ("timeout", range(6), 1), late_wakes=late)
-    assert level == "warn" and "6 answers lost or late beside 60 good ones" in words
-    assert ("this machine is too slow or too busy" in words) == machine
-    assert ("cable" in words) != machine
+@pytest.mark.parametrize("seed", range(3))
+def test_a_servo_that_becomes_hot_is_named_before_and_others_are_not(seed):
+    # Ends of 34, 52 and 70 degrees.
+    temperatures, said, heat = warm([1.0, 3.0, 5.0], 1800, seed)
+    assert temperatures[-1] == pytest.approx([34.0, 52.0, 70.0], abs=1.0)
+    hot_at = int(np.argmax(temperatures[:, 2] >= HOT))
+    named = [second for second, (level, _) in enumerate(said) if level == "warn"]
+    assert named and 60 < hot_at - named[0] < 700
+    assert all("joint_2" in text for _, texts in said for text in texts)
+    assert "let it rest" in said[-1][1][0]
+    assert heat.time_to_hot(0) == heat.time_to_hot(1) == math.inf and heat.time_to_hot(2) == 0.0
 
 
-def test_late_wakes_alone_are_told_only_where_measurements_are_old(state):
-    state.stamp[:] = 0.9
-    state.stamp[2] = 0.8
-    assert assess(state, late_wakes=40) == ("ok", [])
-    state.stamp[2] = 0.5
-    level, (words,) = assess(state, late_wakes=80)
-    assert level == "warn" and "too slow or too busy" in words and "0.50 s" in words
+def test_the_time_until_it_is_hot_is_about_right():
+    temperatures, _, _ = warm([5.0], 1800)
+    hot_at = int(np.argmax(temperatures[:, 0] >= HOT))
+    _, _, heat = warm([5.0], hot_at - 240)
+    assert heat.time_to_hot(0) == pytest.approx(240.0, abs=120.0)
 
 
-def test_damaged_answers_are_the_lines_whoever_woke_late(state):
-    assert "noisy line (48 checksum" in assess(state, ("checksum", range(6), 8), late_wakes=40)[1][0]
-
-
-def test_a_dead_bus_and_a_lost_port_are_one_error(state):
-    state.last_received, state.unanswered = 0.0, 20
-    assert assess(state)[1] == ["no servo answers: is the servo supply on, is another program using the bus?"]
-    state.connected, state.last_port_error = False, "servo port /dev/x does not exist"
-    assert assess(state) == ("error", ["servo port /dev/x does not exist"])
+def test_nothing_is_said_of_what_is_not_known_or_after_a_pause():
+    heat = ServoHeat(["a", "b"])
+    for second in range(190):
+        heat.update(float(second), [np.nan, 40.0 + 0.1 * second])
+    assert heat.time_to_hot(0) == math.inf and heat.time_to_hot(1) < math.inf
+    heat.update(1000.0, [np.nan, 45.0])
+    assert heat.assess() == ("ok", [])

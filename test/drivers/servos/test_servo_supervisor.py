@@ -31,12 +31,18 @@ def said():
 
 @pytest.fixture
 def control(rig, said):
+    """Give a supervisor of servos whose bus thread has just started."""
     chain = make_chain(rig, **PATIENT)
     guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
     control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), said.append)
     chain.start()
     yield control
     chain.stop()
+
+
+def known(control, epoch=-1):
+    """Wait until the pose is known, after the state `epoch`."""
+    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="it is known")
 
 
 def follow(control, servos, joints, pose, until, what):
@@ -65,14 +71,8 @@ def test_what_is_no_number_is_counted_and_that_joint_holds(control, servos):
 
 
 def test_joints_that_are_not_named_hold(control, servos):
-    follow(
-        control,
-        servos,
-        EVERY[:3],
-        np.full(3, 0.3),
-        lambda setpoints: np.allclose(setpoints[:3], 0.3, atol=COUNT),
-        "three joints follow",
-    )
+    there = lambda setpoints: np.allclose(setpoints[:3], 0.3, atol=COUNT)  # noqa: E731
+    follow(control, servos, EVERY[:3], np.full(3, 0.3), there, "three joints follow")
     assert np.allclose(servos.setpoints(time.monotonic())[3:], 0.1, atol=COUNT)
 
 
@@ -87,7 +87,7 @@ def test_the_end_of_commands_is_told_once(control, said):
 
 
 def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control, servos):
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
+    known(control)
     assert control.sit_down("for the test", time.monotonic()) == "" and control.sitting is not None
     level, words = control.doing()
     assert level == "warn" and words == ["sitting down: for the test"]
@@ -102,13 +102,13 @@ def test_sitting_down_ends_in_letting_go_and_commands_do_not_disturb_it(control,
     assert control.stand() == ""
     wait_until(lambda: servos.holding().all(), what="they hold again")
     # Seated as it is, there is nothing to sit down for.
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known again")
+    known(control)
     assert control.sit_down("once more", time.monotonic()) == "" and control.sitting is None
     wait_until(lambda: not servos.holding().any(), what="the servos let go at once")
 
 
 def test_after_a_stall_on_the_way_down_it_sits_down_before_it_lets_go(control, servos):
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
+    known(control)
     begin, stalled = time.monotonic(), None
     assert control.sit_down("for the test", begin) == ""
     assert control.sitting.duration > 1.5
@@ -129,7 +129,7 @@ def step(control, servos):
 
 
 def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_back(control, servos, rig):
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
+    known(control)
     epoch = control.chain.snapshot().epoch
     rig.unplug()
     wait_until(lambda: not control.chain.snapshot().connected, what="the loss is noticed")
@@ -138,25 +138,26 @@ def test_with_the_port_lost_nothing_is_promised_and_nothing_happens_when_it_is_b
     control.chain.set_torque(False)  # as a wish that came just as the cable was pulled
     wait_until(lambda: control.chain.snapshot().port_errors > 2, what="the port is tried again")
     rig.plug_in()
-    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
+    known(control, epoch)
     time.sleep(0.1)
     assert servos.holding().all() and control.sitting is None
 
 
-def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(rig):
-    chain = make_chain(rig, **PATIENT)
-    guard = PoseGuard(np.full(18, -1.5), np.full(18, 1.5), 30.0)
-    control = ServoSupervisor(chain, guard, SupervisorSettings(SEATED), print)
-    rig.faults.drop_rate = 1.0  # the port opens, no servo is heard; too soon to call them silent
-    chain.start()
-    wait_until(lambda: chain.snapshot().connected, what="the port is open")
+@pytest.fixture
+def deaf(rig):
+    """Nothing is heard on the line."""
+    rig.faults.drop_rate = 1.0
+
+
+def test_before_the_pose_is_known_a_robot_that_may_stand_is_not_let_go(deaf, control, servos):
+    wait_until(lambda: control.chain.snapshot().connected, what="the port is open")  # too soon to call servos silent
     assert "not all measured yet" in control.sit_down("asked", time.monotonic())
-    chain.stop()
-    assert rig.servos.holding().all()
+    control.chain.stop()
+    assert servos.holding().all()
 
 
 def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost_meanwhile(control, servos, rig):
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
+    known(control)
     epoch = control.chain.snapshot().epoch
     assert control.sit_down("for the test", time.monotonic()) == ""
     while servos.setpoints(time.monotonic())[1] < 0.3:
@@ -167,7 +168,7 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
         step(control, servos)
     assert control.sitting is not None and servos.holding().all()
     rig.plug_in()
-    wait_until(lambda: control.chain.snapshot().epoch > epoch and control.chain.snapshot().settled, what="all is back")
+    known(control, epoch)
     back = time.monotonic()
     while servos.holding().any():
         step(control, servos)
@@ -178,7 +179,7 @@ def test_sitting_down_goes_on_from_where_the_robot_stands_when_the_port_was_lost
 
 
 def test_low_supply_sits_lets_go_and_refuses_to_stand(control, servos, said):
-    wait_until(lambda: control.chain.snapshot().settled, what="the pose is known")
+    known(control)
     servos.voltage[:] = 9.4  # below sit_voltage, the servos still hold
     end = time.monotonic() + 20.0
     while control.chain.snapshot().torque:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import Fault, ServoBus
-from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.lx.bus import Fault, LxServos, ServoBus
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap

@@ -1,23 +1,22 @@
-"""A half-duplex servo bus on a serial port: sends frames, reads one servo, reports why an answer failed.
+"""LX/HTD servos on a half-duplex bus behind a serial port: a latched move for each servo and one common start, reads.
 
-`ServoBus` never waits for an answer before its request has been sent; every wait has a limit.
+`ServoBus` never waits for an answer before its request has been sent; every wait has a limit. Writes are never
+acknowledged, so stops and torque are sent several times.
 """
 
 from __future__ import annotations
 
 import termios
 import time
-from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from hexapod_dynamics.drivers.gpio import GpioDirection
-from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, no_reply
+from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, Quantity, ServoInterface, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
-
-_OWED = 32  # number of unanswered requests that are remembered
-_LATENESS = 1.5  # after a late answer the timeout of the next one is this multiple of its delay
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 
 class ServoBus(SerialLink):
@@ -30,9 +29,6 @@ class ServoBus(SerialLink):
     def __init__(self, settings: PortSettings, direction: GpioDirection | None = None) -> None:
         super().__init__(settings)
         self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
-        self._owed: deque[tuple[bytes, float]] = deque(
-            maxlen=_OWED
-        )  # abandoned requests: first bytes of the answer, time at which the request had been sent
         if direction is None and settings.direction == "gpio":
             direction = GpioDirection(settings.transmit_pin, settings.receive_pin)
         self._direction = direction  # None: the adapter (or a pty) switches by itself
@@ -72,7 +68,7 @@ class ServoBus(SerialLink):
         stale = self._discard_input()
         if stale:
             self.strays += len(stale)
-            self._find_late(stale)
+            self._find_late(stale, time.monotonic())
         self.send(lx.read_request(servo_id, command))
         if self._direction is not None:
             self.drain()
@@ -92,19 +88,6 @@ class ServoBus(SerialLink):
             if payload is not None:
                 return lx.decode(command, payload)
         raise no_reply(servo_id, Command(command).name, 1 + retries, self.fault)
-
-    def _find_late(self, received: bytes) -> float:
-        """Find answers to abandoned requests; return the longest delay [s] of one, at most `patience`.
-
-        Without this, a line with delays above `reply_timeout` would never work again: each answer would arrive while
-        that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
-        """
-        late, now = 0.0, time.monotonic()
-        for each in [each for each in self._owed if each[0] in received]:
-            self._owed.remove(each)
-            late = max(late, min(now - each[1], self.patience))
-        self.lateness = max(self.lateness, late)
-        return late
 
     def _await(self, servo_id: int, command: int, idle: Idle, timeout: float) -> bytes | None:
         size = lx.reply_size(command)
@@ -134,9 +117,9 @@ class ServoBus(SerialLink):
             if lx.has_damaged_reply(received, servo_id, command):
                 self.fault = Fault.CHECKSUM
                 return None
-            if self._owed and (late := self._find_late(received)):
+            if self._owed and (late := self._find_late(received, time.monotonic())):
                 # The awaited answer will be as late.
-                wait.extend(self.free_at + min(_LATENESS * late, self.patience) + size * self.byte_time)
+                wait.extend(self.free_at + min(1.5 * late, self.patience) + size * self.byte_time)
         self._owed.append((lx.reply_begin(servo_id, command), self.free_at))
         # Other complete frames (the own echo, a late answer of another servo) do not count as an answer.
         parser = lx.FrameParser()
@@ -144,3 +127,56 @@ class ServoBus(SerialLink):
         parser.reset()
         self.fault = Fault.GARBAGE if parser.skipped else Fault.TIMEOUT
         return None
+
+
+# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent for all, three for one.
+_STOPS = lx.move_stop(lx.BROADCAST_ID) * 6
+
+
+class LxServos(ServoInterface):
+    """The servos of these ids on a bus. Raises DeviceError for wrong ids."""
+
+    readable = BUS_SERVO_READABLE
+
+    def __init__(self, bus: ServoBus, ids: Sequence[int]) -> None:
+        super().__init__(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
+        self.bus = bus
+        self.pose_times = lx.MOVE_SIZE * bus.byte_time, lx.MOVE_SIZE * bus.byte_time
+
+    @classmethod
+    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
+        """Create the interface with its port closed."""
+        return cls(ServoBus(settings), ids)
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue a latched move for each chosen servo and one start."""
+        poses = zip(self.ids, angles, durations, chosen, strict=True)
+        moves = ((servo_id, BUS_SERVO.count(angle), duration) for servo_id, angle, duration, wanted in poses if wanted)
+        self.bus.send(lx.pose(moves))
+
+    def write(self, index: int, angle: float, duration: float) -> None:
+        """Queue one move that starts at once."""
+        self.bus.send(lx.move_time(self.ids[index], angle, duration))
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, for all these servos `copies` times."""
+        self.bus.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
+
+    def stop(self, index: int | None = None) -> None:
+        """Queue three stops of one servo, or six of all."""
+        self.bus.send(_STOPS if index is None else lx.move_stop(self.ids[index]) * 3)
+
+    def stop_now(self) -> bool:
+        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
+        return self.bus.interrupt(_STOPS)
+
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
+        """Ask a servo; return the value, or None with `fault` set."""
+        bus, command = self.bus, lx.QUANTITIES[quantity]
+        payload = bus.exchange(self.ids[index], command, idle, timeout)
+        self.fault = bus.fault
+        if payload is None:
+            return None
+        self.read_time = bus.reply_time - lx.reply_size(command) * bus.byte_time
+        self.delay = self.read_time - bus.free_at
+        return lx.value_of(quantity, payload)

@@ -17,6 +17,7 @@ from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos.interface import Quantity
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
@@ -306,6 +307,25 @@ def read_request(servo_id: int, command: int) -> bytes:
 def decode(command: int, payload: bytes) -> float | tuple[float, float]:
     """Turn a reply's payload into its value with units (see the write of the same name)."""
     return _REPLIES[command][1](*REPLY[command].unpack(payload))
+
+
+QUANTITIES: dict[Quantity, Command] = {
+    "position": Command.POS_READ,
+    "target": Command.MOVE_TIME_WAIT_READ,
+    "loaded": Command.LOAD_OR_UNLOAD_READ,
+    "voltage": Command.VIN_READ,
+    "temperature": Command.TEMP_READ,
+    "lowest_voltage": Command.VIN_LIMIT_READ,
+    "highest_voltage": Command.VIN_LIMIT_READ,
+    "temperature_limit": Command.TEMP_MAX_LIMIT_READ,
+    "deviation": Command.ANGLE_OFFSET_READ,
+}
+
+
+def value_of(quantity: Quantity, payload: bytes) -> float:
+    """Return the value of a quantity in the payload of its answer, which has both limits, or a target and its time."""
+    value = decode(QUANTITIES[quantity], payload)
+    return value[quantity == "highest_voltage"] if isinstance(value, tuple) else value
 
 
 def encode_reply(servo_id: int, command: int, *values: int) -> bytes:

@@ -186,25 +186,12 @@ def test_own_echo_and_other_servos_answers_are_passed_over():
 ANSWER = lx.encode_reply(9, Command.POS_READ, 612)
 
 
-@given(st.integers(0, len(ANSWER) - 1), st.integers(0, 255))
-def test_one_changed_byte_is_never_accepted(at, value):
-    damaged = bytearray(ANSWER)
-    damaged[at] = value
-    payload = lx.find_reply(bytes(damaged), 9, Command.POS_READ)
-    assert payload is None or bytes(damaged) == ANSWER
-
-
-@given(st.integers(0, len(ANSWER)), st.integers(0, 255))
-def test_one_inserted_byte_is_never_taken_for_a_value(at, value):
-    damaged = ANSWER[:at] + bytes((value,)) + ANSWER[at:]
+@given(st.sampled_from(("changed", "inserted", "lost")), st.integers(0, len(ANSWER)), st.integers(0, 255))
+def test_one_changed_inserted_or_lost_byte_is_never_taken_for_another_value(damage, at, value):
+    behind = ANSWER[at:] if damage == "inserted" else ANSWER[at + 1 :]
+    damaged = ANSWER[:at] + (b"" if damage == "lost" else bytes((value,))) + behind
     payload = lx.find_reply(damaged, 9, Command.POS_READ)
-    assert payload is None or payload == ANSWER[5:7]
-
-
-@given(st.integers(0, len(ANSWER) - 1))
-def test_one_lost_byte_is_never_taken_for_a_value(at):
-    payload = lx.find_reply(ANSWER[:at] + ANSWER[at + 1 :], 9, Command.POS_READ)
-    assert payload is None or payload == ANSWER[5:7]
+    assert payload is None or damaged == ANSWER or (damage != "changed" and payload == ANSWER[5:7])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -214,23 +201,22 @@ def test_no_value_that_is_far_off_gets_through_a_terrible_line(seed):
     assert worst < WORST
 
 
-def test_a_reading_after_a_leap_is_taken_when_a_second_one_agrees():
-    check = PositionGate()
-    assert not check.accept(0.5, 0.0) and check.accept(0.51, 0.002)
-    assert check.accept(0.52, 0.05)
-    assert not check.accept(1.2, 0.10) and not check.accept(-1.0, 0.102) and check.accept(-1.0, 0.104)
-
-
-def test_a_reading_near_the_target_needs_no_second_one():
-    check = PositionGate()
-    assert check.accept(0.5, 0.0, target=0.45)
-    assert check.accept(-0.4, 0.16, target=-0.45)
-
-
-def test_a_reading_no_servo_can_give_is_never_taken():
-    check = PositionGate()
-    far = lx.angle_from_count(1800)
-    assert not any(check.accept(far, 0.001 * i) for i in range(10))
+@pytest.mark.parametrize(
+    "readings",
+    [
+        # After a leap a second reading that agrees is needed.
+        [(0.5, 0.0, False), (0.51, 0.002, True), (0.52, 0.05, True)]
+        + [(1.2, 0.10, False), (-1.0, 0.102, False), (-1.0, 0.104, True)],
+        # Near the target it is not.
+        [(0.5, 0.0, True, 0.45), (-0.4, 0.16, True, -0.45)],
+        # What no servo can read is never taken.
+        [(lx.angle_from_count(1800), 0.001 * i, False) for i in range(10)],
+    ],
+)
+def test_a_reading_is_taken_where_it_is_expected_or_if_a_second_one_agrees(readings):
+    gate = PositionGate()
+    for angle, t, accepted, *target in readings:
+        assert gate.accept(angle, t, *target) == accepted
 
 
 @settings(deadline=None)

@@ -498,56 +498,34 @@ def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, cha
     assert chain.snapshot().generation[7] <= generation + 12
 
 
-def test_torque_off_lets_go_and_torque_on_holds_where_it_stands(rig, chain):
-    settled(chain)
-    chain.set_torque(False)
-    wait_until(lambda: not rig.servos.holding().any(), what="all let go")
-    rig.servos.set_angles(np.full(18, 0.4))
-    chain.set_targets(np.zeros(18), 0.02, chain.snapshot().epoch)
-    time.sleep(0.1)
-    assert not rig.servos.holding().any(), "a pose while limp must not stiffen the legs"
-    chain.set_torque(True)
-    wait_until(lambda: rig.servos.holding().all(), what="all hold")
-    wait_until(
-        lambda: chain.snapshot().settled and np.allclose(chain.snapshot().start_angle, 0.4, atol=COUNT),
-        what="start from the measured pose",
-    )
-    assert np.allclose(rig.servos.setpoints(time.monotonic()), 0.4, atol=COUNT)
-
-
 def test_noise_costs_answers_but_no_wrong_value_and_no_command_to_a_stranger(rig, chain):
     """All kinds of noise at once; each alone: test/devices/test_every_fault.py."""
     settled(chain)
     noise = {"drop_rate": 0.003, "flip_rate": 0.003, "insert_rate": 0.003, "late_rate": 0.05, "echo": True}
     for name, value in noise.items():
         setattr(rig.faults, name, value)
-    flash = rig.servos.flash_writes.copy()
-    ids = rig.servos.ids.copy()
-    worst, begin, k = 0.0, time.monotonic(), 0
-    history = []
-    epoch = chain.snapshot().epoch
-    while (t := time.monotonic() - begin) < 1.5:
-        pose = 0.1 + 0.2 * np.sin(2.0 * t + np.arange(18)) * min(1.0, t)
-        chain.set_targets(pose, 0.02, epoch)
-        now = time.monotonic()
-        rig.servos.set_angles(rig.servos.setpoints(now))
+    flash, ids, begin = rig.servos.flash_writes.copy(), rig.servos.ids.copy(), time.monotonic()
+    history, wrong = [], [0.0]
+
+    def pose(t):
+        now, state = time.monotonic(), chain.snapshot()
         history.append((now, rig.servos.setpoints(now)))
-        k += 1
-        time.sleep(max(0.0, begin + 0.02 * k - time.monotonic()))
-        state = chain.snapshot()
         for i in np.flatnonzero(state.stamp > begin):
             near = [angles[i] for when, angles in history if abs(when - state.stamp[i]) < 0.12]
-            if near:
-                worst = max(worst, min(near) - state.angle[i], state.angle[i] - max(near))
-    assert worst < 0.1, "a reading that was never true"
+            wrong.extend([min(near) - state.angle[i], state.angle[i] - max(near)] if near else [])
+        return 0.1 + 0.2 * np.sin(2.0 * t + np.arange(18)) * min(1.0, t)
+
+    drive(rig, chain, 1.5, pose)
+    assert max(wrong) < 0.1, "a reading that was never true"
     assert (rig.servos.flash_writes == flash).all() and (rig.servos.ids == ids).all()
     assert chain._thread.is_alive() and chain.snapshot().connected
     rig.faults.__init__()
-    wait_until(
-        lambda: chain.snapshot().known.all() and (time.monotonic() - chain.snapshot().stamp).max() < 1.0,
-        15.0,
-        "recovery",
-    )
+    wait_until(lambda: is_fresh(chain, time.monotonic() - 1.0), 15.0, "recovery")
+
+
+def is_fresh(chain, since):
+    state = chain.snapshot()
+    return state.known.all() and state.stamp.min() > since
 
 
 def test_closing_leaves_no_thread_or_descriptor(rig):
@@ -594,13 +572,8 @@ def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
         busy = brisk_chain.servos.bus.busy_time - sent
         requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.bus.byte_time)
     held = time.monotonic()
-    wait_until(lambda: chain_is_fresh(brisk_chain, held), 1.0, "every joint is read", patience=1)
+    wait_until(lambda: is_fresh(brisk_chain, held), 1.0, "every joint is read", patience=1)
     assert requests < 80  # 18 at the pace of the timeouts, the others with pauses
-
-
-def chain_is_fresh(chain, since):
-    state = chain.snapshot()
-    return state.known.all() and state.stamp.min() > since
 
 
 def test_a_stop_does_not_wait_for_a_write_that_the_port_does_not_take():

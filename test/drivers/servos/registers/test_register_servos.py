@@ -1,4 +1,4 @@
-"""Servos with registers on their virtual hardware: models, groups, hardware errors, echo."""
+"""Servos with registers on their virtual hardware: what the makers' tables say, groups, motions, errors, echo."""
 
 import time
 
@@ -8,117 +8,243 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
+from hexapod_dynamics.drivers.servos.chain import ServoChain
+from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings, make_servos
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.robot.servo_map import ServoMap
 
-IDS = [1, 2, 3, 4]
-KINDS = {"ax12": "dynamixel", "xl330": "dynamixel", "sts3215": "feetech"}
-
-
-@pytest.fixture(params=KINDS)
-def rig(request, tmp_path):
-    servos = VirtualServos(IDS, [1] * 4, np.full(4, 0.1), loaded=True)
-    device = RegisterBusDevice(servos, request.param, tmp_path / "port")
-    device.start()
-    settings = PortSettings(str(device.link), 1_000_000, reply_timeout=0.1, model=request.param)
-    driver = make_servos(settings, IDS, KINDS[request.param])
-    driver.open()
-    yield servos, device, driver
-    driver.line.release()
-    device.stop()
+IDS, NAMES = [1, 2, 3], ["coxa", "femur", "tibia"]
+# The simulated model whose registers a family has, where that is another one; a product of a family.
+DEVICES = {"mx_protocol1": "ax12", "mx": "xl330", "xm": "xl330"}
+PRODUCTS = {"xm": 1020, "mx": 30}
 
 
-def test_another_model_is_refused_before_anything_moves(tmp_path):
-    servos = VirtualServos(IDS, [1] * 4, np.full(4, 0.1), loaded=True)
-    written = []
-    device = RegisterBusDevice(servos, "ax12", tmp_path / "port", on_write=lambda *each: written.append(each))
-    device.start()
-    settings = PortSettings(str(device.link), 1_000_000, reply_timeout=0.1, model="mx_protocol1")
-    with pytest.raises(
-        BusError,
-        match=r"1, 2, 3, 4 is no mx_protocol1 \(model number 12, AX-12A\): set servo_model to ax12.*Nothing was moved",
-    ):
-        make_servos(settings, IDS, "dynamixel").open()
-    assert written == []
-    device.stop()
+class Rig:
+    """Three simulated servos of a product whose registers hold other values: {address: (value, size)}."""
+
+    def __init__(self, directory, model, number=None, registers=None, baudrate=1_000_000):
+        self.servos = VirtualServos(IDS, [1] * 3, np.full(3, 0.1), loaded=True)
+        self.written, number = [], number or PRODUCTS.get(model)
+        self.device = RegisterBusDevice(
+            self.servos,
+            DEVICES.get(model, model),
+            directory / "port",
+            on_write=lambda *each: self.written.append(each),
+        )
+        values = dict(registers or {}) | ({0: (number, 2)} if number else {})
+        for memory in self.device.memory:
+            for address, (value, size) in values.items():
+                memory[address : address + size] = value.to_bytes(size, "little", signed=value < 0)
+        self.device.start()
+        settings = PortSettings(str(self.device.link), baudrate, reply_timeout=0.1, model=model)
+        self.driver = make_servos(settings, IDS, "feetech" if model == "sts3215" else "dynamixel")
+
+    @property
+    def setpoints(self):
+        return self.servos.setpoints(time.monotonic())
+
+    def close(self):
+        self.driver.line.release()
+        self.device.stop()
+
+
+@pytest.fixture
+def make(tmp_path):
+    rigs = []
+
+    def make_rig(*args, **kwargs):
+        rigs.append(Rig(tmp_path, *args, **kwargs))
+        return rigs[-1]
+
+    yield make_rig
+    for rig in rigs:
+        rig.close()
+
+
+@pytest.fixture(params=["ax12", "xl330", "sts3215"])
+def rig(request, make):
+    rig = make(request.param)
+    rig.driver.open()
+    return rig
+
+
+@pytest.mark.parametrize(
+    ("model", "number", "product", "count", "key", "value"),
+    [
+        ("xm", 1060, "XL430-W250", 100, "load [%]", 10.0),
+        ("xm", 1160, "2XC430-W250", -500, "load [%]", -50.0),
+        ("mx", 30, "MX-28(2.0)", 100, "load [%]", 10.0),
+        ("mx", 321, "MX-106(2.0)", -100, "current [A]", -0.336),
+        ("xm", 1000, "XH430-W350", 100, "current [A]", 0.269),
+        ("xm", 1050, "XH430-V210", 100, "current [A]", 0.134),
+        ("xm", 1150, "XH540-V150", 100, "current [A]", 0.269),
+        ("xl330", 1240, "XC330-M288", -100, "current [A]", -0.1),
+    ],
+)
+def test_effort_has_the_unit_of_the_product(make, model, number, product, count, key, value):
+    rig = make(model, number, {126: (count, 2)})
+    rig.driver.open()
+    rig.driver.read(0, "position")
+    figures = rig.driver.figures()
+    assert figures["servo products"] == product
+    assert figures[f"servo 1 {key}"] == pytest.approx(value)
+    assert ("current of all servos [A]" in figures) == (key == "current [A]")
+
+
+@pytest.mark.parametrize(
+    ("model", "number", "registers", "words"),
+    [
+        ("xm", None, {11: (1, 1)}, r"operating mode 1 \(velocity\): set register 11 to 3"),
+        ("xl330", None, {11: (0, 1)}, r"operating mode 0 \(current\)"),
+        ("mx", None, {11: (16, 1)}, r"operating mode 16 \(PWM\)"),
+        ("xm", None, {10: (8, 1)}, "torque on with each set-point .*clear bit 3"),
+        ("ax12", None, {8: (0, 2)}, "wheel mode .*turn for ever"),
+        ("sts3215", None, {33: (1, 1)}, r"operating mode 1 \(wheel\): set register 33 to 0"),
+        ("xl330", 1060, {}, r"no xl330 \(model number 1060, XL430-W250\): set servo_model to xm"),
+        ("mx_protocol1", None, {}, r"no mx_protocol1 \(model number 12, AX-12A\): set servo_model to ax12"),
+    ],
+)
+def test_another_model_or_a_mode_without_positions_is_refused_before_anything_moves(
+    make, model, number, registers, words
+):
+    rig = make(model, number, registers)
+    with pytest.raises(BusError, match=f"servo 1, 2, 3 is .*{words}.*Nothing was moved"):
+        rig.driver.open()
+    assert rig.written == []
+
+
+def test_an_unknown_model_is_refused_with_those_there_are():
     with pytest.raises(DeviceError, match="servo model 'ax13' is unknown; known are ax12"):
         make_servos(PortSettings("nowhere", model="ax13"), IDS, "dynamixel")
 
 
+@pytest.mark.parametrize("drive_mode", [4, 5])
+def test_a_time_based_profile_gets_the_duration(make, drive_mode):
+    rig = make("xm", registers={10: (drive_mode, 1)})
+    rig.driver.open()
+    rig.driver.read(0, "position")
+    rig.driver.write_pose([0.6] * 3, [0.5, 0.02, 2.0], [True] * 3)
+    time.sleep(0.1)
+    goals = {servo: data for servo, address, data, _ in rig.written if address == 112}
+    assert [int.from_bytes(goals[servo][:4], "little") for servo in IDS] == [500, 20, 2000]  # [ms]
+
+
+def test_a_limit_of_the_acceleration_is_taken_back(make):
+    rig = make("xm", registers={108: (20, 4)})
+    rig.driver.open()
+    time.sleep(0.05)
+    assert [(servo, data) for servo, address, data, _ in rig.written if address == 108] == [(k, bytes(4)) for k in IDS]
+
+
+@pytest.mark.parametrize(
+    ("model", "bits", "words"),
+    [
+        ("xm", 0x20, "overload"),
+        ("xl330", 0x18, "encoder, electrical shock"),
+        ("xm", 0x01, "supply outside its limits"),
+        ("ax12", 0x24, "too hot, overload"),
+        ("sts3215", 0x28, "too much current, overload"),
+        ("sts3215", 0x02, "angle sensor"),
+    ],
+)
+def test_error_bits_are_told_in_words(make, model, bits, words):
+    rig = make(model)
+    rig.driver.open()
+    rig.device.errors[1] = bits
+    for _ in range(3):
+        rig.driver.read(1, "position")
+    assert words in rig.driver.figures()["servo 2 hardware error"]
+    assert words in rig.driver.reports[1] and not rig.driver.reports[0]
+    rig.device.errors.clear()
+    rig.driver.read(1, "position")
+    time.sleep(0.03)
+    rig.driver.read(1, "position")
+    assert rig.driver.reports[1] == "" and "servo 2 hardware error" not in rig.driver.figures()
+
+
+@pytest.mark.parametrize(
+    ("model", "count"), [("xm", 6144), ("xl330", -1024), ("sts3215", 4196), ("sts3215", -100), ("mx", 9000)]
+)
+def test_a_position_of_another_turn_is_told_as_that(make, model, count):
+    rig = make(model)
+    servo_map = ServoMap(tuple(NAMES), tuple(IDS), (1, 1, 1))
+    chain, health = ServoChain(rig.driver, servo_map, ChainSettings(position_rate=50.0)), ServoHealth(NAMES)
+    rig.servos.set_angles(np.array([0.1, (count - 2048) * 2.0 * np.pi / 4096, 0.1]))
+    chain.start()
+    try:
+        end, said = time.monotonic() + 5.0, ""
+        while "turn" not in said and time.monotonic() < end:
+            time.sleep(0.05)
+            said = "; ".join(health.assess(chain.snapshot(), time.monotonic())[1])
+        time.sleep(1.0)
+        level, words = health.assess(chain.snapshot(), time.monotonic())
+    finally:
+        chain.stop()
+    assert level == "error"
+    assert words == [f"femur reports {count}, outside 0..4095: multi-turn mode?"]  # and nothing about a cable
+
+
 def test_one_request_reads_all_where_the_model_can(rig):
-    _, device, driver = rig
-    before = device.counters.frames
-    assert [driver.read(index, "position") for index in range(4)] == pytest.approx([0.1] * 4, abs=0.003)
-    assert device.counters.frames - before == (1 if driver.model.group_read else 4)
+    before = rig.device.counters.frames
+    assert [rig.driver.read(index, "position") for index in range(3)] == pytest.approx([0.1] * 3, abs=0.003)
+    assert rig.device.counters.frames - before == (1 if rig.driver.model.group_read else 3)
 
 
 def test_a_servo_that_is_missing_does_not_hide_those_behind_it(rig):
-    _, device, driver = rig
-    device.faults.silent = {2}
-    read = [driver.read(index, "position", timeout=0.03) for _ in range(4) for index in range(4)][-4:]
-    assert [value is None for value in read] == [False, True, False, False]
-    device.faults.silent = set()
-    read = [driver.read(index, "position") for _ in range(3) for index in range(4)][-4:]
+    rig.device.faults.silent = {2}
+    read = [rig.driver.read(index, "position", timeout=0.03) for _ in range(4) for index in range(3)][-3:]
+    assert [value is None for value in read] == [False, True, False]
+    rig.device.faults.silent = set()
+    read = [rig.driver.read(index, "position") for _ in range(3) for index in range(3)][-3:]
     assert None not in read
 
 
 def test_an_echo_of_the_adapter_is_passed_over(rig):
-    _, device, driver = rig
-    device.faults.echo = True
-    assert driver.read(1, "position") == pytest.approx(0.1, abs=0.003)
-    assert driver.read(1, "loaded") is True and driver.read(1, "target") == pytest.approx(0.1, abs=0.003)
+    rig.device.faults.echo = True
+    assert rig.driver.read(1, "position") == pytest.approx(0.1, abs=0.003)
+    assert rig.driver.read(1, "loaded") is True and rig.driver.read(1, "target") == pytest.approx(0.1, abs=0.003)
 
 
 def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
-    servos, _, driver = rig
-    driver.read(0, "position")
+    rig.driver.read(0, "position")
     begin = time.monotonic()
-    driver.write_pose([1.1] * 4, [3.0] * 4, [True] * 4)
-    wait_until(lambda: servos.setpoints(time.monotonic())[0] > 0.4, what="it is on its way")
+    rig.driver.write_pose([1.1] * 3, [3.0] * 3, [True] * 3)
+    wait_until(lambda: rig.setpoints[0] > 0.4, what="it is on its way")
     assert time.monotonic() - begin > 0.7, "a third of the way takes a third of the time"
-    assert driver.stop_now() and driver.line.interrupted
-    driver.resume()
+    assert rig.driver.stop_now() and rig.driver.line.interrupted
+    rig.driver.resume()
 
     def stands():
         now = time.monotonic()
-        return np.array_equal(servos.setpoints(now), servos.setpoints(now + 0.1))
+        return np.array_equal(rig.servos.setpoints(now), rig.servos.setpoints(now + 0.1))
 
     wait_until(stands, what="it stands")  # a device that computes beside others takes its time to read the stop
-    assert servos.setpoints(time.monotonic())[0] < 1.0, "on its way"
+    assert rig.setpoints[0] < 1.0, "on its way"
 
 
-def test_torque_comes_where_the_servo_stands_not_where_it_was_sent(rig):
-    servos, _, driver = rig
-    driver.write_pose([0.5] * 4, [0.05] * 4, [True] * 4)
+def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one_has_none(rig):
+    rig.driver.write_pose([0.5] * 3, [0.05] * 3, [True] * 3)
     time.sleep(0.15)
-    driver.switch_torque(range(4), False)
+    rig.driver.switch_torque(range(3), False)
     time.sleep(0.05)
-    assert not servos.loaded.any() and driver.read(0, "loaded") is False
-    servos.set_angles(np.full(4, -0.6))
-    driver.switch_torque(range(4), True)
+    assert not rig.servos.loaded.any() and rig.driver.read(0, "loaded") is False
+    rig.servos.set_angles(np.full(3, -0.6))
+    rig.driver.switch_torque(range(3), True)
     time.sleep(0.1)
-    assert servos.loaded.all()
-    assert servos.setpoints(time.monotonic()) == pytest.approx(np.full(4, -0.6), abs=0.01)
-
-
-def test_a_hot_servo_is_named_with_its_error(rig):
-    servos, _, driver = rig
-    servos.temperature[1] = 95.0
+    assert rig.servos.loaded.all()
+    assert rig.setpoints == pytest.approx(np.full(3, -0.6), abs=0.01)
+    rig.servos.temperature[1] = 95.0
     for _ in range(2):
-        driver.read(1, "position")
-    assert driver.read(1, "loaded") is False
-    assert "servo 2 hardware error" in driver.figures()
+        rig.driver.read(1, "position")
+    assert rig.driver.read(1, "loaded") is False
+    assert "servo 2 hardware error" in rig.driver.figures()
 
 
-def test_another_baud_rate_is_silence_and_moves_nothing(rig):
-    servos, device, driver = rig
-    driver.line.release()
-    other = make_servos(
-        PortSettings(str(device.link), 57600, reply_timeout=0.01, model=driver.model.name),
-        IDS,
-        KINDS[driver.model.name],
-    )
-    other.open()
-    assert other.read(0, "position") is None and other.fault in (Fault.TIMEOUT, Fault.GARBAGE)
-    assert servos.setpoints(time.monotonic()) == pytest.approx(np.full(4, 0.1), abs=0.003)
-    other.line.release()
+@pytest.mark.parametrize("model", ["ax12", "xl330", "sts3215"])
+def test_another_baud_rate_is_silence_and_moves_nothing(make, model):
+    rig = make(model, baudrate=57600)
+    rig.driver.open()
+    assert rig.driver.read(0, "position", timeout=0.01) is None and rig.driver.fault in (Fault.TIMEOUT, Fault.GARBAGE)
+    assert rig.setpoints == pytest.approx(np.full(3, 0.1), abs=0.003)

@@ -1,4 +1,4 @@
-"""Frames of Hiwonder's STM32 board: AA 55, function, length, data, CRC-8 over function, length and data.
+"""Frames of Hiwonder's STM32 board (JetHexa with an Orin): AA 55, function, length, data, CRC-8 of these three.
 
 Little endian. Source: the vendor's SDK (Hiwonder/ROSpider, `ros_robot_controller_sdk.py`). The board sends battery,
 buttons, IMU and gamepad unasked, so that these frames stand between the answers of the servos.
@@ -6,20 +6,16 @@ buttons, IMU and gamepad unasked, so that these frames stand between the answers
 
 from __future__ import annotations
 
+import socket
 import struct
 from collections.abc import Sequence
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
-from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.errors import DeviceError
 
 HEADER = b"\xaa\x55"
-OVERHEAD = 5  # bytes of a frame beside its data
-# Longest data of a frame that the board sends is 36 bytes (SBUS); a longer one is noise.
-LONGEST_DATA = 64
-LONGEST_TIME = 30.0  # [s] of a motion; the field has 16 bits of milliseconds
-_POLYNOMIAL = 0x8C  # 0x31 reflected, Dallas/Maxim
 
 
 class Function(IntEnum):
@@ -56,18 +52,17 @@ class ServoCommand(IntEnum):
     READ_TEMPERATURE_LIMIT = 0x3A
 
 
-# Layout of the values behind id, command and success in the answer to each command.
-ANSWERS = {
-    ServoCommand.READ_POSITION: struct.Struct("<h"),
-    ServoCommand.READ_VOLTAGE: struct.Struct("<H"),
-    ServoCommand.READ_TEMPERATURE: struct.Struct("<B"),
-    ServoCommand.READ_TORQUE: struct.Struct("<b"),
-    ServoCommand.READ_ID: struct.Struct("<B"),
-    ServoCommand.READ_DEVIATION: struct.Struct("<b"),
-    ServoCommand.READ_VOLTAGE_LIMITS: struct.Struct("<HH"),
-    ServoCommand.READ_TEMPERATURE_LIMIT: struct.Struct("<B"),
+# Number of bytes behind id, command and success in the answer to each command: those of the servo's own answer.
+ANSWER_SIZES = {
+    ServoCommand.READ_POSITION: 2,
+    ServoCommand.READ_VOLTAGE: 2,
+    ServoCommand.READ_TEMPERATURE: 1,
+    ServoCommand.READ_TORQUE: 1,
+    ServoCommand.READ_ID: 1,
+    ServoCommand.READ_DEVIATION: 1,
+    ServoCommand.READ_VOLTAGE_LIMITS: 4,
+    ServoCommand.READ_TEMPERATURE_LIMIT: 1,
 }
-BATTERY = 0x04  # first byte of a SYSTEM frame with the battery
 _REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 channels and four flags
     Function.SYSTEM: struct.Struct("<BH"),
     Function.BUTTON: struct.Struct("<BB"),
@@ -75,29 +70,19 @@ _REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 ch
     Function.GAMEPAD: struct.Struct("<HB4b"),
     Function.SBUS: struct.Struct("<16h4B"),
 }
-_STICK_ENDS = 192, 1792  # counts of a channel of SBUS at the ends of a stick's way
-_MOVE, _TARGET = struct.Struct("<BHB"), struct.Struct("<BH")
 # Samples of the IMU go to the process that publishes them by a datagram socket in a directory that only this user can
 # write to: monotonic time [s], which all processes of a computer share; ax, ay, az [g], gx, gy, gz [deg/s].
 SOCKET, SAMPLE = "board_imu.sock", struct.Struct("<d6f")
 PRESSED = 0x01  # event of a button; others are its release, clicks and long presses
 
 
-class Frame(NamedTuple):
-    """A received frame; `behind`: number of bytes received behind it in the same chunk."""
-
-    function: int
-    data: bytes
-    behind: int = 0
-
-
 class Answer(NamedTuple):
-    """The board's answer for one servo; success 0: the servo replied to the board, else values is empty."""
+    """The board's answer for one servo; success 0: the servo replied to the board, else there is no data."""
 
     servo_id: int
     command: int
     success: int
-    values: tuple[int, ...]
+    data: bytes
 
 
 class Battery(NamedTuple):
@@ -140,16 +125,13 @@ class Remote(NamedTuple):
 Report = Battery | Button | ImuValues | Pad | Remote
 
 
-def _table() -> bytes:
-    table = bytearray()
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-        table.append(value)
-    return bytes(table)
+def _reduced(value: int) -> int:
+    for _ in range(8):
+        value = value >> 1 ^ (0x8C if value & 1 else 0)  # the polynomial 0x31, reflected
+    return value
 
 
-_TABLE = _table()
+_TABLE = bytes(map(_reduced, range(256)))
 
 
 def beep(frequency: int, on: float, off: float, repeats: int) -> bytes:
@@ -179,11 +161,10 @@ def servo_request(command: ServoCommand, servo_id: int) -> bytes:
 
 
 def set_positions(duration: float, targets: Sequence[tuple[int, int]]) -> bytes:
-    """Return the frame that moves servos: targets (id, count 0..1000), all in the same duration [s]."""
-    milliseconds = round(min(max(duration, 0.0), LONGEST_TIME) * 1000.0)
-    parts = [_MOVE.pack(ServoCommand.SET_POSITIONS, milliseconds, len(targets))]
-    parts += [_TARGET.pack(servo_id, count) for servo_id, count in targets]
-    return build(Function.BUS_SERVO, b"".join(parts))
+    """Return the frame that moves servos: targets (id, count 0..1000), all in the same duration [s], at most 30."""
+    milliseconds = round(min(max(duration, 0.0), 30.0) * 1000.0)
+    head = struct.pack("<BHB", ServoCommand.SET_POSITIONS, milliseconds, len(targets))
+    return build(Function.BUS_SERVO, head + b"".join(struct.pack("<BH", *target) for target in targets))
 
 
 def stop(ids: Sequence[int]) -> bytes:
@@ -193,16 +174,12 @@ def stop(ids: Sequence[int]) -> bytes:
 
 def parse_answer(data: bytes) -> Answer | None:
     """Return the answer in the data of a BUS_SERVO frame, None if the data is not an answer."""
-    if len(data) < 3:
+    if len(data) < 3 or data[1] not in ANSWER_SIZES:
         return None
-    servo_id, command, success = data[0], data[1], data[2]
-    layout = next((layout for known, layout in ANSWERS.items() if known == command), None)
-    if layout is None:
-        return None
-    values = data[3:]
-    if len(values) == layout.size and success == 0:
-        return Answer(servo_id, command, 0, layout.unpack(values))
-    return Answer(servo_id, command, success, ()) if success else None
+    servo_id, command, success = data[:3]
+    if success:
+        return Answer(servo_id, command, success, b"")
+    return Answer(servo_id, command, 0, data[3:]) if len(data) == 3 + ANSWER_SIZES[ServoCommand(command)] else None
 
 
 def parse_report(function: int, data: bytes) -> Report | None:
@@ -211,63 +188,23 @@ def parse_report(function: int, data: bytes) -> Report | None:
     The last bytes of an SBUS frame are channels 17 and 18, "signal lost" and "fail-safe"; in the last two cases the
     reported channels are not the positions of the sticks.
     """
-    layout = next((layout for known, layout in _REPORTS.items() if known == function), None)
-    if layout is None or len(data) != layout.size:
+    if function not in _REPORTS or len(data) != _REPORTS[Function(function)].size:
         return None
-    values = layout.unpack(data)
+    values = _REPORTS[Function(function)].unpack(data)
     if function == Function.SYSTEM:
-        return Battery(values[1] / 1000.0) if values[0] == BATTERY else None
+        return Battery(values[1] / 1000.0) if values[0] == 0x04 else None
     if function == Function.SBUS:
-        low, high = _STICK_ENDS
-        channels = (2.0 * (count - low) / (high - low) - 1.0 for count in values[:16])
+        # 192 and 1792 are the counts of a channel at the ends of a stick's way.
+        channels = ((count - 192) / 800.0 - 1.0 for count in values[:16])
         return Remote(tuple(min(max(channel, -1.0), 1.0) for channel in channels), any(values[18:]))
     if function == Function.IMU:
         return ImuValues(values)
     return Button(*values) if function == Function.BUTTON else Pad(*values)
 
 
-_FUNCTIONS = frozenset(int(function) for function in Function)
-
-
-class FrameParser(FrameFinder):
-    """Finds frames with at most `longest` bytes of data, by default frames of the board."""
-
-    header, shortest, step = HEADER, 4, 2
-
-    def __init__(self, longest: int = LONGEST_DATA) -> None:
-        super().__init__()
-        self._longest = longest
-
-    def size(self, held: bytearray) -> int:
-        """Size of the frame that begins with these bytes; 0 if they are no frame."""
-        return held[3] + OVERHEAD if held[2] in _FUNCTIONS and held[3] <= self._longest else 0
-
-    def is_intact(self, frame: bytes) -> bool:
-        """Whether the CRC is right."""
-        return crc8(frame[2:-1]) == frame[-1]
-
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """Return the frames that are complete with these bytes."""
-        return [Frame(frame[2], frame[4:-1], behind) for frame, behind in self.find(chunk)]
-
-    def give_up(self) -> list[Frame]:
-        """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
-        if not self.incomplete:
-            return []
-        self.damaged += 1
-        self._skip(min(2, len(self._held)))
-        return self.feed(b"")
-
-
 # Masks of the vendor's SDK, in joy_node's order: A, B, X, Y, L1, R1, select, start, (guide), L3, R3.
 _BUTTONS = (0x0100, 0x0200, 0x0800, 0x1000, 0x4000, 0x8000, 0x0004, 0x0008, 0x0000, 0x0020, 0x0040)
-_L2, _R2 = 0x0001, 0x0002
 _HAT = {9: (1.0, 0.0), 13: (-1.0, 0.0), 15: (0.0, 1.0), 11: (0.0, -1.0)}  # left, right, up, down: as the vendor's node
-
-
-_ENABLE, _STOP = 4, 5  # channels, from 0: the switches that stand for L1 (drive) and B (emergency stop)
-_SWITCHED = 0.3  # value of a channel above which its switch is on
-_RELEASED = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0] * len(_BUTTONS)
 
 
 def _stick(value: int) -> float:
@@ -279,21 +216,44 @@ def joy_values(pad: Pad) -> tuple[list[float], list[int]]:
     axes = [
         -_stick(pad.left_x),
         _stick(pad.left_y),
-        -1.0 if pad.buttons & _L2 else 1.0,
+        -1.0 if pad.buttons & 0x0001 else 1.0,
         -_stick(pad.right_x),
         _stick(pad.right_y),
-        -1.0 if pad.buttons & _R2 else 1.0,
+        -1.0 if pad.buttons & 0x0002 else 1.0,
         *_HAT.get(pad.hat, (0.0, 0.0)),
     ]
     return axes, [int(pad.buttons & mask != 0) for mask in _BUTTONS]
 
 
 def remote_values(remote: Remote) -> tuple[list[float], list[int]]:
-    """Axes (8,) and buttons (11,) as `joy_values`; everything is released while the signal is lost."""
-    axes, buttons = list(_RELEASED[0]), list(_RELEASED[1])
+    """Axes (8,) and buttons (11,) as `joy_values`; everything is released while the signal is lost.
+
+    The switches of channels 5 and 6 stand for L1 (drive) and B (emergency stop).
+    """
+    axes, buttons = joy_values(Pad(0, 0, 0, 0, 0, 0))
     if not remote.lost:
-        aileron, elevator, throttle, rudder = remote.channels[:4]
+        aileron, elevator, throttle, rudder, drive, stopped = remote.channels[:6]
         axes[0], axes[1], axes[3], axes[4] = -aileron, elevator, -rudder, throttle
-        buttons[4] = int(remote.channels[_ENABLE] > _SWITCHED)
-        buttons[1] = int(remote.channels[_STOP] > _SWITCHED)
+        buttons[4], buttons[1] = int(drive > 0.3), int(stopped > 0.3)
     return axes, buttons
+
+
+class ImuSender:
+    """Sends samples to the socket at `path`, of the process that publishes them; it never waits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        self.dropped = 0
+
+    def send(self, values: Sequence[float], stamp: float) -> None:
+        """Send a sample of the monotonic time `stamp` [s]; it is dropped if no process receives."""
+        try:
+            self._socket.sendto(SAMPLE.pack(stamp, *values), self._path)
+        except OSError:  # nobody receives yet, or the receiver is late
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()

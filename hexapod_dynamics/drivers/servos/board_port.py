@@ -10,27 +10,20 @@ import logging
 import math
 import os
 import select
-import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import NamedTuple
 
-from hexapod_dynamics.drivers.board import protocol as frames
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos import board_protocol as frames
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings
 from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 
 _log = logging.getLogger(__name__)
-_PRIORITY = 12  # real-time priority of the reading thread, where permitted
-_PROOF = 1.0  # [s] after the opening of the port within which a board must answer or report
-_ASK_AGAIN = 0.2  # [s] between two requests during that time, because the board may still be starting
-_MUTE = 2.0  # [s] without any frame while servos are asked, after which the port is opened again
-_HALF = 0.01  # [s] after which an incomplete frame is noise: the longest frame takes 0.7 ms
-_POLL = 0.1  # [s] longest wait of the reading thread
-_OWED = 8  # number of unanswered requests that are remembered
 
 
 @dataclass
@@ -44,20 +37,13 @@ class BoardHealth:
     imu_rate: float = math.nan
     imu_lost: int = 0
     last_frame: float = -math.inf
-    opened: int = 0
-
-
-_FIRST = 64  # samples whose mean period begins the loop
-_BLOCK = 16  # samples of which the least delayed one corrects the line
-_PHASE, _PERIOD = 0.3, 0.05  # shares of a block's error that move the line, and that change its slope over a block
-_MISSED = 0.6  # share of a period; if a whole block is later than this, samples were lost
-_RESTART = 0.5  # [s] without a sample, after which everything begins anew
 
 
 class SampleClock:
     """Estimates from each arrival [monotonic s] when its sample left the device, plus the shortest delay.
 
-    No time is later than its arrival, and times never decrease.
+    A line with the mean period of the first samples is corrected by the least delayed of each 16 samples. No time is
+    later than its arrival, and times never decrease; after a pause of half a second everything begins anew.
     """
 
     def __init__(self) -> None:
@@ -78,13 +64,13 @@ class SampleClock:
 
     def stamp(self, arrival: float, noisy: bool = False) -> float:
         """Return the time of the sample that has come at `arrival` [s]; noisy: bytes before it were damaged."""
-        if arrival - self._last_arrival > _RESTART:
+        if arrival - self._last_arrival > 0.5:
             self._restart(arrival)
         self._last_arrival = arrival
         stamp = arrival if math.isnan(self.period) else min(self._follow(arrival, noisy), arrival)
         if math.isnan(self.period):
             self._count += 1
-            if self._count > _FIRST:
+            if self._count > 64:
                 self.period, self._line = (arrival - self._begin) / (self._count - 1), arrival
         self._last_stamp = max(stamp, self._last_stamp)
         return self._last_stamp
@@ -92,17 +78,17 @@ class SampleClock:
     def _follow(self, arrival: float, noisy: bool) -> float:
         """Return the line's time for the next sample, and correct the line at the end of a block."""
         self._line += self.period
-        if noisy and arrival - self._line > _MISSED * self.period:
+        if noisy and arrival - self._line > 0.6 * self.period:
             self._pass_over(arrival - self._line)
         stamp = self._line
         self._earliest = min(self._earliest, arrival - self._line)
         self._in_block += 1
-        if self._in_block == _BLOCK:
-            if self._earliest > _MISSED * self.period:
+        if self._in_block == 16:
+            if self._earliest > 0.6 * self.period:  # the whole block is late: samples were lost
                 self._pass_over(self._earliest)
-            else:
-                self._line += _PHASE * self._earliest
-                self.period += _PERIOD * self._earliest / _BLOCK
+            else:  # shares of the error that move the line, and that change its slope over a block
+                self._line += 0.3 * self._earliest
+                self.period += 0.05 * self._earliest / 16
             self._earliest, self._in_block = math.inf, 0
         return stamp
 
@@ -113,25 +99,45 @@ class SampleClock:
         self.lost += missed
 
 
-class ImuSender:
-    """Sends samples to the socket at `path`, of the process that publishes them; it never waits."""
+class Frame(NamedTuple):
+    """A received frame; `behind`: number of bytes received behind it in the same chunk."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        self.dropped = 0
+    function: int
+    data: bytes
+    behind: int = 0
 
-    def send(self, values: Sequence[float], stamp: float) -> None:
-        """Send a sample of the monotonic time `stamp` [s]; it is dropped if no process receives."""
-        try:
-            self._socket.sendto(frames.SAMPLE.pack(stamp, *values), self._path)
-        except OSError:  # nobody receives yet, or the receiver is late
-            self.dropped += 1
 
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
+class FrameParser(FrameFinder):
+    """Finds frames with at most `longest` bytes of data.
+
+    The longest frame of the board has 36 bytes (SBUS); much longer ones are noise.
+    """
+
+    header, shortest, step = frames.HEADER, 4, 2
+
+    def __init__(self, longest: int = 64) -> None:
+        super().__init__()
+        self._longest = longest
+
+    def size(self, held: bytearray) -> int:
+        """Size of the frame that begins with these bytes; 0 if they are no frame."""
+        return held[3] + 5 if held[2] < len(frames.Function) and held[3] <= self._longest else 0
+
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the CRC is right."""
+        return frames.crc8(frame[2:-1]) == frame[-1]
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that are complete with these bytes."""
+        return [Frame(frame[2], frame[4:-1], behind) for frame, behind in self.find(chunk)]
+
+    def give_up(self) -> list[Frame]:
+        """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
+        if not self.incomplete:
+            return []
+        self.damaged += 1
+        self._skip(min(2, len(self._held)))
+        return self.feed(b"")
 
 
 class BoardPort(SerialLink):
@@ -148,10 +154,8 @@ class BoardPort(SerialLink):
         self.answer: frames.Answer | None = None  # of the last exchange, even if the answer reports a failure
         self.reply_time = 0.0  # monotonic [s] of the last answer's arrival
         self._first_id = first_id
-        self._parser, self._clock = frames.FrameParser(), SampleClock()
+        self._parser, self._clock = FrameParser(), SampleClock()
         self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
-        # id, command, time at which the request had been sent
-        self._owed: deque[tuple[int, int, float]] = deque(maxlen=_OWED)
         self._failure: OSError | None = None  # of the reading thread
         self._reader: threading.Thread | None = None
         self._end = (-1, -1)  # a pipe: a byte in it ends the reading thread
@@ -161,7 +165,7 @@ class BoardPort(SerialLink):
     def open(self) -> None:
         """Open the port for this process alone; BusError where no board answers or reports within a second."""
         super().open()
-        self._parser, self._clock = frames.FrameParser(), SampleClock()
+        self._parser, self._clock = FrameParser(), SampleClock()
         self._answers.clear()
         self._owed.clear()
         self._failure, self.health.last_frame, self.health.skipped = None, -math.inf, 0
@@ -169,11 +173,10 @@ class BoardPort(SerialLink):
         self._reader = threading.Thread(target=self._read, args=(self._fd, self._end[0]), name="board", daemon=True)
         self._reader.start()
         self._await_board()
-        self.health.opened += 1
 
     def _await_board(self) -> None:
         """Ask one servo until any frame of a board has arrived; no motion is commanded before that."""
-        end, ask = time.monotonic() + _PROOF, 0.0
+        end, ask = time.monotonic() + 1.0, 0.0
         while not math.isfinite(self.health.last_frame):
             now = time.monotonic()
             if self._failure is not None:
@@ -183,11 +186,11 @@ class BoardPort(SerialLink):
                 self.close()
                 seen = f"{came} bytes that are no frames of it have come" if came else "nothing has come"
                 raise BusError(
-                    f"servo port {self.port}: no STM32 board within {_PROOF:g} s at {self.baudrate} baud, {seen}: is "
-                    "it another device, another baud rate, is the board's supply on? Nothing was moved"
+                    f"servo port {self.port}: no STM32 board within 1 s at {self.baudrate} baud, {seen}: is it another "
+                    "device, another baud rate, is the board's supply on? Nothing was moved"
                 )
             if now >= ask:
-                ask = now + _ASK_AGAIN
+                ask = now + 0.2  # again, because the board may still be starting
                 self.send(frames.servo_request(frames.ServoCommand.READ_ID, self._first_id))
             select.select([self._alarm], [], [], 0.01)
 
@@ -212,8 +215,8 @@ class BoardPort(SerialLink):
         idle: Idle = None,
         timeout: float | None = None,
         line_free: float = 0.0,
-    ) -> tuple[int, ...] | None:
-        """Ask a servo; return the values of the answer, or None with `fault` set.
+    ) -> bytes | None:
+        """Ask a servo; return the data of its answer, or None with `fault` set.
 
         timeout [s]: instead of reply_timeout; it counts from `line_free` [monotonic s], the time at which the
         servos' own line has transmitted everything sent earlier. idle: called after that time; while it returns
@@ -223,7 +226,7 @@ class BoardPort(SerialLink):
             raise self._not_open()
         self._check_alive()
         while self._answers:
-            self._find_late(*self._answers.popleft())
+            self._is_late(*self._answers.popleft())
         damaged, skipped = self.health.damaged, self.health.skipped
         self.send(frames.servo_request(command, servo_id))
         sent = max(self.free_at, line_free)
@@ -231,8 +234,8 @@ class BoardPort(SerialLink):
         self.answer = answer
         if answer is not None:
             self.fault = None if answer.success == 0 else Fault.TIMEOUT
-            return answer.values if answer.success == 0 else None
-        self._owed.append((servo_id, command, sent))
+            return answer.data if answer.success == 0 else None
+        self._owed.append((bytes((servo_id, command)), sent))
         self.strays = len(self._owed)
         if self.health.damaged > damaged:
             self.fault = Fault.CHECKSUM
@@ -250,7 +253,7 @@ class BoardPort(SerialLink):
                 if answer.servo_id == servo_id and answer.command == command:
                     self.reply_time = came
                     return answer
-                if self._find_late(answer, came):  # the awaited answer will be as late
+                if self._is_late(answer, came):  # the awaited answer will be as late
                     waits.extend(sent + min(1.5 * self.lateness, self.patience))
             now = time.monotonic()
             if self.interrupted:
@@ -263,31 +266,27 @@ class BoardPort(SerialLink):
             if self._failure is not None:
                 raise self._lost(self._failure)
 
-    def _find_late(self, answer: frames.Answer, came: float) -> bool:
-        """Return whether this is the answer to an abandoned request, and store how late it was."""
-        for each in self._owed:
-            if each[:2] == (answer.servo_id, answer.command):
-                self._owed.remove(each)
-                self.strays = len(self._owed)
-                self.lateness = max(self.lateness, min(came - each[2], self.patience))
-                return True
-        return False
+    def _is_late(self, answer: frames.Answer, came: float) -> bool:
+        """Return whether this is the answer to a request that was given up."""
+        late = self._find_late(bytes((answer.servo_id, answer.command)), came) > 0.0
+        self.strays = len(self._owed)
+        return late
 
     def _check_alive(self) -> None:
         if self._failure is not None:
             raise self._lost(self._failure)
         silence = time.monotonic() - self.health.last_frame
-        if silence > _MUTE:
+        if silence > 2.0:
             raise self._lost(f"the board has sent nothing for {silence:.1f} s")
 
     # The reading thread ----------------------------------------------------------------------------------------------
 
     def _read(self, fd: int, end: int) -> None:
-        prefer_this_thread(_PRIORITY)
-        parser, last = self._parser, 0.0
+        prefer_this_thread(12)
+        parser, last, half = self._parser, 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
         try:
             while True:
-                ready = select.select([fd, end], [], [], _HALF if parser.incomplete else _POLL)[0]
+                ready = select.select([fd, end], [], [], half if parser.incomplete else 0.1)[0]
                 if end in ready:
                     return
                 now = time.monotonic()
@@ -297,7 +296,7 @@ class BoardPort(SerialLink):
                         raise OSError("end of file")
                     found, last = parser.feed(chunk), now
                 else:
-                    found = parser.give_up() if now - last > _HALF else []
+                    found = parser.give_up() if now - last > half else []
                 noisy = parser.skipped > self.health.skipped
                 self.health.damaged, self.health.skipped = parser.damaged, parser.skipped
                 for frame in found:
@@ -306,7 +305,7 @@ class BoardPort(SerialLink):
             self._failure = error if isinstance(error, OSError) else OSError(str(error))
             self._wake()
 
-    def _sort(self, frame: frames.Frame, now: float, noisy: bool) -> None:
+    def _sort(self, frame: Frame, now: float, noisy: bool) -> None:
         health = self.health
         name = frames.Function(frame.function).name
         health.frames[name] = health.frames.get(name, 0) + 1

@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from hexapod_dynamics.drivers.board import protocol as frames
-from hexapod_dynamics.drivers.board.port import BoardPort
-from hexapod_dynamics.drivers.board.protocol import ServoCommand
+from hexapod_dynamics.drivers.servos import board_protocol as frames
+from hexapod_dynamics.drivers.servos.board_port import BoardPort
+from hexapod_dynamics.drivers.servos.board_protocol import ServoCommand
 from hexapod_dynamics.drivers.servos.interface import Idle, PortSettings, Quantity, ServoInterface
+from hexapod_dynamics.drivers.servos.lx.protocol import value_of
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
 
-# By quantity: the command, and how the numbers of its answer become the value.
-_READS: dict[Quantity, tuple[ServoCommand, Callable[..., float]]] = {
-    "position": (ServoCommand.READ_POSITION, BUS_SERVO.angle),
-    "loaded": (ServoCommand.READ_TORQUE, bool),
-    "voltage": (ServoCommand.READ_VOLTAGE, lambda millivolts: millivolts / 1000.0),
-    "temperature": (ServoCommand.READ_TEMPERATURE, float),
-    "lowest_voltage": (ServoCommand.READ_VOLTAGE_LIMITS, lambda lowest, highest: lowest / 1000.0),
-    "highest_voltage": (ServoCommand.READ_VOLTAGE_LIMITS, lambda lowest, highest: highest / 1000.0),
-    "temperature_limit": (ServoCommand.READ_TEMPERATURE_LIMIT, float),
-    "deviation": (ServoCommand.READ_DEVIATION, lambda count: count / BUS_SERVO.per_radian),
+_READS: dict[Quantity, ServoCommand] = {
+    "position": ServoCommand.READ_POSITION,
+    "loaded": ServoCommand.READ_TORQUE,
+    "voltage": ServoCommand.READ_VOLTAGE,
+    "temperature": ServoCommand.READ_TEMPERATURE,
+    "lowest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
+    "highest_voltage": ServoCommand.READ_VOLTAGE_LIMITS,
+    "temperature_limit": ServoCommand.READ_TEMPERATURE_LIMIT,
+    "deviation": ServoCommand.READ_DEVIATION,
 }
-# The servos' own line behind the board: a move takes ten bytes, a stop or torque frame seven, at 115200 baud.
-_LINE_BYTE = 10.0 / 115200  # [s]
-_MOVE, _SHORT = 10 * _LINE_BYTE, 7 * _LINE_BYTE
-_STOP_COPIES = 3  # the board does not acknowledge a stop
+_LINE_BYTE = 10.0 / 115200  # [s] on the servos' own line: a move takes ten bytes, a stop or torque frame seven
 
 
 class BoardServos(ServoInterface):
@@ -41,10 +38,10 @@ class BoardServos(ServoInterface):
     def __init__(self, board: BoardPort, ids: Sequence[int]) -> None:
         super().__init__(board, ids, HIGHEST_ID, BUS_SERVO)
         self.board = board
-        self._stops = frames.stop(self.ids) * _STOP_COPIES
+        self._stops = frames.stop(self.ids) * 3  # because it is not acknowledged
         self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
         self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far
-        self.pose_times = 0.0, _MOVE
+        self.pose_times = 0.0, 10 * _LINE_BYTE
         self._turn = 0.0  # [s] shortest time from a request to its answer: the time that protocol and board need
         self._answered = 0
         self._since = (time.monotonic(), 0)
@@ -76,7 +73,9 @@ class BoardServos(ServoInterface):
         }
         return values | {f"frames {name}": count for name, count in sorted(health.frames.items())}
 
-    def _occupy(self, duration: float) -> None:
+    def _occupy(self, count: int) -> None:
+        """Note that the servos' line has this number of bytes to transmit."""
+        duration = count * _LINE_BYTE
         self._line_free = max(time.monotonic(), self._line_free) + duration
         self.board.free_at = max(self.board.free_at, self._line_free)
         self.board.busy_time += duration
@@ -92,23 +91,23 @@ class BoardServos(ServoInterface):
         if groups:
             data = [frames.set_positions(0.001 * duration, targets) for duration, targets in groups.items()]
             self.board.send(b"".join(data))
-            self._occupy(_MOVE * sum(map(len, groups.values())))
+            self._occupy(10 * sum(map(len, groups.values())))
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
         command = ServoCommand.TORQUE_ON if on else ServoCommand.TORQUE_OFF
         self.board.send(b"".join(frames.servo_request(command, self.ids[index]) for index in indices) * copies)
-        self._occupy(_SHORT * len(indices) * copies)
+        self._occupy(7 * len(indices) * copies)
         for index in indices:
             self._sent[index] = math.nan
 
     def stop(self, index: int | None = None) -> None:
         """Queue three stops of one servo, or three frames that stop all."""
         stopped = range(len(self.ids)) if index is None else (index,)
-        self.board.send(frames.stop([self.ids[each] for each in stopped]) * _STOP_COPIES)
+        self.board.send(frames.stop([self.ids[each] for each in stopped]) * 3)
         for each in stopped:
             self._sent[each] = math.nan
-        self._occupy(_SHORT * _STOP_COPIES * len(stopped))
+        self._occupy(7 * 3 * len(stopped))
 
     def stop_now(self) -> bool:
         """Send stops of all servos ahead of everything queued here; return False if the port does not accept them."""
@@ -128,21 +127,19 @@ class BoardServos(ServoInterface):
         """Ask a servo; return the value, or None with `fault` set."""
         if quantity == "target":
             self.fault = None
-            self.read_time = self.answer_time = time.monotonic()
+            self.read_time = time.monotonic()
             return None if math.isnan(self._sent[index]) else self._sent[index]
         board, asked = self.board, max(time.monotonic(), self._line_free)
-        command, value = _READS[quantity]
-        numbers = board.exchange(self.ids[index], command, idle, timeout, self._line_free)
+        data = board.exchange(self.ids[index], _READS[quantity], idle, timeout, self._line_free)
         self.fault = board.fault
         if board.answer is None:
             return None
         self._answered += 1
         took = max(board.reply_time - asked, 0.0)
-        if numbers is not None:  # the time of a failed request is the timeout of the board
+        if data is not None:  # the time of a failed request is the timeout of the board
             self._turn = took if self._turn == 0.0 else min(self._turn, took)
             board.busy_time += took
-        self.answer_time = board.reply_time
         # The servo measures when the request has reached it; the board's delay after that is not known.
         self.read_time = board.reply_time - 0.5 * min(took, self._turn or took)
         self.delay = max(0.0, took - self._turn)
-        return None if numbers is None else value(*numbers)
+        return None if data is None else value_of(quantity, data)
