@@ -1,5 +1,6 @@
 """The script with_ros2, with stand-ins for python3 and colcon that write down how they were called."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -109,7 +110,7 @@ class Checkout:
         return process.returncode, out, err
 
     def calls(self):
-        """Return what was called by the last run, 'venv', 'pip ...' and 'colcon ...'; two pips at once in one order.
+        """Return what was called by the last run, 'venv', 'pip ...' and 'colcon ...'; what runs at once in one order.
 
         required: what the last pip was asked for.
         """
@@ -123,11 +124,12 @@ class Checkout:
             elif line.startswith("colcon"):
                 found.append("colcon build")
         first = found.index("venv") + 1 if "venv" in found else 0
-        return [*found[:first], *sorted(found[first : first + 2]), *found[first + 2 :]]
+        at_once = found[first : first + 2], found[first + 2 : first + 4]
+        return [*found[:first], *itertools.chain(*map(sorted, at_once)), *found[first + 4 :]]
 
 
-INSTALLED = ["pip --no-deps", "pip setuptools==79.0.1", "pip --no-build-isolation"]  # the first two at once
-ALL = ["venv", *INSTALLED, "colcon build"]
+INSTALLED = ["pip --no-deps", "pip setuptools==79.0.1", "colcon build", "pip --no-build-isolation"]  # in pairs
+ALL = ["venv", *INSTALLED]
 
 
 @pytest.fixture
@@ -140,8 +142,8 @@ def test_first_run_makes_all_and_tells_how_far_it_is(checkout):
     assert code == 7
     assert out == f"yes {checkout.root / '.ros2_env/venv'} a b *\n"
     assert checkout.calls() == ALL
-    for step in range(1, 6):
-        assert f"with_ros2: [{step}/5] " in err
+    for step in range(1, 4):
+        assert f"with_ros2: [{step}/3] " in err
 
 
 @pytest.mark.parametrize(
@@ -161,6 +163,13 @@ def test_what_tests_need_is_installed_by_the_first_command_that_runs_them(checko
     assert checkout.calls() == ["pip pytest"]
     assert "with_ros2: [1/1] what tests and benchmarks need" in err
     checkout.run("sh", "-c", "true", *command)
+    assert checkout.calls_path.read_text() == ""
+
+
+def test_what_tests_need_is_installed_while_the_package_is_built(checkout):
+    assert checkout.run("true", WITH_ROS2_TESTS="1")[0] == 0
+    assert checkout.calls() == [*ALL, "pip pytest"]
+    checkout.run("pytest")
     assert checkout.calls_path.read_text() == ""
 
 
@@ -228,7 +237,7 @@ def test_changed_requirements_are_installed_into_what_is_there(checkout, name, r
     code, _, err = checkout.run("true", REQUIREMENT=requirement)
     assert code == 0
     assert "requirements have changed" in err
-    assert checkout.calls()[:3] == INSTALLED and checkout.required == requirement
+    assert checkout.calls() == INSTALLED and checkout.required == requirement
 
 
 def test_failed_install_is_refused_with_its_remedy_and_heals(checkout):
