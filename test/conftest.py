@@ -90,14 +90,13 @@ MARKERS |= dict.fromkeys(LONG, "long")
 # What measures the pace of a whole robot wants both cores for itself; what measures that of a node or a bus bears one
 # more such test beside it, but nothing that computes. The other nodes and devices mostly wait, whatever runs beside
 # them.
-ALONE = ("nodes/test_launch_get_up.py", "nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
+ALONE = ("nodes/test_launch_walk.py", "nodes/test_launch_walks_on.py")
 PACED = (
     "nodes/test_foreign_imu.py",
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_stop_state.py",
     "nodes/test_nodes_missing_legs.py",
     "nodes/test_nodes_walk.py",
-    "nodes/test_tf_tree.py",
     "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",
     "drivers/servos/lx/test_servo_bus.py",

@@ -1,4 +1,4 @@
-"""The launch file's arguments: what is refused before anything starts, a namespace, damage from the start."""
+"""The launch files' arguments: what is refused before anything starts."""
 
 import importlib.util
 import os
@@ -7,21 +7,16 @@ import subprocess
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 from launch import LaunchContext
 from launch.actions import LogInfo
 from launch.utilities import perform_substitutions
-from support.launched_robot import Launched
-from support.ros_session import NEWEST, Probe, Process, wait_until
+from support.ros_session import Probe, Process, wait_until
 
 from ament_index_python.packages import PackageNotFoundError
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.runtime_directory import device_directory
-from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
 
 pytestmark = pytest.mark.usefixtures("domain")
 
@@ -167,27 +162,6 @@ def test_a_second_launch_of_the_same_robot_is_refused_before_any_node_starts():
     assert f"another launch of this robot (process {os.getpid()})" in output
 
 
-def test_an_emergency_stop_outlasts_a_killed_launch_of_the_same_session_and_ends_with_a_clean_one(tmp_path):
-    kept = {"HEXAPOD_DYNAMICS_SESSION": "robot", "HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
-    robot = Launched("detect:=off", **kept)
-    try:
-        robot.wait(lambda: robot.truth and robot.moved(1.0) > 0.04, 120, "it walks")
-        assert robot.probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
-        nodes = psutil.Process(robot.launch.pid).children(recursive=True)
-        robot.launch.popen.kill()
-        wait_until(lambda: not any(runs(node) for node in nodes), 10, "the nodes have ended")
-        robot.launch.end()
-        robot.begin("detect:=off", **kept)
-        robot.truth.clear()
-        robot.wait(lambda: "emergency stop" in robot.launch.output and robot.truth, 60, "it knows of the stop")
-        assert robot.moved(4.0) < 0.005
-        assert list((tmp_path / "run" / "sessions").glob("robot.*"))
-        assert robot.launch.interrupt()[0] < 4.0
-        assert not list((tmp_path / "run" / "sessions").iterdir()), robot.launch.output
-    finally:
-        robot.close()
-
-
 def test_arguments_are_described():
     done = subprocess.run([*LAUNCH, "--show-args"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
@@ -214,52 +188,3 @@ def test_on_the_real_robot_no_simulator_runs_and_a_missing_bus_is_named():
         wait_until(lambda: "real/imu: I2C bus 1" in launch.output, 30, lambda: launch.output[-3000:])
         assert "simulator" not in probe.node.get_node_names()
         assert launch.interrupt()[0] < 3.5 and "Traceback" not in launch.output
-
-
-def runs(process):
-    """Whether a process has not ended; one that waits for its new parent to ask for its exit code has."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def test_a_robot_in_a_namespace_stands_on_five_legs_disturbs_no_other_and_ends_with_its_launch():
-    probe, arguments = (
-        Probe(),
-        (
-            "namespace:=left",
-            "velocity:=0.0",
-            "damage:=RM",
-            "detect:=off",
-            "status:=false",
-        ),
-    )
-    launch = Process(*LAUNCH, *arguments)
-    try:
-        truth = probe.hear(Odometry, "/left/simulator/odom", NEWEST)
-        joints = probe.hear(JointState, "/left/simulator/joint_states", NEWEST)
-        predicted = probe.hear(Odometry, "/left/predicted_state", NEWEST)
-        other = probe.hear(Odometry, "/predicted_state", NEWEST)
-        torques = probe.hear(JointState, "/left/feedforward_torques", NEWEST)
-        # Nobody has told the software: the prediction waits a while for three joints, then begins without them.
-        wait_until(lambda: truth and joints and predicted and torques, 120, lambda: launch.output[-3000:])
-        assert len(joints[-1][1].name) == 15 and len(torques[-1][1].name) == 18
-        assert truth[-1][1].header.frame_id == "world"
-        assert (predicted[-1][1].header.frame_id, predicted[-1][1].child_frame_id) == ("left/odom", "left/base_link")
-        assert probe.set("/left/set_morphology", {"legs.RM": False}, timeout=60) == (True, "")
-        wait_until(lambda: len(torques[-1][1].name) == 15, 10, "the prediction knows")
-        x = [m.pose.pose.position.x for _, m in truth]
-        assert abs(x[-1] - x[0]) < 0.005
-        assert not other
-        names = {name for name in probe.node.get_node_names_and_namespaces() if name[1] == "/left"}
-        assert {name for name, _ in names} >= {"imu", "servos", "gait", "dynamics", "damage_manager", "simulator"}
-        # A killed launch process (on the real ROS 2 SIGTERM is enough) cannot end its nodes: they do it themselves.
-        nodes = psutil.Process(launch.pid).children(recursive=True)
-        launch.popen.kill()
-        assert len(nodes) >= 6
-        wait_until(lambda: not any(runs(node) for node in nodes), 5, lambda: [node for node in nodes if runs(node)])
-        assert "Traceback" not in launch.output
-    finally:
-        launch.end()
-        probe.close()

@@ -1,4 +1,4 @@
-"""A whole launch whose stored state is deleted before its nodes crash: a stopped robot stays stopped."""
+"""A stopped robot stays stopped, whether its launch is killed or nodes crash whose stored state was deleted."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import time
 
 import psutil
 import pytest
-from support.launched_robot import Launched
+from support.launched_robot import Launched, runs
 from support.ros_session import Probe, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -37,32 +37,55 @@ def crash_without_file(launch, name, sessions):
     node.kill()
 
 
-def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_start_by_itself(tmp_path):
+def stands_whatever_is_commanded(robot, velocity):
+    """Whether the body stays where it is for two seconds while zero and forward speeds are commanded in turn."""
+    ending, go = threading.Event(), forward()
+
+    def drive():
+        while not ending.wait(0.1):
+            velocity.publish(Twist())
+            velocity.publish(go)
+
+    driver = threading.Thread(target=drive, daemon=True)
+    driver.start()
+    moved = robot.moved(2.0)
+    ending.set()
+    driver.join()
+    return moved < 0.005
+
+
+def forward():
+    twist = Twist()
+    twist.linear.x = 0.05
+    return twist
+
+
+def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_state_is_deleted(tmp_path):
     sessions = tmp_path / "run" / "sessions"
-    robot = Launched("detect:=off", "status:=false", HEXAPOD_DYNAMICS_RUNTIME=str(tmp_path / "run"))
-    probe, said, launch = robot.probe, robot.statuses, robot.launch
+    kept = {"HEXAPOD_DYNAMICS_SESSION": "robot", "HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
+    robot = Launched("detect:=off", **kept)
+    probe, said = robot.probe, robot.statuses
     velocity = probe.node.create_publisher(Twist, "cmd_vel", 10)
     try:
         robot.wait(lambda: robot.truth and robot.moved(1.0) > 0.04, 180, "it walks by itself")
         assert probe.call(SetBool, "emergency_stop", SetBool.Request(data=True)).success
+        nodes = psutil.Process(robot.launch.pid).children(recursive=True)
+        robot.launch.popen.kill()
+        Process.killed_at = time.monotonic()
+        wait_until(lambda: not any(map(runs, nodes)), 10, "the nodes have ended")
+        robot.launch.end()
+        robot.begin("detect:=off", **kept)
+        robot.truth.clear()
+        robot.wait(lambda: "emergency stop" in robot.launch.output and robot.truth, 60, "it knows of the stop")
+        assert robot.moved(4.0) < 0.005
+        assert list(sessions.glob("robot.*"))
+        launch = robot.launch
         crash_without_file(launch, "servos", sessions)
         Process.killed_at = time.monotonic()
         wait_until(lambda: "was deleted while this launch was running" in launch.output, 60, lambda: launch.output)
         said.heard.clear()
         wait_until(lambda: "emergency stop" in said("servos").message, 30, lambda: said("servos"))
-        ending, go = threading.Event(), Twist()
-        go.linear.x = 0.05
-
-        def drive():
-            while not ending.wait(0.1):
-                velocity.publish(Twist())
-                velocity.publish(go)
-
-        driver = threading.Thread(target=drive, daemon=True)
-        driver.start()
-        assert robot.moved(2.0) < 0.005, "whatever is commanded"
-        ending.set()
-        driver.join()
+        assert stands_whatever_is_commanded(robot, velocity)
         # The gait loses its permit: it stands until a new command.
         crash_without_file(launch, "gait", sessions)
         wait_until(lambda: list(sessions.glob("*servos.json")), 10, "the others write their files again")
@@ -75,8 +98,10 @@ def test_a_stopped_robot_whose_state_is_deleted_before_its_nodes_crash_does_not_
         assert robot.moved(1.5) < 0.01
         velocity.publish(Twist())
         time.sleep(1.5)
-        wait_until(lambda: velocity.publish(go) or robot.moved(0.3) > 0.008, 30, "a new command starts it")
+        wait_until(lambda: velocity.publish(forward()) or robot.moved(0.3) > 0.008, 30, "a new command starts it")
         assert "Traceback" not in launch.output, launch.output
+        assert launch.interrupt()[0] < 4.0
+        assert not list(sessions.iterdir()), launch.output
     finally:
         robot.close()
 

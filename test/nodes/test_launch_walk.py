@@ -1,4 +1,4 @@
-"""The launch file itself, with real processes over real DDS: it walks, is broken, is told, loses nodes, ends.
+"""The launch file itself, with real processes over real DDS: it walks, loses nodes, is broken, is told, ends.
 
 One session serves all tests of this file; they run in the order in which they stand.
 """
@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import psutil
@@ -18,11 +19,13 @@ from support.ros_session import NEWEST, separate
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_quaternion
 from nav_msgs.msg import Odometry, Path
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
 NODES = {"imu", "servos", "gait", "dynamics", "companions", "simulator"}  # one process each
 KEPT = 6000
@@ -58,6 +61,41 @@ class Track:
         )
 
 
+LINKS = set(LinkTree(ROBOT).children)
+STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+ROBOT_DESCRIPTION_RATE = 50.0  # [1/s]
+
+
+class Edge:
+    """The transforms of one child frame: its parents, and the stamps [s] and arrivals [s] of the messages."""
+
+    def __init__(self):
+        self.parents, self.stamps, self.arrivals = set(), [], []
+
+
+class Transforms:
+    """What is heard of /tf and /tf_static until `close`, by child frame."""
+
+    def __init__(self, node):
+        self.moving, self.fixed, self._node = {}, {}, node
+        self._subscriptions = [
+            node.create_subscription(TFMessage, "/tf", lambda message: self._add(self.moving, message), 100),
+            node.create_subscription(TFMessage, "/tf_static", lambda message: self._add(self.fixed, message), STATIC),
+        ]
+
+    @staticmethod
+    def _add(edges, message):
+        for transform in message.transforms:
+            edge = edges.setdefault(transform.child_frame_id, Edge())
+            edge.parents.add(transform.header.frame_id)
+            edge.stamps.append(stamp_seconds(transform.header.stamp))
+            edge.arrivals.append(time.monotonic())
+
+    def close(self):
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+
 COMMANDED = 0.077  # [m/s], the launch file's default
 # By how much truth and prediction may come apart: share of the way walked, [deg].
 DRIFT, TURNED = 0.03, 2.0
@@ -71,18 +109,20 @@ class Session(Launched):
 
     def __init__(self, *arguments):
         super().__init__("get_up:=asked", "detect:=off", *arguments)  # damage is told; else: test_launch_walks_on.py
-        self.watched = None
+        self.watched = self.transforms = None
         self.predicted = self.probe.hear(Odometry, "predicted_state", NEWEST, keep=KEPT)
         self.measured = self.probe.hear(JointState, "joint_states", NEWEST, keep=KEPT)
         self.joints = self.probe.hear(JointState, "predicted_joint_states", NEWEST, keep=KEPT)
         self.torques = self.probe.hear(JointState, "feedforward_torques", NEWEST, keep=KEPT)
         self.commands = self.probe.hear(JointState, "joint_commands", NEWEST, keep=KEPT)
         self.path = self.probe.hear(Path, "predicted_path", NEWEST, keep=100)
+        self._velocity, self._stick = self.probe.node.create_publisher(Twist, "cmd_vel", 10), None
 
     def watch(self, seconds):
         """Let time pass; return what was heard of truth and prediction meanwhile."""
-        start = time.monotonic()
+        start, self.transforms = time.monotonic(), Transforms(self.probe.node)
         self.overslept = sleep_and_measure(seconds)
+        self.transforms.close()
         self.watched = Track(self.truth, start), Track(self.predicted, start)
         return self.watched
 
@@ -104,6 +144,15 @@ class Session(Launched):
             return self.overslept > OVERSLEPT or gap > GAP or self.overloaded(seconds)
 
         return on_a_free_machine(attempt, is_busy)
+
+    def drive(self, forward):
+        """Command a forward speed [m/s] ten times a second from now on; None: nothing."""
+        twist = Twist()
+        twist.linear.x = forward or 0.0
+        if self._stick is not None:
+            self.probe.node.destroy_timer(self._stick)
+        publish = partial(self._velocity.publish, twist)
+        self._stick = None if forward is None else self.probe.node.create_timer(0.1, publish)
 
     def overloaded(self, seconds):
         """Whether `dynamics` has said in the last seconds that the machine is too busy for its predictions."""
@@ -261,67 +310,41 @@ def test_torques_carry_the_robots_weight(walking):
     walking.stretch(2.0, judge, again=True)
 
 
-def tell(session, values):
-    """Break the simulated robot, and tell its software."""
-    for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(service, values) == (True, "")
+def test_every_frame_has_one_parent_and_hangs_on_odom(walking):
+    def judge(_truth, _predicted):
+        moving, fixed = walking.transforms.moving, walking.transforms.fixed
+        assert not set(moving) & set(fixed)
+        parents = {}
+        for child, edge in (moving | fixed).items():
+            assert len(edge.parents) == 1, f"{child} hangs on {edge.parents}"
+            parents[child] = next(iter(edge.parents))
+        assert set(parents) >= LINKS | {f"predicted/{link}" for link in LINKS} | {"base_link", "base_footprint"}
+        for child in parents:
+            chain, seen = child, set()
+            while chain in parents:
+                assert chain not in seen, f"{child} hangs on itself"
+                seen.add(chain)
+                chain = parents[chain]
+            assert chain == "odom", f"{child} hangs on {chain}"
+
+    walking.stretch(3.0, judge, again=True)
 
 
-# What these tests break, whichever of them have run.
-WHOLE_AGAIN = {
-    **{f"legs.{leg}": True for leg in ("RM", "LM")},
-    **{f"links.{link}": True for link in ("RM.femur", "RM.tibia", "LM.femur", "LM.tibia", "RR.femur", "RR.tibia")},
-    "locked.RF.tibia": False,
-    "remaining.LF.tibia": 1.0,
-}
+def test_stamps_of_frames_go_forward_at_an_even_rate_and_arrive_at_once(walking):
+    def judge(truth, _predicted):
+        for child, edge in walking.transforms.moving.items():
+            steps, watched = np.diff(edge.stamps), truth.time[-1] - edge.stamps[0]
+            assert watched > np.ptp(truth.time) - 2.0, f"{child} comes late"  # 1 s until it is discovered
+            assert (steps > 0.0).all(), f"{child}: a stamp goes back or comes twice"
+            assert len(edge.stamps) > 0.9 * watched / np.median(steps), f"{child}: gaps of up to {steps.max():.3f} s"
+            even = np.mean(np.abs(steps - np.median(steps)) < 0.5 * np.median(steps))
+            assert even > 0.9, f"{child}: {100 * even:.0f} % of the steps are even"
+            assert np.median(np.diff(edge.arrivals)) == pytest.approx(np.median(steps), rel=0.1)
+        for link in (*LINKS, "base_footprint"):
+            steps = np.diff(walking.transforms.moving[link].stamps)
+            assert np.median(steps) == pytest.approx(1.0 / ROBOT_DESCRIPTION_RATE, rel=0.1)
 
-
-def mend(session, values):
-    """Restore parts of the simulated robot, and tell its software, while it lies on its belly: a leg that came back in
-    the middle of a step would throw it over.
-    """
-    assert session.probe.call(Trigger, "sit", Trigger.Request()).success
-    session.wait(lambda: session.height < 0.06, 10, "it sits")
-    tell(session, values)
-    time.sleep(1.0)
-    assert session.probe.call(Trigger, "stand", Trigger.Request()).success
-    session.wait(lambda: session.height > 0.1, 10, "it stands")
-
-
-def walks_on(truth, predicted):
-    """It walks on straight as fast as commanded, and the prediction walks along.
-
-    The body sways by some centimetres in each cycle: over 8 s the speed is known to 3 %.
-    """
-    assert speed_of(truth) > 0.9 * COMMANDED
-    euler = np.degrees(truth.euler)
-    assert abs(euler[-1, 0] - euler[0, 0]) < 3.0
-    assert np.abs(euler[:, 1:]).max() < 5.0
-    along, height, turns = (np.asarray(gap).max() for gap in drift(truth, predicted))
-    assert along < DRIFT * COMMANDED * (truth.time[-1] - truth.time[0]), (along, height, turns)
-    assert height < CLIMBED, (along, height, turns)
-    assert np.degrees(turns) < TURNED
-
-
-def test_told_that_two_legs_are_gone_it_walks_on_and_so_does_the_prediction(walking):
-    before = walking.pids()
-    tell(walking, {"legs.RM": False, "legs.LM": False})
-    told = time.monotonic()
-    walking.wait(lambda: len(walking.torques[-1][1].name) == 12, 5, "torques are for the joints that are left")
-    assert time.monotonic() - told < 2.0
-    time.sleep(3.0)
-    walking.stretch(8.0, walks_on)
-    assert walking.pids() == before
-
-
-def test_refused_damage_changes_nothing_in_the_simulated_robot(session):
-    mend(session, WHOLE_AGAIN)
-    assert session.probe.set("simulator/set_damage", {"links.LM.femur": False})[0]
-    accepted, reason = session.probe.set("simulator/set_damage", {"links.LM.tibia": True})
-    assert not accepted and "restore LM.femur first" in reason
-    for service in ("simulator/set_damage", "set_morphology"):
-        assert session.probe.set(service, WHOLE_AGAIN) == (True, "")
-    session.wait(lambda: session.speed() > 0.05, 20, "whole again, it walks")
+    walking.stretch(5.0, judge, again=True)
 
 
 @pytest.mark.parametrize(
@@ -352,11 +375,11 @@ def test_a_killed_node_takes_no_other_along_and_rejoins(session, name, stops):
 
 
 def test_a_stopped_robot_stays_stopped_whatever_is_killed(session):
-    publisher, forward = session.probe.node.create_publisher(Twist, "cmd_vel", 10), Twist()
-    forward.linear.x = 0.077
-    session.wait(lambda: publisher.get_subscription_count(), 10, "gait subscribes to cmd_vel")
-    session.wait(lambda: publisher.publish(forward) or session.speed() > 0.05, 40, "it walks")
-    session.wait(lambda: publisher.publish(Twist()) or session.speed() < 0.005, 20, "it is stopped")
+    session.drive(COMMANDED)
+    session.wait(lambda: session.speed() > 0.05, 40, "it walks")
+    session.drive(0.0)
+    session.wait(lambda: session.speed() < 0.005, 20, "it is stopped")
+    session.drive(None)
     before = session.pids()
     for pid in before.values():
         os.kill(pid, signal.SIGKILL)
@@ -372,7 +395,41 @@ def test_a_stopped_robot_stays_stopped_whatever_is_killed(session):
         poses = np.array([m.position for at, m in list(heard) if at > since and len(m.name) == 18])
         assert len(poses) >= least
         assert np.ptp(poses, axis=0).max() < within, "no joint is commanded to move, and none moves"
-    session.probe.node.destroy_publisher(publisher)
+
+
+def walks_on(truth, predicted):
+    """It walks on straight as fast as commanded, and the prediction walks along.
+
+    The body sways by some centimetres in each cycle: over 8 s the speed is known to 3 %.
+    """
+    assert speed_of(truth) > 0.9 * COMMANDED
+    euler = np.degrees(truth.euler)
+    assert abs(euler[-1, 0] - euler[0, 0]) < 3.0
+    assert np.abs(euler[:, 1:]).max() < 5.0
+    along, height, turns = (np.asarray(gap).max() for gap in drift(truth, predicted))
+    assert along < DRIFT * COMMANDED * (truth.time[-1] - truth.time[0]), (along, height, turns)
+    assert height < CLIMBED, (along, height, turns)
+    assert np.degrees(turns) < TURNED
+
+
+def test_told_that_two_legs_are_gone_it_walks_on_and_so_does_the_prediction(session):
+    session.drive(COMMANDED)
+    session.wait(lambda: session.speed() > 0.05, 40, "told to, it walks again")
+    time.sleep(2.0)
+    before = session.pids()
+    for service in ("simulator/set_damage", "set_morphology"):
+        assert session.probe.set(service, {"legs.RM": False, "legs.LM": False}) == (True, "")
+    told = time.monotonic()
+    session.wait(lambda: len(session.torques[-1][1].name) == 12, 5, "torques are for the joints that are left")
+    assert time.monotonic() - told < 2.0
+    time.sleep(3.0)
+    session.stretch(8.0, walks_on)
+    assert session.pids() == before
+
+
+def test_damage_that_cannot_be_is_refused_by_the_simulated_robot(session):
+    accepted, reason = session.probe.set("simulator/set_damage", {"links.LM.tibia": True})
+    assert not accepted and "restore LM" in reason
 
 
 def test_ctrl_c_ends_everything_within_three_seconds_quietly(session):

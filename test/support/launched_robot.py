@@ -3,10 +3,19 @@
 import time
 
 import numpy as np
+import psutil
 from support.ros_session import NEWEST, Probe, Process, wait_until
 
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from nav_msgs.msg import Odometry
+
+
+def runs(process):
+    """Whether a process has not ended; one that waits for its new parent to ask for its exit code has."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 class Launched:

@@ -1,22 +1,27 @@
-"""The space bar in the terminal of a real `ros2 launch` stops the robot; the terminal is a pty."""
+"""A person at the terminal of a real `ros2 launch`, which is a pty: the space bar, the address of the view, Ctrl-C."""
 
 import fcntl
 import os
+import re
 import signal
 import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
+
+pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
+
 from support.ros_session import LEASE, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-
-pytestmark = pytest.mark.waiting
 
 
 class Terminal:
@@ -67,9 +72,11 @@ class Terminal:
         os.close(self.slave)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def terminal(probe):
-    terminal = Terminal("ros2", "launch", "hexapod_dynamics", "walk.launch.py", "detect:=off", "status:=false")
+    """The terminal of a launch; the tests are in the order of what happens in it."""
+    words = "hexapod_dynamics walk.launch.py detect:=off status:=false view:=true view_port:=0"
+    terminal = Terminal("ros2", "launch", *words.split())
     yield terminal
     terminal.close()
 
@@ -86,7 +93,7 @@ def frozen(status):
     )
 
 
-def test_the_space_bar_stops_the_robot_does_not_end_the_stop_and_leaves_the_terminal_as_it_was(probe, terminal):
+def test_the_space_bar_stops_the_robot_and_does_not_end_the_stop(probe, terminal):
     joints = probe.hear(JointState, "simulator/joint_states", keep=300)
     status = probe.hear(DiagnosticArray, "/diagnostics", keep=20)
     walks = lambda: (moved(joints, time.monotonic() - 1.0) or 0.0) > 0.2  # noqa: E731
@@ -113,6 +120,35 @@ def test_the_space_bar_stops_the_robot_does_not_end_the_stop_and_leaves_the_term
     assert "has ended" in answer.message
     wait_until(walks, 30, "it walks again when a person has said so")
 
+
+def view_of(launch):
+    """Return the process id of the view that a launch has started."""
+    for number in Path(f"/proc/{launch.pid}/task").glob("*/children"):
+        for child in number.read_text().split():
+            command = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+            if any(word.endswith(b"/view") for word in command):
+                return int(child)
+    return None
+
+
+def test_a_killed_view_comes_back_with_another_token(terminal):
+    def addresses(count):
+        found = re.findall(r"open (http\S+)", terminal.output)
+        return found if len(found) >= count else None
+
+    (first,) = wait_until(lambda: addresses(1), 120, lambda: terminal.output)
+    assert urlopen(first, timeout=20).status == 200
+    os.kill(view_of(terminal.popen), signal.SIGKILL)
+    first, second = wait_until(lambda: addresses(2), 120, lambda: terminal.output)
+    assert urlopen(second, timeout=20).status == 200
+    token = first.rstrip("/").rpartition("/")[2]
+    assert token and token not in second
+    with pytest.raises(HTTPError):
+        urlopen(second.replace(second.rstrip("/").rpartition("/")[2], token), timeout=20)
+    assert terminal.popen.poll() is None
+
+
+def test_the_end_leaves_the_terminal_as_it_was(terminal):
     assert not terminal.settings()[3] & termios.ICANON
     terminal.end()
     assert terminal.popen.returncode == 0, terminal.output
