@@ -1,6 +1,7 @@
 """The status line says what is absent, not what others report meanwhile, and where the robot is."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,16 +25,36 @@ def probe():
     probe.close()
 
 
-@pytest.mark.parametrize(("nodes", "shown"), [("[servos]", True), ("[servos, simulator]", False)])
-def test_an_adapter_that_is_not_there_is_named_at_once(probe, nodes, shown):
+@pytest.fixture
+def printed(probe, monkeypatch, capsys):
+    """A function printed(statuses, seconds, nodes): what is printed while each 0.2 s these statuses are reported, and
+    these nodes are expected.
+    """
+    clock = SimpleNamespace(**{name: getattr(time, name) for name in ("time", "strftime", "localtime")}, now=0.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(walk_status, "time", clock)
+    node = walk_status.WalkStatus()
+
+    def report(statuses, seconds, nodes):
+        node._expected = nodes
+        for tick in range(round(5.0 * seconds)):
+            clock.now += 0.2
+            node._on_diagnostics(DiagnosticArray(status=statuses))
+            if tick % 5 == 4:
+                node._print()
+        return capsys.readouterr().out
+
+    yield report
+    node.destroy_node()
+
+
+@pytest.mark.parametrize(("nodes", "shown"), [(["servos"], True), (["servos", "simulator"], False)])
+def test_an_adapter_that_is_not_there_is_named_at_once(printed, nodes, shown):
     """The cause first, not ten lines of "no pose received yet"; a simulated port may come."""
-    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    with Process.node("walk_status", "-p", f"nodes:={nodes}") as status:
-        cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
-        report = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)
-        probe.node.create_timer(0.2, lambda: said.publish(DiagnosticArray(status=[report])))
-        wait_until(lambda: status.output.count(" | missing: ") >= 4, 60, lambda: status.output)
-        assert (cause in status.output) == shown, status.output
+    cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
+    text = printed([DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)], 4.0, nodes)
+    assert text.count(" | missing: ") == 4
+    assert (cause in text) == shown, text
 
 
 def test_a_node_that_reports_is_not_absent_though_the_graph_has_lost_it(probe, monkeypatch):
@@ -135,20 +156,12 @@ def test_a_problem_has_the_colour_of_its_level(level, begin):
     assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"
 
 
-def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(probe):
-    said = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-    with Process.node("walk_status", "-p", "nodes:=[imu]") as status:
-        stopped = [KeyValue(key="emergency stop", value="True")]
-
-        def tell():
-            servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
-            servos.values = stopped
-            imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
-            said.publish(DiagnosticArray(status=[servos, imu]))
-
-        probe.node.create_timer(0.2, tell)
-        wait_until(lambda: "| emergency stop: " in status.output, 60, lambda: status.output)
-        wait_until(lambda: "servos: emergency stop: frozen" in status.output, 30, lambda: status.output)
-        assert "not well" not in status.output
-        stopped[0] = KeyValue(key="emergency stop", value="False")
-        wait_until(lambda: "not well: servos" in status.output, 30, lambda: status.output)
+def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(printed):
+    imu = DiagnosticStatus(name="imu", level=DiagnosticStatus.OK, message="measuring")
+    servos = DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message="emergency stop: frozen")
+    servos.values = [KeyValue(key="emergency stop", value="True")]
+    text = printed([servos, imu], 15.0, ["imu"])
+    assert "| emergency stop: " in text and "servos: emergency stop: frozen" in text
+    assert "not well" not in text
+    servos.values = [KeyValue(key="emergency stop", value="False")]
+    assert "not well: servos" in printed([servos, imu], 2.0, ["imu"])

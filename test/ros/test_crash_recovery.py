@@ -53,6 +53,19 @@ def test_a_file_that_holds_something_else_is_not_used_and_does_not_end_the_node(
     assert born().load() == {"x": 2.5}
 
 
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(born, tmp_path):
+    kept = born()
+    kept.save({"x": 1.5})
+    kept.close()
+    (file,) = (tmp_path / "run" / "sessions").iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    kept = born()
+    assert kept.load() is None and kept.unreadable
+    assert kept.save({"x": 2.5})
+    assert born().load() == {"x": 2.5}
+
+
 def test_a_full_file_system_keeps_the_change_in_the_old_files_place(born, tmp_path, monkeypatch):
     kept = born()
     assert kept.save({"walks": True, "name": "a long one"})
