@@ -17,10 +17,8 @@ from hexapod_dynamics.tools.compile_model import main
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 # Without vectors: plain C99, for any compiler; else lanes of the vector extension. Eight lanes, the JetHexa's, have the
 # library that is written, with this machine's registers, and the one that CMake builds, with any machine's.
-FORMS = {
-    "C99": ("-std=c99", "-pedantic", "-DHD_LANES=1"),
-    "4 lanes": ("-std=gnu99", "-DHD_LANES=4"),
-}
+C99 = ("-std=c99", "-pedantic", "-DHD_LANES=1")
+FOUR_LANES = ("-std=gnu99", "-DHD_LANES=4")
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +106,21 @@ def compare(robot, foreign, seed):
                 np.testing.assert_allclose(given, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_library_computes_what_python_computes(written, tmp_path, form):
-    command = ("gcc", "-O0", *FORMS[form], *WARNINGS, "-fPIC", "-shared", f"-I{written}")
-    run(*command, str(written / "hexapod_model.c"), "-o", str(tmp_path / "model.so"), cwd=tmp_path)
+def test_in_plain_c99_without_a_heap_or_a_library_it_computes_what_python_computes(written, tmp_path):
+    command = ("gcc", "-O0", *C99, *WARNINGS, "-ffreestanding", "-fPIC", f"-I{written}", "-c")
+    run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
+    symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
+    needed = set(re.findall(r" U (\w+)", symbols))
+    assert needed <= {"memset", "memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"} | {
+        name for name in needed if name.startswith("hd_")
+    }
+    run("gcc", "-shared", "hexapod_model.o", "-o", "model.so", cwd=tmp_path)
+    compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
+
+
+def test_in_lanes_that_its_legs_fill_more_than_once_it_computes_what_python_computes(written, tmp_path):
+    command = ("gcc", "-O0", *FOUR_LANES, *WARNINGS, "-fPIC", "-shared", f"-I{written}")
+    run(*command, str(written / "hexapod_model.c"), "-o", "model.so", cwd=tmp_path)
     compare(Robot.jethexa(), Foreign(tmp_path / "model.so"), 1)
 
 
@@ -160,16 +169,6 @@ def test_the_examples_are_built_by_cmake_and_agree_with_python(written, tmp_path
         expected.append(model.forward_dynamics(np.eye(3), q, np.zeros(6 + n), tau, morphology))
         np.testing.assert_allclose(lines[:, 1][24 * len(expected) - 24 :][: 6 + n][6:], tau, atol=1e-12)
     np.testing.assert_allclose(lines[:, 0], np.concatenate(expected), atol=1e-12)
-
-
-def test_the_bare_program_takes_no_heap_and_no_library(written, tmp_path):
-    command = ("gcc", "-std=c99", "-O0", "-DHD_LANES=1", "-ffreestanding", f"-I{written}", "-c")
-    run(*command, str(written / "hexapod_model.c"), str(written / "main.c"), cwd=tmp_path)
-    symbols = run("nm", "-u", "hexapod_model.o", "main.o", cwd=tmp_path)
-    needed = set(re.findall(r" U (\w+)", symbols))
-    assert needed <= {"memset", "memcpy", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"} | {
-        name for name in needed if name.startswith("hd_")
-    }
 
 
 def test_a_robot_that_is_none_is_told_in_one_line(tmp_path, capsys):
