@@ -216,16 +216,6 @@ def test_a_second_source_with_a_name_is_refused_while_the_first_goes_on(probe, r
         probe.node.destroy_publisher(publisher)
 
 
-def test_a_command_stamped_long_ago_is_refused(robot, servos, commands):
-    commands.message.header.stamp.sec = int(time.time() - 3600.0)
-    commands.pose = HERE + 0.3
-    try:
-        servos.says(DiagnosticStatus.WARN, "s old")
-        assert np.allclose(robot.pose, HERE, atol=COUNT)
-    finally:
-        commands.message.header.stamp.sec = 0
-
-
 def test_many_clamps_raise_the_level(servos, commands):
     commands.pose = np.full(18, 1.6)
     servos.says(DiagnosticStatus.WARN, "commands are clamped, a second: angle")

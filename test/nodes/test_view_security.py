@@ -1,8 +1,10 @@
-"""Who may open the browser view and what a page can do, by raw websockets that do more than a browser would."""
+"""What a page of the browser view can do, by raw websockets that do more than a browser would.
+
+Who may open it: test/view/test_access.py, and by a browser test_view_foreign_pages.py, also of a page that sleeps.
+"""
 
 import os
 import re
-import socket
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -66,19 +68,6 @@ class View:
         """A number among the values of the status, 0 before the first."""
         return int(self.statuses.value(self.name, key) or 0)
 
-    def request(self, *, host=None, origin=None, path=None, websocket=True):
-        """Send one HTTP request as given, and return the number of the answer's status."""
-        port = self.address.port
-        lines = [f"GET {self.address.path if path is None else path} HTTP/1.1", f"Host: {host or self.address.netloc}"]
-        if origin:
-            lines.append(f"Origin: {origin}")
-        if websocket:
-            lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
-            lines += ["Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol: viser-v1.1.1"]
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as link:
-            link.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
-            return int(link.recv(100).split()[1])
-
     def close(self):
         for page in self.pages:
             page.close()
@@ -96,28 +85,6 @@ def view(probe):
 def stops(probe):
     """What the service `emergency_stop` was asked for."""
     return probe.accept_stops()
-
-
-def test_only_the_printed_address_opens_a_page_or_a_websocket(view):
-    own, port, path = f"http://{view.address.netloc}", view.address.port, view.address.path
-    assert view.request(origin=own) == 101
-    assert view.request(websocket=False) == 200
-    assert view.request(host=f"localhost:{port}", origin=f"http://localhost:{port}") == 101
-    refused = [
-        {"origin": None},
-        {"origin": "null"},
-        {"origin": f"http://localhost:{port}"},  # one address is not another's page
-        {"host": f"rebound.example:{port}", "origin": f"http://rebound.example:{port}"},
-        {"host": f"rebound.example:{port}", "websocket": False},
-        {"origin": own, "path": "/"},
-        {"origin": own, "path": path + "x"},
-        {"path": "/", "websocket": False},
-        {"origin": "https://example.org", "websocket": False},
-    ]
-    for request in refused:
-        assert view.request(**request) == 403, request
-    wait_until(lambda: view.count("refused requests") == len(refused), 20, view.output)
-    assert path.strip("/") not in str(view.statuses.heard)  # whoever reads diagnostics does not learn the address
 
 
 def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
@@ -144,43 +111,9 @@ def test_a_page_cannot_change_or_remove_widgets_or_open_a_tunnel(view, stops):
     wait_until(lambda: stops == [True], 20, "STOP of the other page works")
     attacker.stop()
     wait_until(lambda: stops == [True, True], 20, "the connection that sent them goes on")
+    assert view.address.path.strip("/") not in str(view.statuses.heard)  # who reads diagnostics learns no address
     assert "Share" not in view.output()
     assert "Traceback" not in view.output()
-
-
-def test_values_beyond_the_limits_of_a_control_move_nothing(view):
-    page = view.page(beats=True)
-    bad = [5.0, -0.16, 1e308, float("inf"), float("nan"), 2**63, True, None, "0.1", [0.1], {"value": 0.1}]
-    for value in bad:
-        page.set(FORWARD, value)
-    wait_until(lambda: view.count("dropped messages") == len(bad), 20, lambda: str(view.status()))
-    assert view.speeds() == []
-    page.set(FORWARD, 0.15)
-    wait_until(lambda: view.speeds(), 20, view.output)
-    assert set(view.speeds()) == {0.15}
-
-
-@pytest.mark.parametrize("end", ["close", "vanish"])
-def test_the_robot_stands_when_the_page_that_drives_is_closed_or_silent(view, end):
-    page = view.page(beats=True)
-    page.set(FORWARD, 0.1)
-    wait_until(lambda: len(view.speeds()) > 15, 30, view.output)  # it drives on while the page is open
-    assert set(view.speeds()) == {0.1}
-    before = len(view.speeds())
-    getattr(page, end)()
-    wait_until(lambda: view.speeds()[-1] == 0.0, 20, view.output)
-    witness = view.page()
-    wait_until(lambda: witness.shows("nobody drives") or witness.shows("the robot stands"), 20, view.output)
-    first = view.status()
-    wait_until(lambda: view.status() is not first, 20, "another second has passed")
-    after = view.speeds()[before:]
-    assert after[-1] == 0.0 and after.count(0.0) == 1, after
-    assert len(after) <= 8, after  # ten a second for half a second, and what was under way
-    if end == "vanish":
-        page.beats = True  # the computer wakes up: that alone drives nothing
-        again = view.status()
-        wait_until(lambda: view.status() is not again, 20, "another second has passed")
-        assert len(view.speeds()) == before + len(after)
 
 
 def test_a_slow_page_is_drawn_without_shadows_and_no_other(view):

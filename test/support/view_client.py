@@ -113,10 +113,6 @@ class ViewClient:
         self.link.close()
         self.closed.set()
 
-    def vanish(self):
-        """Send nothing more, not even the end of the connection, as a computer that sleeps."""
-        self.beats = False
-
 
 def props_of(message):
     return message.get("props") or {}
