@@ -1,6 +1,7 @@
 """damage_detector and damage_manager in processes of their own, fed by hand with a standing robot whose leg goes."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,17 +81,21 @@ def robot():
     probe = Probe()
     hypotheses = probe.hear(DiagnosticArray, "/t/damage_hypotheses", keep=20)
     morphologies = probe.hear(ParameterEvent, "/t/morphology", LATCHED)
+    reports = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
     manager = Process.node("damage_manager", "-r", "__ns:=/t")
     detector = Process.node("damage_detector", "-r", "__ns:=/t")
-    feed = Feed(probe)
+    reporter = Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report")
+    feed, reporters = Feed(probe), Feed(probe, "/r")
     try:
-        wait_until(lambda: hypotheses and morphologies, START, lambda: manager.output + detector.output)
+        wait_until(lambda: hypotheses and morphologies and reports, START, lambda: manager.output + detector.output)
         time.sleep(3.0)  # every servo has been heard
-        yield probe, feed, detector, manager
+        yield SimpleNamespace(
+            probe=probe, feed=feed, detector=detector, manager=manager, reporter=reporter, reporters=reporters
+        )
         assert detector.interrupt()[1] == 0 and "Traceback" not in detector.output
     finally:
-        detector.end()
-        manager.end()
+        for process in (reporter, detector, manager):
+            process.end()
         probe.close()
 
 
@@ -100,7 +105,7 @@ def declared(probe):
 
 
 def test_a_leg_whose_servos_fall_silent_is_declared_missing_and_explained(robot):
-    probe, feed, detector, _ = robot
+    probe, feed, detector = robot.probe, robot.feed, robot.detector
     assert declared(probe)["legs.RM"] and not probe.messages["/t/damage_hypotheses"][-1][1].status
     diagnostics = probe.hear(DiagnosticArray, "/diagnostics", keep=1000)
     feed.mute = set(RM)
@@ -123,7 +128,7 @@ def test_a_leg_whose_servos_fall_silent_is_declared_missing_and_explained(robot)
 
 
 def test_it_is_brought_back_when_its_servos_answer_again_but_not_what_a_person_took_out(robot):
-    probe, feed, detector, _ = robot
+    probe, feed, detector = robot.probe, robot.feed, robot.detector
     assert probe.set("/t/set_morphology", {"legs.LF": False}) == (True, "")
     feed.mute, feed.back = set(), [*RM, *LF]
     wait_until(lambda: declared(probe)["legs.RM"], 20, lambda: detector.output)
@@ -133,7 +138,7 @@ def test_it_is_brought_back_when_its_servos_answer_again_but_not_what_a_person_t
 
 
 def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respawned_one(robot):
-    probe, feed, detector, manager = robot
+    probe, feed, detector, manager = robot.probe, robot.feed, robot.detector, robot.manager
     before = len(detector.output)
 
     def noticed():
@@ -151,28 +156,24 @@ def test_a_decision_that_a_killed_manager_did_not_hear_is_declared_to_the_respaw
 
 def test_report_warns_and_names_the_leg_as_long_as_it_is_gone_and_no_longer(robot):
     """Row 4: with detect:=report nothing is declared, and /diagnostics says what was found while it holds."""
-    probe = robot[0]
-    hypotheses = probe.hear(DiagnosticArray, "/r/damage_hypotheses", keep=20)
-    with Process.node("damage_detector", "-r", "__ns:=/r", "-p", "detect:=report") as detector:
-        feed = Feed(probe, "/r")
+    hypotheses, detector = robot.probe.messages["/r/damage_hypotheses"], robot.reporter
 
-        def status():
-            return probe.statuses("r/damage_detector")
+    def status():
+        return robot.probe.statuses("r/damage_detector")
 
-        def warns():
-            return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
+    def warns():
+        return status().level == DiagnosticStatus.WARN and "RM missing" in status().message
 
-        wait_until(lambda: status().level == DiagnosticStatus.OK, START, lambda: detector.output)
-        time.sleep(3.0)  # every servo has been heard
-        feed.mute = set(RM)
-        wait_until(warns, 20, lambda: f"{status()} {detector.output}")
-        begin, diagnosed = time.monotonic(), []
-        while time.monotonic() < begin + 5.0:
-            diagnosed.append(warns())
-            time.sleep(0.2)
-        assert all(diagnosed), diagnosed
-        assert [s.message for s in hypotheses[-1][1].status if s.name == "RM missing"] == ["found"]
-        assert detector.output.count("declare, not declared") == 1
-        feed.mute = set()
-        wait_until(lambda: status().level == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
-        wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")
+    wait_until(lambda: status().level == DiagnosticStatus.OK, START, lambda: detector.output)
+    robot.reporters.mute = set(RM)
+    wait_until(warns, 20, lambda: f"{status()} {detector.output}")
+    begin, diagnosed = time.monotonic(), []
+    while time.monotonic() < begin + 5.0:
+        diagnosed.append(warns())
+        time.sleep(0.2)
+    assert all(diagnosed), diagnosed
+    assert [s.message for s in hypotheses[-1][1].status if s.name == "RM missing"] == ["found"]
+    assert detector.output.count("declare, not declared") == 1
+    robot.reporters.mute = set()
+    wait_until(lambda: status().level == DiagnosticStatus.OK, 20, lambda: f"it ends {status()}")
+    wait_until(lambda: not hypotheses[-1][1].status, 5, "nothing is suspected")

@@ -239,7 +239,7 @@ def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot):
             for topic, publisher in publishers.items():
                 for message in messages[topic]:
                     publisher.publish(message)
-                    time.sleep(0.03)
+                    time.sleep(0.01)
         for name, process in nodes.items():
             request = GetParameters.Request(names=["robot"])
             probe.call(GetParameters, f"{name}/get_parameters", request, timeout=20)

@@ -58,6 +58,10 @@ class Rig:
         self.robot.stop()
 
 
+# The same faults of the LX servos: test/devices/test_every_fault.py, test/drivers/servos/lx/test_servo_bus.py.
+OTHERS = [bus for bus in BUSES if bus != "lx"]
+
+
 @pytest.fixture(params=BUSES)
 def rig(request, tmp_path):
     rig = Rig(request.param, tmp_path)
@@ -110,6 +114,7 @@ def test_it_measures_moves_stops_and_lets_go(rig):
     assert rig.pose == pytest.approx(fallen, abs=2 * COUNT)
 
 
+@pytest.mark.parametrize("rig", OTHERS, indirect=True)
 def test_silent_hot_unplugged_and_without_supply_are_named_and_come_back(rig):
     rig.faults.set({"servo.silent": "femur_joint_RM tibia_joint_LF"})
     rig.until(lambda: set(np.flatnonzero(rig.state.silent)) == {NAMES.index("femur_joint_RM"), 2}, "two are silent")
@@ -130,6 +135,7 @@ def test_silent_hot_unplugged_and_without_supply_are_named_and_come_back(rig):
     rig.until(lambda: "no servo answers" in rig.words() or rig.state.silent.all(), "no servo answers")
 
 
+@pytest.mark.parametrize("rig", OTHERS, indirect=True)
 def test_noise_costs_answers_but_brings_no_wrong_value(rig):
     move(rig, np.full(18, 0.2))
     rig.until(lambda: np.allclose(rig.state.angle, 0.2, atol=2 * COUNT), "the pose is measured")
@@ -145,6 +151,7 @@ def test_noise_costs_answers_but_brings_no_wrong_value(rig):
     assert rig.pose == pytest.approx(np.full(18, 0.2), abs=COUNT)
 
 
+@pytest.mark.parametrize("rig", OTHERS, indirect=True)
 def test_two_servos_with_one_id_are_no_measurement(rig):
     pose = np.linspace(-0.3, 0.4, 18)  # answers with the same angle would be the same
     move(rig, pose)
