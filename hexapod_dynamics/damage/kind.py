@@ -1,31 +1,24 @@
-"""The base classes of the kinds of damage, and their named values.
+"""The kinds of damage: a missing leg or link, a shortened link, a locked joint, a limp joint; KINDS lists them.
 
-Everything that the package knows about one kind is in its class. The named values are what `set_morphology`, the topic
-`morphology` and the parameters call a damage.
+Everything that the package knows about one kind is in its instance: its named values and their ranges, its option of
+`set_morphology`, its effect on the model, its words and its colour. The named values are what `set_morphology`, the
+topic `morphology` and the parameters call a damage.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+import numbers
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.errors import MorphologyError
 
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.morphology import Morphology
-
-# Returns a morphology with one random damage more: of the leg (index) or of its link (index). `position`: the present
-# position of the joint [rad or m], at which it locks; share: range of what a partial damage leaves.
-RandomChange = Callable[[np.random.Generator, "Morphology", int, int, float, tuple[float, float]], "Morphology"]
-# Largest locked position [rad or m]: one turn, more than any servo reports.
-FARTHEST_LOCK = 2.0 * math.pi
-# Smallest remaining fraction other than 0: the mass of the link must not be too small to divide by.
-SMALLEST_STUMP = 1e-6
+FARTHEST_LOCK = 2.0 * math.pi  # [rad or m] of a locked joint: one turn, more than any servo reports
 Value = bool | float  # of a named value
 
 
@@ -33,75 +26,41 @@ Value = bool | float  # of a named value
 class NamedValue:
     """One named value of each link, or of each leg: `locked.RF.tibia`, `legs.RM`.
 
-    prefix: the first word of its name. intact: its value where nothing is damaged. description: of the parameter, with
-    <leg> or <link> in the place of the part. check(value, full name): returns the given value as bool or float, or
-    raises MorphologyError. read(state): returns the named value of what a morphology stores of this kind of damage
-    (a LinkKind: the remaining fraction of the link; a JointKind: the value of the joint's damage). unit: of a
-    number, for messages. low, high: range of a number. of_leg: whether it belongs to a whole leg.
+    prefix: the first word of its name. intact: its value where nothing is damaged, a bool or a number. description: of
+    the parameter, with <leg> or <link> in the place of the part. low, high, unit: range of a number. of_leg: whether it
+    belongs to a whole leg.
     """
 
     prefix: str
     intact: Value
     description: str
-    check: Callable[[object, str], Value]
-    read: Callable[[Value], Value]
-    unit: str = ""
     low: float | None = None
     high: float | None = None
+    unit: str = ""
     of_leg: bool = False
 
+    @property
+    def range(self) -> str:
+        """The range of a number in words: "0..1"."""
+        return f"{self.low:.4g}..{self.high:.4g} {self.unit}".rstrip()
 
-def check_truth(value: object, name: str) -> bool:
-    """Return a bool, or raise a MorphologyError that names it."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise MorphologyError(f"{name}: {value!r} given, true or false needed")
-    return bool(value)
+    def checked(self, given: object, name: str) -> Value:
+        """Return a given value as bool or float; MorphologyError, which names it, if it is not allowed.
 
-
-def check_number(value: object, name: str) -> float:
-    """Return a finite float, or raise a MorphologyError that names it (bool is not a number here)."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.integer, np.floating))
-        or not math.isfinite(value)
-    ):
-        raise MorphologyError(f"{name}: {value!r} given, a finite number needed")
-    return float(value)
-
-
-def check_position(given: object, name: str) -> float:
-    """Return a joint position [rad or m] of at most one turn; the refusal of a larger one suggests the value in
-    radians, in case degrees were meant.
-    """
-    value = check_number(given, name)
-    if abs(value) > FARTHEST_LOCK:
-        meant = f"; in radians: did you mean {math.radians(value):.3f}?" if abs(value) <= 360.0 else ""
-        raise MorphologyError(f"{name}: {given!r} given, at most {FARTHEST_LOCK:.3f} rad from zero are allowed{meant}")
-    return value
-
-
-def check_fraction(value: object, name: str) -> float:
-    """Return a remaining fraction of a link's length: 0, or SMALLEST_STUMP to 1."""
-    fraction = check_number(value, name)
-    if not (fraction == 0.0 or SMALLEST_STUMP <= fraction <= 1.0):
-        raise MorphologyError(
-            f"{name}: {value!r} given, a fraction 0..1 of the link's length needed (0, or at least {SMALLEST_STUMP})"
-        )
-    return fraction
-
-
-class JointDamage(NamedTuple):
-    """What is wrong with a joint whose link exists, made by `JointKind.damage`.
-
-    kind: the kind of damage. value: its parameter (the position of a lock [rad or m], True for a limp joint). lock
-    [rad or m]: the position at which the joint stands, without torque; None if it moves. limp: whether it moves and its
-    servo gives no torque.
-    """
-
-    kind: JointKind
-    value: Value
-    lock: float | None = None
-    limp: bool = False
+        The refusal of an angle beyond its range suggests the value in radians, in case degrees were meant.
+        """
+        if isinstance(self.intact, bool):
+            if not isinstance(given, (bool, np.bool_)):
+                raise MorphologyError(f"{name}: {given!r} given, true or false needed")
+            return bool(given)
+        if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(given):
+            raise MorphologyError(f"{name}: {given!r} given, a finite number needed")
+        value = float(given)
+        if self.low is not None and self.high is not None and not self.low <= value <= self.high:
+            in_degrees = self.unit == "rad" and abs(value) <= 360.0
+            meant = f"; in radians: did you mean {math.radians(value):.3f}?" if in_degrees else ""
+            raise MorphologyError(f"{name}: {given!r} given, {self.range} allowed{meant}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -118,133 +77,180 @@ class CommandOption:
         return self.flag.lstrip("-").replace("-", "_")
 
 
-@dataclass(frozen=True)
-class LinkRequest:
-    """What one request demands for one link.
+@dataclass(frozen=True, eq=False)
+class DamageKind:
+    """One kind of damage: of a leg or a link, what is left of it, or a JointKind. There is one instance in a process.
 
-    leg, link: indices. name: "RF.tibia"; joint: the name of the joint that moves it. values: by prefix, checked.
-    angles: measured joint positions [rad or m], by link or joint name.
-    """
-
-    leg: int
-    link: int
-    name: str
-    joint: str
-    values: Mapping[str, Value]
-    angles: Mapping[str, float] = field(default_factory=dict)
-
-
-class DamageKind(ABC):
-    """One kind of damage: a LinkKind or a JointKind. Its one instance is a global of its module, its name in capitals.
-
-    name: "locked". values: its named values. option: of `set_morphology`, None: no option.
+    name: "missing". values: its named values. option: of `set_morphology`, None: no option.
     """
 
     name: str
     values: tuple[NamedValue, ...]
     option: CommandOption | None = None
 
-    def __reduce__(self) -> str:
-        return self.name.upper()  # pickled as the global of its module: there is one instance in each process
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return find_kind, (self.name,)
 
-    def parse_word(self, word: str) -> dict[str, bool | float]:
-        """Return the named values of one word after the option, such as RF.tibia=0.4; MorphologyError if it is
-        wrong.
+    def parse_word(self, word: str) -> dict[str, Value]:
+        """Return the named values that a word after the option declares: RM, LM.femur, RF.tibia=0.4.
+
+        Raises MorphologyError for a number that is none, or that is missing or given for no value of this kind.
         """
-        return {f"{self.values[0].prefix}.{word}": not self.values[0].intact}
-
-    @abstractmethod
-    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
-        """Return this damage of a part, as named values state it, for the status line ("RF.tibia locked at 0.40");
-        empty if there is none.
-        """
-
-    @abstractmethod
-    def random_changes(self) -> tuple[RandomChange, ...]:
-        """Return the functions that draw a random damage of this kind, equally likely: for learning and tests."""
-
-
-class LinkKind(DamageKind):
-    """A kind of damage of a link: how much of the link is left. `read` of its named values takes the remaining
-    fraction.
-    """
-
-    def check_request(self, request: LinkRequest) -> None:
-        """Raise MorphologyError if the values contradict each other, whatever the present morphology."""
-
-    @abstractmethod
-    def change(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology with the link as the request demands; called before all changes of joints."""
-
-    @abstractmethod
-    def describe(self, remaining: float) -> str:
-        """Return this damage of a link in words ("broken, 50% left"); empty if the link does not have it."""
+        part, given, number = word.partition("=")
+        flags = [value for value in self.values if isinstance(value.intact, bool)]  # of a leg, of a link
+        chosen = flags[-1:] if "." in part else flags[:1]
+        declared: dict[str, Value] = {f"{flag.prefix}.{part}": not flag.intact for flag in chosen}
+        if given or not flags:
+            numeric = self.values[-1]
+            try:
+                declared[f"{numeric.prefix}.{part}"] = float(number if numeric not in flags else "")
+            except ValueError:
+                option, example = self.option.flag if self.option else "", "" if numeric in flags else "=0.4"
+                needed = f"a number {numeric.range} is needed, as" if example else "no number belongs to it, give"
+                raise MorphologyError(f"{option} {word}: {needed} RF.tibia{example}") from None
+        return declared
 
 
+@dataclass(frozen=True, eq=False)
 class JointKind(DamageKind):
-    """A kind of damage of a joint. A joint has one at a time. `read` of its named values takes the value of the
-    damage.
+    """A kind of damage of a joint; a joint has one at a time. It is declared by its first named value.
 
-    state: "locked"; consequence: "it does not move", for the message that refuses a second damage. colour: of the
-    link behind it in the URDF, red green blue opacity. leg_walks: whether the gait walks on a leg with such a
-    joint. menu_value: of its first named value, when a person chooses this damage in the view's menu of a joint.
+    consequence: "it does not move", for the message that refuses a second damage. colour: of the link behind it in the
+    URDF, red green blue opacity. stands: whether the joint stands at a position, the last of its named values; else it
+    moves, and its servo gives no torque. preposition: of the position, in words. leg_walks: whether the gait walks on a
+    leg with such a joint. menu_value: of its first named value, when a person chooses this damage in the view.
     """
 
-    state: str
-    consequence: str
-    colour: str
-    leg_walks = False
-    menu_value: bool | float = True
-
-    @abstractmethod
-    def damage(self, value: Value) -> JointDamage:
-        """Return the damage of a joint with this value."""
-
-    def describe(self, value: Value) -> str:
-        """Return the damage in words: "locked at 0.400"."""
-        return self.state
-
-    def describe_values(self, values: Mapping[str, Value], part: str) -> str:
-        """Return the part and its state, as "LR.femur limp"; empty if the joint does not have this damage."""
-        return f"{part} {self.state}" if self.is_declared(values, part) else ""
+    consequence: str = ""
+    colour: str = ""
+    stands: bool = False
+    preposition: str = "at"
+    leg_walks: bool = False
+    menu_value: Value = True
 
     def is_declared(self, values: Mapping[str, Value], part: str) -> bool:
-        """Return whether named values declare this damage of a part ("RF.tibia"); False if they do not name the
-        part.
-        """
+        """Return whether named values declare this damage of a part ("RF.tibia"); False if they do not name it."""
         own = self.values[0]
         return bool(values.get(f"{own.prefix}.{part}", own.intact) != own.intact)
 
-    def choose(self, chosen: bool) -> bool | float:
-        """Return the first named value when a person has chosen this damage in the view's menu, or another state."""
-        return self.menu_value if chosen else self.values[0].intact
+    def describe(self, position: Value | None, digits: int) -> str:
+        """Return the damage in words: "locked at 0.400", "limp"; without its position if that is None."""
+        known = self.stands and position is not None
+        return f"{self.name} {self.preposition} {position:.{digits}f}" if known else self.name
 
-    def is_asked(self, request: LinkRequest) -> bool:
-        """Return whether the request asks for this damage."""
-        own = self.values[0]
-        return bool(request.values.get(own.prefix, own.intact) != own.intact)
 
-    def end(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology without this damage if the request gives the value of an intact joint."""
-        own = self.values[0]
-        damage = morphology.damage_at(request.leg, request.link)
-        if damage is None or damage.kind is not self or request.values.get(own.prefix) != own.intact:
-            return morphology
-        return morphology.with_working_joint(request.leg, request.link)
+class JointDamage(NamedTuple):
+    """What is wrong with a joint whose link exists: the kind, and its value: the position at which the joint stands
+    [rad or m], True for a joint that moves.
+    """
 
-    def begin(self, morphology: Morphology, request: LinkRequest) -> Morphology:
-        """Return the morphology with this damage if the request asks for it; MorphologyError: impossible."""
-        if not self.is_asked(request):
-            return morphology
-        return morphology.with_damage(request.leg, request.link, self, request.values[self.values[0].prefix])
+    kind: JointKind
+    value: Value
 
-    def refuse(self, name: str, damage: JointDamage | None) -> MorphologyError:
-        """Return why a joint cannot be damaged like this: it has another damage, or its link (by name) is missing."""
-        own = self.values[0].prefix
-        if damage is None:
-            return MorphologyError(f"{own}.{name}: the link is missing and its joint with it; restore {name} first")
-        other = damage.kind
-        return MorphologyError(
-            f"{own}.{name}: the joint is {other.state}, so {other.consequence}; "
-            f"set {other.values[0].prefix}.{name} to {str(other.values[0].intact).lower()} first"
-        )
+    @property
+    def lock(self) -> float | None:
+        """The position [rad or m] at which the joint stands, without torque; None if it moves."""
+        return self.value if self.kind.stands else None
+
+    @property
+    def limp(self) -> bool:
+        """Whether the joint moves and its servo gives no torque."""
+        return not self.kind.stands
+
+
+# ---- the kinds -------------------------------------------------------------------------------------------------------
+
+MISSING = DamageKind(
+    "missing",
+    (
+        NamedValue("legs", True, "leg <leg> exists; setting true again restores the whole leg", of_leg=True),
+        NamedValue("links", True, "link <link> exists; the links beyond a lost link are lost with it"),
+    ),
+    CommandOption("--missing", "NAME", "legs or links that are missing"),
+)
+LOCKED = JointKind(
+    "locked",
+    (
+        NamedValue("locked", False, "the joint that moves link <link> is locked"),
+        NamedValue(
+            "locked_at",
+            0.0,
+            "angle of the locked joint of link <link> [rad]; if not given, the angle in joint_states at that moment",
+            -FARTHEST_LOCK,
+            FARTHEST_LOCK,
+            "rad",
+        ),
+    ),
+    CommandOption(
+        "--locked",
+        "LEG.LINK[=ANGLE]",
+        "joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
+    ),
+    consequence="it does not move",
+    colour="0.85 0.10 0.10 1",
+    stands=True,
+)
+LIMP = JointKind(
+    "limp",
+    (NamedValue("limp", False, "the joint that moves link <link> turns freely, its servo exerts no torque"),),
+    CommandOption("--limp", "LEG.LINK", "joints that move freely: their servos give no torque"),
+    consequence="it moves",
+    colour="0.55 0.55 0.55 0.6",
+)
+SHORT = DamageKind(
+    "short",
+    (NamedValue("remaining", 1.0, "remaining fraction of the length of link <link>", 0.0, 1.0),),
+    CommandOption("--remaining", "LEG.LINK=FRACTION", "links of which only a fraction 0..1 of the length is left"),
+)
+
+
+class Registry:
+    """The kinds of damage in the order of their named values, options and texts.
+
+    kinds; joint_kinds: those of a joint. values: the named values of all kinds by prefix.
+    """
+
+    def __init__(self, kinds: tuple[DamageKind, ...]) -> None:
+        """Create a registry; ValueError if two kinds have the same name or the same prefix of a named value."""
+        self._set(kinds)
+
+    def _set(self, kinds: tuple[DamageKind, ...]) -> None:
+        values = [value for kind in kinds for value in kind.values]
+        for what, names in (("name", [k.name for k in kinds]), ("prefix", [value.prefix for value in values])):
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"kinds of damage: {what} {', '.join(twice)} given twice; give each kind its own")
+        self.kinds = kinds
+        self.joint_kinds = tuple(kind for kind in kinds if isinstance(kind, JointKind))
+        self.values = {value.prefix: value for value in values}
+
+    def __iter__(self) -> Iterator[DamageKind]:
+        return iter(self.kinds)
+
+    @property
+    def injuries(self) -> list[tuple[NamedValue, Value | None]]:
+        """Named values that damage an intact part, with the value that does; None: any fraction. For random damage."""
+        found: list[tuple[NamedValue, Value | None]] = []
+        for kind in self.kinds:
+            if isinstance(kind, JointKind):
+                found.append((kind.values[0], kind.menu_value))
+            else:
+                found += [(value, False if value.intact is True else None) for value in kind.values]
+        return found
+
+    @contextmanager
+    def including(self, kind: DamageKind) -> Iterator[None]:
+        """Add a kind within a `with` block, for tests and experiments."""
+        before = self.kinds
+        self._set((*before, kind))
+        try:
+            yield
+        finally:
+            self._set(before)
+
+
+KINDS = Registry((MISSING, LOCKED, LIMP, SHORT))
+
+
+def find_kind(name: str) -> DamageKind:
+    """Return the registered kind of this name, as a pickle does."""
+    return next(kind for kind in KINDS if kind.name == name)

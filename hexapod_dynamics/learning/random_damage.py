@@ -35,10 +35,12 @@ class RandomDamage:
         if not sound:
             return morphology
         leg = sound[int(random.integers(len(sound)))]
-        changes = [change for kind in KINDS for change in kind.random_changes()]
-        k, change = int(random.integers(len(leg.links))), changes[int(random.integers(len(changes)))]
+        k, injury = int(random.integers(len(leg.links))), int(random.integers(len(KINDS.injuries)))
+        value, damaged = KINDS.injuries[injury]
+        part = leg.name if value.of_leg else f"{leg.name}.{leg.links[k].name}"
+        injured = float(random.uniform(*SHARE)) if damaged is None else damaged
         position = float(np.clip(q[robot.leg_joints(leg.name)[k]], -np.pi, np.pi))
-        return change(random, morphology, robot.leg_names.index(leg.name), k, position, SHARE)
+        return morphology.updated({f"{value.prefix}.{part}": injured}, {leg.joints[k].name: position})
 
 
 def _same(leg: str, a: Morphology, b: Morphology) -> bool:

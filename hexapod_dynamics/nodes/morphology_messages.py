@@ -46,7 +46,7 @@ def _list_types() -> str:
     """Return which named values are of which type: "a bool is needed (legs., links.) or a double (locked_at.: rad)"."""
     values = KINDS.values.values()
     bools = ", ".join(f"{value.prefix}." for value in values if isinstance(value.intact, bool))
-    doubles = ", ".join(f"{value.prefix}.: {value.unit}" for value in values if not isinstance(value.intact, bool))
+    doubles = ", ".join(f"{value.prefix}.: {value.range}" for value in values if not isinstance(value.intact, bool))
     return f"a bool is needed ({bools}) or a double ({doubles})"
 
 

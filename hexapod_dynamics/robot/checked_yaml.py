@@ -20,9 +20,7 @@ from hexapod_dynamics.se3 import inertia_matrix
 MISSING = object()
 # Limits of a file. A robot file has 20 kB, 10 levels and numbers of 20 characters.
 MOST_BYTES, DEEPEST, MOST_NODES, LONGEST_NUMBER = 4 << 20, 50, 200_000, 100
-_SHOWN = reprlib.Repr()
-_SHOWN.maxstring = _SHOWN.maxother = _SHOWN.maxlong = 80
-_SHOWN.maxlist = _SHOWN.maxdict = 20
+shown = reprlib.repr  # of a value in a message: shortened if it is long
 
 
 class UniqueKeyLoader(yaml.SafeLoader):
@@ -110,11 +108,6 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
         raise RobotError(f"not YAML: {error}") from None
 
 
-def shown(value: object) -> str:
-    """Return repr(value), shortened if it is long."""
-    return _SHOWN.repr(value)
-
-
 class Section:
     """A YAML mapping that is read key by key; `done` rejects unknown keys."""
 
@@ -136,13 +129,11 @@ class Section:
             raise RobotError(f"{self.key(name)}: missing, must be given")
         return value
 
-    def done(self) -> None:
-        """Raise RobotError for keys that were not read."""
+    def done(self, why: str = "unknown key") -> None:
+        """Raise RobotError, which states why, for keys that were not read."""
         for name in self.values:
             if name not in self.asked:
-                raise RobotError(
-                    f"{self.key(name)}: unknown key; the known ones are {', '.join(dict.fromkeys(self.asked))}"
-                )
+                raise RobotError(f"{self.key(name)}: {why}; the known ones are {', '.join(dict.fromkeys(self.asked))}")
 
     def number(
         self, name: str, default: object = MISSING, *, low: float = -math.inf, above: float = -math.inf
@@ -198,17 +189,3 @@ def number(value: object, key: str) -> float:
     if not math.isfinite(value):
         raise RobotError(f"{key}: {value} is not finite")
     return value
-
-
-def integer(value: object, key: str, allowed: range) -> int:
-    """Check that a value is a whole number in `allowed`; RobotError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise RobotError(f"{key}: {shown(value)} given, a whole number {allowed.start}..{allowed.stop - 1} needed")
-    return value
-
-
-def sign(value: object, key: str) -> int:
-    """Check that a value is +1 or -1; RobotError."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in (-1, 1):
-        raise RobotError(f"{key}: {shown(value)} given, +1 or -1 needed")
-    return int(value)

@@ -22,11 +22,8 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo, check_number
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Number, Servo
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
-from hexapod_dynamics.se3 import rotation_rpy
-
-LONGEST_REASON = 1000  # characters of a message: names in a file are not bounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +49,7 @@ class Robot:
     file: ClassVar[Path | None] = None
 
     def __post_init__(self) -> None:
-        check_number(self.gravity, "gravity", "m/s^2")
+        Number("m/s^2").checked(self.gravity, "gravity")
         kinds = {"name": str, "body": Body, "servo": Servo, "contact": Contact, "imu": Imu}
         for field, kind in kinds.items():
             if not isinstance(getattr(self, field), kind):
@@ -91,9 +88,8 @@ class Robot:
             else:
                 robot = cls(**robot_fields(load_yaml(path)))
         except RobotError as error:
-            text = str(error)
-            text = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
-            raise RobotError(f"robot file {path}: {text}") from None
+            text = str(error)  # names in a file are not bounded
+            raise RobotError(f"robot file {path}: {text[:1000]}{'...' if len(text) > 1000 else ''}") from None
         object.__setattr__(robot, "file", Path(path).absolute())
         return robot
 
@@ -160,9 +156,7 @@ class Robot:
         return to_urdf(self, morphology)
 
     def to_mjcf(self, morphology: Morphology | None = None, **options: Any) -> str:
-        """Return the MJCF text (MuJoCo) of this robot with a Morphology (None: intact); options: see
-        robot/mjcf.py.
-        """
+        """Return the MJCF text (MuJoCo) of this robot with a Morphology (None: intact); options: see robot/mjcf.py."""
         from hexapod_dynamics.robot.mjcf import to_mjcf
 
         return to_mjcf(self, morphology, **options)
@@ -212,30 +206,6 @@ class Robot:
         index = self._leg_index(name)
         start = self.joint_starts[index]
         return range(start, start + len(self.legs[index].joints))
-
-    def with_leg(
-        self, name: str, *, like: str, position: np.ndarray, yaw: float, tripod_group: int | None = None
-    ) -> Robot:
-        """Return a robot with one more leg: a copy of leg `like`, mounted at `position` (3,) [m] and turned by
-        `yaw` [rad].
-
-        The new leg comes last, has no servo ids, and needs no new compiled code ("attaching similar legs at
-        different locations of the main body", Farghdani & Chhabra 2025, section V).
-        """
-        model = self.leg(like)
-        joints = tuple(
-            dataclasses.replace(joint, name=f"{link.name}_joint_{name}", servo_id=None, servo_direction=None)
-            for joint, link in zip(model.joints, model.links, strict=True)
-        )
-        leg = dataclasses.replace(
-            model,
-            name=name,
-            joints=joints,
-            mount_position=position,
-            mount_rotation=rotation_rpy(0.0, 0.0, yaw),
-            tripod_group=model.tripod_group if tripod_group is None else tripod_group,
-        )
-        return dataclasses.replace(self, legs=(*self.legs, leg), joint_servos=())
 
     def __copy__(self) -> Robot:
         return self  # immutable

@@ -26,7 +26,6 @@ from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.se3 import exp, inverse, log, pose
 
 TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
-MOVE = 0.5  # [rad or m] of one joint variable, for its twist
 
 
 @dataclass(frozen=True)
@@ -69,16 +68,13 @@ class LinkGeometry:
 
 
 def chain_of_geometry(name: str, links: tuple[LinkGeometry, ...]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
-    """Return joints and links of a leg, from the body outward; RobotError names a link whose positions do not
-    describe a chain.
-    """
+    """Return joints and links of a leg from the body outward; RobotError names a link whose positions form no chain."""
     if not links:
         raise RobotError(f"leg {name}: no links given, at least one needed")
     one = np.eye(len(links))
     at_zero = [link.pose(name, 0.0 * one[0]) for link in links]
-    screws = [
-        _exact(log(link.pose(name, MOVE * row) @ inverse(still)) / MOVE)
-        for link, row, still in zip(links, one, at_zero, strict=True)
+    screws = [  # twists of the motions by 1 rad or 1 m
+        _exact(log(link.pose(name, row) @ inverse(still))) for link, row, still in zip(links, one, at_zero, strict=True)
     ]
     _check_chain(name, links, at_zero, screws)
     joints, bodies = [], []
@@ -141,9 +137,7 @@ def _check_chain(
 
 
 def robot_of_program(path: str | os.PathLike[str]) -> object:
-    """Return the result of the function robot() of a Python file, which is trusted code: see `Robot.load`. Raises
-    RobotError.
-    """
+    """Return the result of robot() of a Python file, which is trusted code: see `Robot.load`. Raises RobotError."""
     if not Path(path).is_file():
         raise RobotError("cannot be read: there is no such file")
     try:

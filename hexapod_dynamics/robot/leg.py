@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import Joint, Link, Part, Rotation, Vector, check_name
+from hexapod_dynamics.robot.parts import Choice, Joint, Link, Part, Rotation, Vector, check_name
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.geometry import LinkGeometry
@@ -29,18 +29,17 @@ class Leg(Part):
     mount_position: Vector
     joints: tuple[Joint, ...]
     links: tuple[Link, ...]
-    tripod_group: int
+    tripod_group: Annotated[int, Choice((1, 2), "1 or 2")]
     module: str
 
     def __post_init__(self) -> None:
         check_name(self.name, "leg")
         super().__post_init__()
-        where = self.where
         if not self.joints or len(self.joints) != len(self.links):
-            raise RobotError(f"{where}: {len(self.joints)} joints and {len(self.links)} links, as many of each needed")
-        names = [link.name for link in self.links]
-        if len(set(names)) != len(names):
-            raise RobotError(f"{where}: link names {names} are not all different")
+            count = f"{len(self.joints)} joints and {len(self.links)} links"
+            raise RobotError(f"{self.where}: {count}, as many of each needed")
+        if len(set(self.link_names)) != len(self.links):
+            raise RobotError(f"{self.where}: link names {list(self.link_names)} are not all different")
 
     @classmethod
     def from_geometry(

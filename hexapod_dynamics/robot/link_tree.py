@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 class Branch:
     """One joint of the tree and the link behind it.
 
-    parent, child: frames. pose (4, 4): parent <- child at joint position zero. axis (3,): of the joint, in the child's
-    axes. joint, link: None for a foot, which is fixed to the previous link. index: of the joint among all joints of the
-    robot, -1 for a foot. damage: of the joint, None if it works. whole: whether the link has its full length. last:
-    whether no link follows in the undamaged leg.
+    parent, child: frames. at_zero (4, 4): parent <- child at joint position zero, or at the position at which the joint
+    is locked. axis (3,): of the joint, in the child's axes. joint, link: None for a foot, which is fixed to the last
+    link. index: of the joint among all joints of the robot, -1 for a foot. damage: of the joint, None if it works.
+    whole: whether the link has its full length. last: whether no link follows in the undamaged leg.
     """
 
     leg: str
     parent: str
     child: str
-    pose: NDArray[np.float64]
+    at_zero: NDArray[np.float64]
     axis: NDArray[np.float64]
     joint: Joint | None = None
     link: Link | None = None
@@ -46,32 +46,18 @@ class Branch:
     last: bool = False
 
     @property
-    def lock(self) -> float | None:
-        """Position [rad or m] at which the joint is locked, None if it moves."""
-        return None if self.damage is None else self.damage.lock
-
-    @property
-    def limp(self) -> bool:
-        """Whether the joint moves and its servo gives no torque."""
-        return self.damage is not None and self.damage.limp
+    def moving(self) -> Joint | None:
+        """The joint if it moves; None for a foot and for a joint that is locked."""
+        return self.joint if self.damage is None or self.damage.lock is None else None
 
     @property
     def screw(self) -> NDArray[np.float64]:
         """Twist (6,) of the child by its joint, linear first, in the child's axes; zero for a foot."""
-        if self.joint is None or self.joint.kind == "prismatic":
-            return np.concatenate([self.axis, np.zeros(3)])
-        return np.concatenate([self.joint.pitch * self.axis, self.axis])
-
-    @property
-    def at_zero(self) -> NDArray[np.float64]:
-        """Pose (4, 4) parent <- child at joint position zero, or at the position at which the joint is locked."""
-        return self.pose if self.lock is None else self.pose @ exp(self.screw * self.lock)
+        return np.zeros(6) if self.joint is None else self.joint.twist(np.zeros(3), self.axis)
 
 
 def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]:
-    """All joints of the tree from the body outward, leg by leg; morphology None: the intact robot. RobotError if it
-    belongs to another robot.
-    """
+    """All joints from the body outward, leg by leg; morphology None: intact. RobotError if it is another robot's."""
     morphology = Morphology.whole(robot) if morphology is None else morphology
     if not isinstance(morphology, Morphology):
         raise RobotError(f"morphology: {morphology!r} given, a Morphology or None needed")
@@ -82,22 +68,14 @@ def branches(robot: Robot, morphology: Morphology | None = None) -> list[Branch]
         links, parent = morphology.links(leg.name), "base_link"
         rotation, start = leg.mount_rotation.T, -leg.mount_rotation.T @ leg.mount_position
         for joint, link, index in zip(leg.joints, links, robot.leg_joints(leg.name), strict=False):
-            tree.append(
-                Branch(
-                    leg=leg.name,
-                    parent=parent,
-                    child=f"{link.name}_link_{leg.name}",
-                    pose=pose(rotation.T @ link.rotation, rotation.T @ (joint.origin - start)),
-                    axis=link.rotation.T @ joint.axis,
-                    joint=joint,
-                    link=link,
-                    index=index,
-                    damage=morphology.joint_damage(leg.name, link.name),
-                    whole=morphology.remaining(leg.name, link.name) == 1.0,
-                    last=link.name == leg.links[-1].name,
-                )
-            )
-            parent, rotation, start = tree[-1].child, link.rotation, joint.origin
+            at_zero = pose(rotation.T @ link.rotation, rotation.T @ (joint.origin - start))
+            axis, damage = link.rotation.T @ joint.axis, morphology.joint_damage(leg.name, link.name)
+            if damage is not None and damage.lock is not None:
+                at_zero = at_zero @ exp(damage.lock * joint.twist(np.zeros(3), axis))
+            whole, last = morphology.remaining(leg.name, link.name) == 1.0, link.name == leg.links[-1].name
+            frame = f"{link.name}_link_{leg.name}"
+            tree.append(Branch(leg.name, parent, frame, at_zero, axis, joint, link, index, damage, whole, last))
+            parent, rotation, start = frame, link.rotation, joint.origin
         if links:
             end = pose(np.eye(3), [links[-1].length, 0.0, 0.0])
             tree.append(Branch(leg.name, parent, f"foot_{leg.name}", end, np.zeros(3)))
@@ -113,13 +91,13 @@ class LinkTree:
         self.parents = [branch.parent for branch in self.branches]
         self.children = [branch.child for branch in self.branches]
         self._at_zero = np.array([branch.at_zero for branch in self.branches]).reshape(-1, 4, 4)
-        moving = [(k, b) for k, b in enumerate(self.branches) if b.joint is not None and b.lock is None]
-        turning = [(k, b) for k, b in moving if b.joint is not None and b.joint.kind == "revolute"]
+        moving = [(k, b, joint) for k, b in enumerate(self.branches) if (joint := b.moving) is not None]
+        turning = [(k, b) for k, b, joint in moving if joint.kind == "revolute"]
         self._turning = np.array([k for k, _ in turning], int)
         self._joints = np.array([b.index for _, b in turning], int)
         self._skew = np.array([skew(b.axis) for _, b in turning]).reshape(-1, 3, 3)
         self._skew2 = self._skew @ self._skew
-        self._others = [(k, b.screw, b.index) for k, b in moving if b.joint and b.joint.kind != "revolute"]
+        self._others = [(k, b.screw, b.index) for k, b, joint in moving if joint.kind != "revolute"]
 
     def poses(self, q: np.ndarray) -> NDArray[np.float64]:
         """Poses (m, 4, 4) parent <- child for the positions q (n,) of all joints; entries of locked joints are

@@ -16,7 +16,7 @@ import numpy as np
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Joint, Link, Servo, check_number, constant
+from hexapod_dynamics.robot.parts import Body, Joint, Link, Number, Servo, constant
 from hexapod_dynamics.robot.urdf import add, document
 from hexapod_dynamics.se3 import inertia_elements, quaternion_from_rotation
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # Collision shapes [m]: capsules of links, spheres at the ends of legs, whose lowest point is the link's end.
 LINK_RADIUS, FOOT_RADIUS = 0.010, 0.002
-FAR = 1e9  # [rad or m] limit for the unlimited side of a joint that is limited on one side only
 # Collision groups: ground 1, robot 2; shapes of the robot collide with each other, except shapes of adjacent bodies.
 GROUND, ROBOT = 1, 2
 COLLIDES = {"contype": str(ROBOT), "conaffinity": str(GROUND | ROBOT), "mass": "0"}
@@ -50,9 +49,10 @@ def to_mjcf(
     m^2]: for joints whose rotor inertia is 0. RobotError names what is wrong, for example a helical joint, which
     MuJoCo does not have.
     """
-    for name, value in (("timestep", timestep), ("friction", friction), ("payload", payload)):
-        check_number(value, name, "s" if name == "timestep" else "", zero=name != "timestep")
-    check_number(rotor_inertia, "rotor_inertia", "kg m^2")
+    Number("s", zero=False).checked(timestep, "timestep")
+    for name, unit, value in (("friction", "", friction), ("payload", "kg", payload)):
+        Number(unit).checked(value, name)
+    Number("kg m^2").checked(rotor_inertia, "rotor_inertia")
     constant(payload_position, (3,), "payload_position")
     tree = branches(robot, morphology)
     root = ET.Element("mujoco", model=robot.name)
@@ -79,24 +79,25 @@ def to_mjcf(
         _links(body, [b for b in tree if b.leg == leg.name], rotor_inertia)
     actuators = add(root, "actuator")
     for branch in tree:
-        if branch.joint is not None and branch.lock is None:
-            _actuator(actuators, branch.joint.name, branch.limp, robot.servo)
+        if (joint := branch.moving) is not None:
+            limp = branch.damage is not None and branch.damage.limp
+            _actuator(actuators, joint.name, limp, robot.servo)
     return document(root, "")
 
 
 def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
     """Write the nested bodies of one leg."""
     for branch in chain:
-        if branch.joint is None or branch.link is None:  # the foot
-            end, radius = branch.pose[:3, 3], np.array([FOOT_RADIUS, 0.0, 0.0])
+        if branch.link is None:  # the foot
+            end, radius = branch.at_zero[:3, 3], np.array([FOOT_RADIUS, 0.0, 0.0])
             add(body, "geom", name=branch.child, type="sphere", size=FOOT_RADIUS, pos=end - radius, **COLLIDES)
             add(body, "site", name=branch.child, pos=end)
             continue
         pose, link = branch.at_zero, branch.link
         x, y, z, w = quaternion_from_rotation(pose[:3, :3])
         body = add(body, "body", name=branch.child, pos=pose[:3, 3], quat=(w, x, y, z))
-        if branch.lock is None:
-            _joint(body, branch.joint, branch.axis, rotor_inertia)
+        if branch.moving is not None:
+            _joint(body, branch.moving, branch.axis, rotor_inertia)
         _inertial(body, link)
         # From one radius behind the joint to a point well before the end, where the foot is.
         if link.length > 4.0 * LINK_RADIUS:
@@ -109,7 +110,7 @@ def _joint(body: ET.Element, joint: Joint, axis: np.ndarray, rotor_inertia: floa
         raise RobotError(f"joint {joint.name}: MuJoCo has no helical joints; hinges and slides can be written")
     limits: dict[str, Any] = {"limited": "false"}
     if math.isfinite(joint.lower) or math.isfinite(joint.upper):
-        limits = {"range": (max(joint.lower, -FAR), min(joint.upper, FAR))}
+        limits = {"range": np.clip((joint.lower, joint.upper), -1e9, 1e9)}  # a range has two numbers
     kind, armature = {"revolute": "hinge", "prismatic": "slide"}[joint.kind], joint.rotor_inertia or rotor_inertia
     add(body, "joint", name=joint.name, type=kind, axis=axis, **limits, armature=armature)
 

@@ -10,6 +10,7 @@ cannot have is refused, what it has no place for is named in a RobotWarning.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 import warnings
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.robot.leg import Leg
@@ -27,7 +29,6 @@ from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 from hexapod_dynamics.se3 import combined_inertia, exp, rotation_x_to
 
 MOVING = ("revolute", "prismatic")
-ALIKE = 0.01  # relative difference up to which values of joints count as equal
 # What a servo has of which the file says nothing, the JetHexa's; and its units.
 SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.43, "speed_limit": 5.82}
 UNITS = {"stiffness": "N m/rad", "damping": "N m s/rad", "torque_limit": "N m", "speed_limit": "rad/s"}
@@ -180,7 +181,8 @@ def fields_of_tree(
         raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
     origin = np.zeros(3) if keep_frame else base.com
     chosen = _choose(legs, base.children)
-    joints = [link for leg, first in chosen.items() for _, link in _chain(leg, first)]
+    chains = {leg: [link for _, link in _chain(leg, first)] for leg, first in chosen.items()}
+    joints = [link for chain in chains.values() for link in chain]
     for joint in joints:
         if joint.follows:
             raise RobotError(
@@ -192,12 +194,13 @@ def fields_of_tree(
             joint.notes.append(f"limits {joint.lower:g} to {joint.upper:g} rad are more than two turns: degrees?")
     for note in dict.fromkeys(note for joint in joints for note in joint.notes):
         warn(f"{_named(joint for joint in joints if note in joint.notes)}: {note}")
-    guessed: dict[str, str] = {}
-    made = tuple(read_leg(leg, link, origin, 1 + k % 2, guessed) for k, (leg, link) in enumerate(chosen.items()))
-    if guessed:
-        files = "".join(dict.fromkeys(guessed.values()))
+    made = tuple(read_leg(leg, link, origin, 1 + k % 2) for k, (leg, link) in enumerate(chosen.items()))
+    blind = {leg: chain[-1].unreadable for leg, chain in chains.items() if _foot(chain[-1]) is None}
+    if blind:
+        files = ", ".join(dict.fromkeys(itertools.chain.from_iterable(blind.values())))
+        unread = f" ({files} cannot be read)" if files else ""
         warn(
-            f"leg {', '.join(guessed)}: nothing says where the last link ends{files}; "
+            f"leg {', '.join(blind)}: nothing says where the last link ends{unread}; "
             "twice the way to its centre of mass is taken; give it a link at the foot, on a fixed joint, or a shape"
         )
     place, chip = (origin, np.eye(3)) if sensor is None else (sensor[:3, 3], sensor[:3, :3])
@@ -303,17 +306,18 @@ def _chain(leg: str, first: TreeLink) -> list[tuple[np.ndarray, TreeLink]]:
         chain.append((place @ link.children[0].pose, link.children[0]))
 
 
-def read_leg(name: str, first: TreeLink, origin: np.ndarray, group: int, guessed: dict[str, str]) -> Leg:
+def read_leg(name: str, first: TreeLink, origin: npt.ArrayLike = (0.0, 0.0, 0.0), group: int = 1) -> Leg:
     """Return the leg of a chain on the body, by its first link; RobotError, which names it, if it can be none.
 
-    origin (3,) [m]: of base_link in the body's frame. guessed: takes the leg if nothing says where it ends.
+    origin (3,) [m]: of base_link in the body's frame. group: its tripod group.
     """
     joints, links = [], []
     for mounted, link in _chain(name, first):
         if link.mass <= 0:
             raise RobotError(f"leg {name}: link {link.name} moves and has no mass; give it an inertial element")
         turn, place = mounted[:3, :3], mounted[:3, 3]
-        end = link.children[0].pose[:3, 3] if link.children else _end(name, link, guessed)
+        foot = link.children[0].pose[:3, 3] if link.children else _foot(link)
+        end = 2.0 * link.com if foot is None else foot
         length = float(np.linalg.norm(end))
         axes = rotation_x_to(end / length) if length > 1e-9 else np.eye(3)
         try:
@@ -327,19 +331,16 @@ def read_leg(name: str, first: TreeLink, origin: np.ndarray, group: int, guessed
     return Leg(name, *mount, tuple(joints), tuple(links), group, "urdf")
 
 
-def _end(leg: str, link: TreeLink, guessed: dict[str, str]) -> np.ndarray:
+def _foot(link: TreeLink) -> np.ndarray | None:
     """Return the end (3,) of a leg's last link: the farthest of the frames that are fixed to it and of its collision
-    shapes; without these, of its marks, or of its visual shapes. Else the leg is `guessed`, with the files that cannot
-    be read: twice the way to its centre of mass.
+    shapes; without these, of its marks, or of its visual shapes. None: nothing says it.
     """
     collisions, visuals = ([shape.farthest() for shape in shapes] for shapes in (link.collisions, link.visuals))
     for points in ([*link.frames, *collisions], link.marks, visuals):
         farthest = max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
         if np.linalg.norm(farthest) > 1e-9:
             return farthest
-    files = ", ".join(dict.fromkeys(link.unreadable))
-    guessed[leg] = f" ({files} cannot be read)" if files else ""
-    return 2.0 * link.com
+    return None
 
 
 def _own_name(link: str, leg: str) -> str:
@@ -377,8 +378,9 @@ def _servo(joints: list[TreeLink]) -> Servo:
             continue
         low, high = min(known.values()), max(known.values())
         values[key] = float(np.median([*known.values()])) if key == "damping" else low
-        if high > low * (1.0 + ALIKE):
-            weakest = ", ".join(name for name, value in known.items() if value <= low * (1.0 + ALIKE))
+        equal = 1.01 * low  # values up to this count as equal
+        if high > equal:
+            weakest = ", ".join(name for name, value in known.items() if value <= equal)
             taken = "median" if key == "damping" else "weakest"
             warn(
                 f"joints {weakest}: {key.replace('_', ' ')} {low:.4g} {unit}, others up to {high:.4g}; the robot "

@@ -8,64 +8,51 @@ lost or broken link are lost, too.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, DamageKind, JointDamage, JointKind
-from hexapod_dynamics.damage.kind import check_fraction, check_position
-from hexapod_dynamics.damage.registry import apply_values
+from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
+from hexapod_dynamics.damage.changes import apply_values
 from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
-    from hexapod_dynamics.robot.leg import Leg
 
 T = TypeVar("T")
 Fractions = tuple[float, ...]  # of the length of each link of a leg that is left
 Damages = tuple[JointDamage | None, ...]  # of each joint of a leg
 
 
+@dataclass(frozen=True, repr=False)
 class Morphology:
     """The remaining structure of a robot. Every change returns a new Morphology; an impossible change raises
     MorphologyError.
+
+    Create it by `Morphology.whole(robot)` and its methods. fractions: for each leg, each link's remaining fraction, 0
+    for a missing link; damages: for each leg, the damage of each joint, None if the joint works or its link is missing.
     """
 
-    __slots__ = ("_robot", "_remaining", "_joints", "_hash", "_table", "__weakref__")
-
-    def __init__(
-        self,
-        robot: Robot,
-        remaining: tuple[Fractions, ...],
-        joints: tuple[Damages, ...],
-    ) -> None:
-        """For internal use: create a Morphology by `Morphology.whole(robot)` and its methods.
-
-        remaining: for each leg, each link's remaining fraction, 0 for a missing link; joints: for each leg, the
-        damage of each joint, None if the joint works or its link is missing.
-        """
-        self._robot, self._remaining, self._joints = robot, remaining, joints
-        self._hash: int | None = None
-        self._table: np.ndarray | None = None
+    robot: Robot
+    fractions: tuple[Fractions, ...]
+    damages: tuple[Damages, ...]
 
     @classmethod
     def whole(cls, robot: Robot) -> Morphology:
         """Return the morphology of the intact robot."""
-        return cls(
-            robot,
-            tuple((1.0,) * len(leg.links) for leg in robot.legs),
-            tuple((None,) * len(leg.joints) for leg in robot.legs),
-        )
+        counts = [len(leg.links) for leg in robot.legs]
+        return cls(robot, tuple((1.0,) * count for count in counts), tuple((None,) * count for count in counts))
 
     # ---- changes -------------------------------------------------------------------------------------------------
 
     def without(self, *names: str) -> Morphology:
-        """Return the morphology without these legs ("RM") and links ("LM.femur"), and without the links beyond
-        them.
-        """
+        """Return the morphology without these legs ("RM"), these links ("LM.femur") and the links beyond them."""
         new = self
         for name in names:
             leg, link = new.find_place(name)
@@ -79,7 +66,7 @@ class Morphology:
         Angles beyond one turn (6.283) are refused, because they probably are degrees.
         """
         leg, link = self._link_place(name)
-        return self.with_damage(leg, link, LOCKED, check_position(angle, f"locked.{name}"))
+        return self.with_damage(leg, link, LOCKED, LOCKED.values[-1].checked(angle, f"locked.{name}"))
 
     def limp(self, name: str) -> Morphology:
         """Return the morphology with the joint that moves link `name` ("LR.femur") limp: it moves freely, its
@@ -96,23 +83,21 @@ class Morphology:
         full length.
         """
         leg, link = self._link_place(name)
-        remaining = check_fraction(remaining, f"remaining.{name}")
-        if self._remaining[leg][link] == 0 and remaining > 0:
+        remaining = KINDS.values["remaining"].checked(remaining, f"remaining.{name}")
+        if self.fractions[leg][link] == 0 and remaining > 0:
             raise MorphologyError(f"remaining.{name}: the link is missing; restore {name} first")
-        if remaining >= self._remaining[leg][link]:
+        if remaining >= self.fractions[leg][link]:
             return self
         return self.with_remaining(leg, link, remaining)
 
     def restored(self, name: str) -> Morphology:
-        """Return the morphology with a leg ("LF", all of it) or one link ("LF.tibia") restored: full length, joint
-        undamaged.
-        """
+        """Return the morphology with a whole leg ("LF") or one link ("LF.tibia") restored, its joints undamaged."""
         leg, link = self.find_place(name)
         if link is None:
-            count = len(self._remaining[leg])
+            count = len(self.fractions[leg])
             return self._with_leg(leg, (1.0,) * count, (None,) * count)
-        if link and self._remaining[leg][link - 1] < 1:
-            state = "missing" if self._remaining[leg][link - 1] == 0 else "broken off"
+        if link and self.fractions[leg][link - 1] < 1:
+            state = "missing" if self.fractions[leg][link - 1] == 0 else "broken off"
             inner = self.part_name(leg, link - 1)
             raise MorphologyError(f"links.{name}: cannot come back while {inner} is {state}; restore {inner} first")
         return self.with_working_joint(leg, link).with_remaining(leg, link, 1.0)
@@ -133,18 +118,18 @@ class Morphology:
 
     def parameters(self) -> dict[str, bool | float]:
         """Return the whole set of named values, as in the topic `morphology` and the parameters of damage_manager."""
-        found = _intact_values(self._robot, KINDS.kinds).copy()
+        legs = self.robot.leg_names
+        links = [f"{leg.name}.{link}" for leg in self.robot.legs for link in leg.link_names]
+        values = KINDS.values.values()
+        found = {f"{v.prefix}.{part}": v.intact for v in values for part in (legs if v.of_leg else links)}
         for leg, fractions, joints in self._by_leg():
+            found[f"legs.{leg.name}"] = fractions[0] > 0.0
             for link, fraction, damage in zip(leg.links, fractions, joints, strict=True):
-                if fraction < 1.0:
-                    for value in KINDS.link_values:
-                        found[f"{value.prefix}.{leg.name}.{link.name}"] = value.read(fraction)
+                part = f"{leg.name}.{link.name}"
+                found[f"links.{part}"], found[f"remaining.{part}"] = fraction > 0.0, fraction
                 if damage is not None:
                     for value in damage.kind.values:
-                        found[f"{value.prefix}.{leg.name}.{link.name}"] = value.read(damage.value)
-            if fractions[0] < 1.0:
-                for value in KINDS.leg_values:
-                    found[f"{value.prefix}.{leg.name}"] = value.read(fractions[0])
+                        found[f"{value.prefix}.{part}"] = True if isinstance(value.intact, bool) else damage.value
         return found
 
     @classmethod
@@ -156,14 +141,9 @@ class Morphology:
 
     # ---- questions -----------------------------------------------------------------------------------------------
 
-    @property
-    def robot(self) -> Robot:
-        """The robot of this morphology."""
-        return self._robot
-
     def has_leg(self, leg: str) -> bool:
         """Whether any part of the leg exists."""
-        return self._remaining[self._leg_index(leg)][0] > 0
+        return self.fractions[self._leg_index(leg)][0] > 0
 
     def has_link(self, leg: str, link: str) -> bool:
         """Whether the link, or a part of it, exists."""
@@ -172,7 +152,7 @@ class Morphology:
     def remaining(self, leg: str, link: str) -> float:
         """Fraction of the link's length that is left, 0 if the link is missing."""
         index, place = self._index_of(leg, link)
-        return self._remaining[index][place]
+        return self.fractions[index][place]
 
     def locked_angle(self, leg: str, link: str) -> float | None:
         """Position [rad or m] at which the joint that moves the link is locked; None if it is not locked."""
@@ -187,26 +167,30 @@ class Morphology:
     def joint_damage(self, leg: str, link: str) -> JointDamage | None:
         """Damage of the joint that moves the link; None if the joint works or the link is missing."""
         index, place = self._index_of(leg, link)
-        return self._joints[index][place]
+        return self.damages[index][place]
 
     def links(self, leg: str) -> tuple[Link, ...]:
         """The leg's existing links, from the body outward, with their present lengths and masses."""
         index = self._leg_index(leg)
-        pairs = zip(self._robot.legs[index].links, self._remaining[index], strict=True)
+        pairs = zip(self.robot.legs[index].links, self.fractions[index], strict=True)
         return tuple(link.cut(fraction) for link, fraction in pairs if fraction > 0)
 
-    @property
+    @cached_property
     def table(self) -> np.ndarray:
         """Properties of all joints in order, read-only array (4, joint_count).
 
         Rows: the fraction of the link's length that is left (0 if missing); 1 if the joint moves; the locked
         position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
-        if self._table is None:
-            parts = zip(self._remaining, self._joints, strict=True)
-            self._table = np.concatenate([_columns(*part) for part in parts], axis=1)
-            self._table.flags.writeable = False
-        return self._table
+        lengths = np.concatenate(self.fractions)
+        table = np.array([lengths, lengths > 0.0, np.zeros(len(lengths)), lengths > 0.0])
+        for joint, damage in enumerate(itertools.chain.from_iterable(self.damages)):
+            if damage is not None and damage.lock is not None:
+                table[1:, joint] = 0.0, damage.lock, 0.0
+            elif damage is not None:
+                table[3, joint] = 0.0
+        table.flags.writeable = False
+        return table
 
     @property
     def existing_mask(self) -> np.ndarray:
@@ -231,8 +215,7 @@ class Morphology:
     @property
     def is_intact(self) -> bool:
         """Whether no part is missing or shortened and no joint damaged."""
-        parts = zip(self._remaining, self._joints, strict=True)
-        return all(set(fractions) == {1.0} and set(joints) <= {None} for fractions, joints in parts)
+        return self == Morphology.whole(self.robot)
 
     def describe(self) -> str:
         """Description of the damage: "RM missing, LM.femur missing, RF.tibia locked at 0.400"."""
@@ -242,14 +225,11 @@ class Morphology:
                 found.append(f"{leg.name} missing")
                 continue
             for link, fraction, damage in zip(leg.links, fractions, joints, strict=True):
-                if fraction == 1.0 and damage is None:
-                    continue
+                part = f"{leg.name}.{link.name}"
                 if damage is not None:
-                    found.append(f"{leg.name}.{link.name} {damage.kind.describe(damage.value)}")
+                    found.append(f"{part} {damage.kind.describe(damage.value, digits=3)}")
                 if fraction < 1:
-                    for kind in KINDS.link_kinds:
-                        if text := kind.describe(fraction):
-                            found.append(f"{leg.name}.{link.name} {text}")
+                    found.append(f"{part} broken, {fraction:.0%} left" if fraction else f"{part} missing")
                     break  # links beyond it are missing too
         return ", ".join(found) or "whole"
 
@@ -257,38 +237,29 @@ class Morphology:
 
     def part_name(self, leg: int, link: int) -> str:
         """Return the name of a link from the indices of its leg and of itself: "LM.femur"."""
-        robot_leg = self._robot.legs[leg]
-        return f"{robot_leg.name}.{robot_leg.links[link].name}"
+        return f"{self.robot.legs[leg].name}.{self.robot.legs[leg].link_names[link]}"
 
     def find_place(self, name: str) -> tuple[int, int | None]:
-        """Return the index of the leg, and that of the link (None for a whole leg), for a name such as "RM" or
-        "LM.femur".
-        """
+        """Return the indices of the leg and of the link (None: a whole leg) of a name such as "RM" or "LM.femur"."""
         if not isinstance(name, str):
             raise MorphologyError(f"{name!r} given, a name such as {self.part_name(0, 0)!r} needed")
         leg_name, dot, link_name = name.partition(".")
         leg = self._leg_index(leg_name)
         if not dot:
             return leg, None
-        names = self._robot.legs[leg].link_names
+        names = self.robot.legs[leg].link_names
         if link_name not in names:
             known = ", ".join(names)
             raise MorphologyError(f"{name!r}: leg {leg_name} has no link {link_name!r}; its links are {known}")
         return leg, names.index(link_name)
 
-    def remaining_at(self, leg: int, link: int) -> float:
-        """Return the fraction of the length of a link (indices) that is left, 0 if it is missing."""
-        return self._remaining[leg][link]
-
-    def damage_at(self, leg: int, link: int) -> JointDamage | None:
-        """Return the damage of the joint of a link (indices), None if it works."""
-        return self._joints[leg][link]
-
     def with_remaining(self, leg: int, link: int, fraction: float) -> Morphology:
-        """Return the morphology with this fraction of a link (indices) left; the links beyond a shortened one are
-        lost.
-        """
-        old, joints = self._remaining[leg], self._joints[leg]
+        """Return the morphology with this fraction of a link (indices) left; links beyond a shortened one are lost."""
+        old, joints = self.fractions[leg], self.damages[leg]
+        if 0 < fraction < 1e-6:  # the mass of what is left would be too small to divide by
+            raise MorphologyError(
+                f"remaining.{self.part_name(leg, link)}: {fraction} given, 0 or at least 1e-06 needed"
+            )
         if fraction < 1:
             fractions = old[:link] + (fraction,) + (0.0,) * (len(old) - link - 1)
         else:
@@ -301,93 +272,54 @@ class Morphology:
         """Return the morphology with this damage of the joint of a link (indices); refused if the joint has
         another damage or the link is missing.
         """
-        joints = self._joints[leg]
+        joints, own, name = self.damages[leg], kind.values[0].prefix, self.part_name(leg, link)
+        if self.fractions[leg][link] == 0:
+            raise MorphologyError(f"{own}.{name}: the link is missing and its joint with it; restore {name} first")
         damage = joints[link]
-        if self._remaining[leg][link] == 0 or (damage is not None and damage.kind is not kind):
-            raise kind.refuse(self.part_name(leg, link), damage)
-        return self._with_leg(leg, self._remaining[leg], _replaced(joints, link, kind.damage(value)))
+        if damage is not None and damage.kind is not kind:
+            other, flag = damage.kind, damage.kind.values[0]
+            raise MorphologyError(
+                f"{own}.{name}: the joint is {other.name}, so {other.consequence}; "
+                f"set {flag.prefix}.{name} to {str(flag.intact).lower()} first"
+            )
+        return self._with_leg(leg, self.fractions[leg], _replaced(joints, link, JointDamage(kind, value)))
 
     def with_working_joint(self, leg: int, link: int) -> Morphology:
         """Return the morphology with the joint of a link (indices) undamaged."""
-        return self._with_leg(leg, self._remaining[leg], _replaced(self._joints[leg], link, None))
+        return self._with_leg(leg, self.fractions[leg], _replaced(self.damages[leg], link, None))
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
     def _by_leg(self) -> Iterator[tuple[Leg, Fractions, Damages]]:
         """Each leg with its links' remaining fractions and its joints' damage."""
-        return zip(self._robot.legs, self._remaining, self._joints, strict=True)
+        return zip(self.robot.legs, self.fractions, self.damages, strict=True)
 
     def _leg_index(self, name: str) -> int:
-        names = self._robot.leg_names
+        names = self.robot.leg_names
         if name in names:
             return names.index(name)
         raise MorphologyError(f"{name!r}: no such leg; the legs are {', '.join(names)}")
 
     def _index_of(self, leg: str, link: str) -> tuple[int, int]:
-        """Return the indices of the leg and of its link. Simulations call this often, so no names are joined or
-        split.
-        """
+        """Return the indices of the leg and its link. Simulations call this often: no names are joined or split."""
         index = self._leg_index(leg)
-        names = self._robot.legs[index].link_names
+        names = self.robot.legs[index].link_names
         return (index, names.index(link)) if link in names else self._link_place(f"{leg}.{link}")
 
     def _link_place(self, name: str) -> tuple[int, int]:
         leg, link = self.find_place(name)
         if link is None:
-            raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self._robot.legs[leg].link_names[-1]}")
+            raise MorphologyError(f"{name!r}: a link is needed, such as {name}.{self.robot.legs[leg].link_names[-1]}")
         return leg, link
 
     def _with_leg(self, leg: int, fractions: Fractions, joints: Damages) -> Morphology:
-        return Morphology(self._robot, _replaced(self._remaining, leg, fractions), _replaced(self._joints, leg, joints))
-
-    def __copy__(self) -> Morphology:
-        return self  # immutable
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Morphology:
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Morphology)
-            and self._remaining == other._remaining
-            and self._joints == other._joints
-            and self._robot == other._robot
-        )
-
-    def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash((self._robot, self._remaining, self._joints))
-        return self._hash
+        return Morphology(self.robot, _replaced(self.fractions, leg, fractions), _replaced(self.damages, leg, joints))
 
     def __reduce__(self) -> tuple[type[Morphology], tuple[Robot, tuple[Fractions, ...], tuple[Damages, ...]]]:
-        return Morphology, (self._robot, self._remaining, self._joints)
+        return Morphology, (self.robot, self.fractions, self.damages)  # without its table
 
     def __repr__(self) -> str:
-        return f"Morphology({self._robot.name}: {self.describe()})"
-
-
-@lru_cache(maxsize=16)
-def _intact_values(robot: Robot, kinds: tuple[DamageKind, ...]) -> dict[str, bool | float]:
-    """Return the named values of an intact robot, for these kinds of damage."""
-    links = [f"{leg.name}.{link}" for leg in robot.legs for link in leg.link_names]
-    values = [value for kind in kinds for value in kind.values]
-    return {f"{v.prefix}.{part}": v.intact for v in values for part in (robot.leg_names if v.of_leg else links)}
-
-
-@lru_cache(maxsize=256)
-def _columns(fractions: Fractions, joints: Damages) -> np.ndarray:
-    """Return a leg's columns of `table`: remaining fraction, whether the joint moves, its locked position, whether
-    it has torque.
-    """
-    moving = [1.0 if left else 0.0 for left in fractions]
-    rows = [list(fractions), moving, [0.0] * len(moving), list(moving)]
-    for k, damage in enumerate(joints):
-        if damage is not None:
-            if damage.lock is not None:
-                rows[1][k], rows[2][k] = 0.0, damage.lock
-            if damage.lock is not None or damage.limp:
-                rows[3][k] = 0.0
-    return np.array(rows)
+        return f"Morphology({self.robot.name}: {self.describe()})"
 
 
 def _replaced(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:

@@ -11,9 +11,9 @@ import dataclasses
 import math
 import numbers
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,14 +43,6 @@ def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np
     return array
 
 
-def check_number(value: float, name: str, unit: str, *, zero: bool = True, signed: bool = False) -> None:
-    """Raise RobotError unless the value is a finite number >= 0 (zero=False: > 0; signed: of any sign)."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    if not (number and (signed or value > 0 or (zero and value == 0))):
-        bound = "" if signed else " >= 0" if zero else " > 0"
-        raise RobotError(f"{name}: {value!r} given, a finite number{bound} [{unit}] needed")
-
-
 def check_name(name: object, what: str) -> None:
     """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
     if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
@@ -64,8 +56,8 @@ def check_rotation(matrix: np.ndarray, name: str) -> None:
 
 
 def check_inertia(inertia: np.ndarray, name: str) -> None:
-    """Raise RobotError for an inertia (3, 3) that no rigid body can have: not symmetric, not positive, or violating the
-    triangle inequality.
+    """Raise RobotError for an inertia (3, 3) that no rigid body has: not symmetric, not positive, or moments that
+    break the triangle inequality.
     """
     scale = float(np.max(np.abs(inertia)))
     if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
@@ -96,46 +88,66 @@ class Number:
         """Return the value; RobotError, which names it, if it is not allowed."""
         if value is None and self.optional:
             return None
-        check_number(value, name, self.unit, zero=self.zero, signed=self.signed)
+        finite = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        if not (finite and (self.signed or value > 0 or (self.zero and value == 0))):
+            bound = "" if self.signed else " >= 0" if self.zero else " > 0"
+            raise RobotError(f"{name}: {value!r} given, a finite number{bound} [{self.unit}] needed")
         if value > self.most:
             raise RobotError(f"{name}: {value} given, at most {self.most:g} allowed")
         return value
 
 
 @dataclass(frozen=True)
-class Array:
-    """An array of a part: its shape, and a function that raises RobotError for a wrong (array, name)."""
+class Choice:
+    """A whole number of a part: one of `allowed`, in words `needed`; None is allowed if optional."""
 
-    shape: tuple[int, ...]
+    allowed: Sequence[int]
+    needed: str
+    optional: bool = False
+
+    def checked(self, value: Any, name: str) -> int | None:
+        """Return the value; RobotError, which names it, if it is not allowed."""
+        if value is None and self.optional:
+            return None
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or value not in self.allowed:
+            raise RobotError(f"{name}: {value!r} given, {self.needed} needed")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Array:
+    """A vector (3,) of a part; with a function that raises RobotError for a wrong (array, name): a matrix (3, 3)."""
+
     check: Callable[[np.ndarray, str], None] | None = None
 
     def checked(self, value: npt.ArrayLike, name: str) -> np.ndarray:
         """Return the value as a read-only array; RobotError, which names it, if it is not allowed."""
-        array = constant(value, self.shape, name)
+        array = constant(value, (3,) if self.check is None else (3, 3), name)
         if self.check is not None:
             self.check(array, name)
         return array
 
 
-ROTATION, INERTIA = Array((3, 3), check_rotation), Array((3, 3), check_inertia)
-Vector = Annotated[np.ndarray, Array((3,))]
+Check = Number | Choice | Array
+ROTATION, INERTIA = Array(check_rotation), Array(check_inertia)
+# Ids 254 and 255 name all servos, in every protocol of bus servos.
+SERVO_ID = Choice(range(254), "a whole number 0..253", optional=True)
+DIRECTION = Choice((-1, 1), "+1 or -1", optional=True)
+SERVO_ZERO = Number("rad or m", signed=True)
+Vector = Annotated[np.ndarray, Array()]
 Rotation = Annotated[np.ndarray, ROTATION]
 Inertia = Annotated[np.ndarray, INERTIA]
 
 
-_CHECKS: dict[type, dict[str, Number | Array]] = {}  # of the kinds of parts that have been used
-
-
-def checks(kind: type) -> dict[str, Number | Array]:
-    """Return {field: what it must be} of the fields of a kind of part that are numbers and arrays."""
-    if kind not in _CHECKS:
-        hints = typing.get_type_hints(kind, include_extras=True)
-        _CHECKS[kind] = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-    return _CHECKS[kind]
-
-
 class Part:
-    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say."""
+    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say: `checks`."""
+
+    checks: ClassVar[dict[str, Check]]  # by the names of these fields
+
+    def __init_subclass__(cls) -> None:
+        hints = typing.get_type_hints(cls, include_extras=True)
+        cls.checks = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
     @property
     def where(self) -> str:
@@ -143,7 +155,7 @@ class Part:
         return f"{type(self).__name__.lower()} {getattr(self, 'name', '')}".rstrip()
 
     def __post_init__(self) -> None:
-        for name, check in checks(type(self)).items():
+        for name, check in self.checks.items():
             object.__setattr__(self, name, check.checked(getattr(self, name), f"{self.where}.{name}"))
 
 
@@ -244,10 +256,10 @@ class Joint(Part):
     lower: float
     upper: float
     pitch: Annotated[float, Number("m/rad", signed=True)] = 0.0
-    servo_id: int | None = None
-    servo_direction: int | None = None
+    servo_id: Annotated[int | None, SERVO_ID] = None
+    servo_direction: Annotated[int | None, DIRECTION] = None
     rotor_inertia: Annotated[float, Number("kg m^2 or kg")] = 0.0
-    servo_zero: Annotated[float, Number("rad or m", signed=True)] = 0.0
+    servo_zero: Annotated[float, SERVO_ZERO] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -273,19 +285,20 @@ class Joint(Part):
     @property
     def screw(self) -> np.ndarray:
         """Joint twist xi (6,), linear first, in the mount frame at zero (equation 12)."""
+        return self.twist(self.origin, self.axis)
+
+    def twist(self, origin: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        """Return the twist (6,), linear first, of a joint of this kind and pitch with another origin and axis."""
         if self.kind == "prismatic":
-            return np.concatenate([self.axis, np.zeros(3)])
-        linear = np.cross(self.origin, self.axis) + self.pitch * self.axis
-        return np.concatenate([linear, self.axis])
+            return np.concatenate([axis, np.zeros(3)])
+        return np.concatenate([np.cross(origin, axis) + self.pitch * axis, axis])
 
 
 @dataclass(frozen=True)
 class Servo(Part):
-    """Servo model: stiffness [N m/rad], damping [N m s/rad], torque_limit [N m], speed_limit [rad/s], resolution
-    [rad].
-    """
+    """Servo: stiffness [N m/rad], damping [N m s/rad], torque_limit [N m], speed_limit [rad/s], resolution [rad]."""
 
-    stiffness: Annotated[float, Number("N m/rad")]
+    stiffness: Annotated[float, Number("N m/rad", zero=False)]
     damping: Annotated[float, Number("N m s/rad")]
     torque_limit: Annotated[float, Number("N m", zero=False)]
     speed_limit: Annotated[float, Number("rad/s", zero=False)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,13 +16,17 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Section, integer, number, shown, sign
+from hexapod_dynamics.robot.checked_yaml import Section, number, shown
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import (
+    DIRECTION,
     INERTIA,
     ROTATION,
+    SERVO_ID,
     Array,
     Body,
+    Check,
+    Choice,
     Contact,
     Imu,
     Joint,
@@ -32,7 +36,6 @@ from hexapod_dynamics.robot.parts import (
     Part,
     Servo,
     check_name,
-    checks,
 )
 from hexapod_dynamics.se3 import inertia_elements, roll_pitch_yaw, rotation_rpy, rotation_x_to
 
@@ -40,10 +43,9 @@ if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot
 
 PartT = TypeVar("PartT", bound=Part)
-DIGITS = 9  # significant digits of a number that is written
 
 
-def _key(name: str, check: Number | Array) -> str:
+def _key(name: str, check: Check) -> str:
     """Return the key of a part's field: angles [rad] are in degrees in a file, a rotation is roll, pitch and yaw."""
     if check is ROTATION:
         return "rpy_deg"
@@ -51,13 +53,11 @@ def _key(name: str, check: Number | Array) -> str:
 
 
 def _read(section: Section, kind: type[PartT], /, **given: Any) -> PartT:
-    """Return the part of this kind in a section that has the keys of its fields and no others; given: fields that are
-    known. Raises RobotError.
-    """
+    """Return the part of this kind in a section that has its fields and no others; given: fields that are known."""
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         if field.name in given:
             continue
-        check = checks(kind)[field.name]
+        check = kind.checks[field.name]
         key = _key(field.name, check)
         if key in section.values or field.default is field.default_factory is dataclasses.MISSING:
             given[field.name] = _read_field(section, key, check)
@@ -67,13 +67,15 @@ def _read(section: Section, kind: type[PartT], /, **given: Any) -> PartT:
     return kind(**given)
 
 
-def _read_field(section: Section, key: str, check: Number | Array) -> Any:
+def _read_field(section: Section, key: str, check: Check) -> Any:
     if check is INERTIA:
         return section.inertia()
     if check is ROTATION:
         return rotation_rpy(*np.radians(section.vector(key, 3)))
     if isinstance(check, Array):
         return section.vector(key, 3)
+    if isinstance(check, Choice):
+        return check.checked(section.read(key), section.key(key))
     value = number(section.read(key), section.key(key))
     if key.endswith("_deg"):
         return math.radians(dataclasses.replace(check, unit="deg").checked(value, section.key(key)) or 0.0)
@@ -83,7 +85,7 @@ def _read_field(section: Section, key: str, check: Number | Array) -> Any:
 def _write(part: Part) -> dict[str, object]:
     """Return the section of a part, {key: value}."""
     data: dict[str, object] = {}
-    for name, check in checks(type(part)).items():
+    for name, check in part.checks.items():
         key, value = _key(name, check), getattr(part, name)
         if check is INERTIA:
             data[key] = _numbers(inertia_elements(value))
@@ -119,39 +121,25 @@ def jethexa_path() -> Path:
 def robot_fields(data: object) -> dict[str, Any]:
     """Return the fields of the `Robot` that is described by the content of a YAML file. Raises RobotError."""
     top = Section(data, "")
-    name = top.text("name")
-    gravity = top.number("gravity", 9.81, low=0.0)
-
-    body, imu = _read(top.section("body"), Body), _read(top.section("imu", {}), Imu)
-    servo, contact = _read(top.section("servo"), Servo), _read(top.section("contact"), Contact)
-    if servo.stiffness == 0.0:
-        raise RobotError("servo.stiffness: 0 given, a number > 0 needed")
-
-    modules = top.section("leg_modules")
-    order = top.read("leg_order")
+    robot: dict[str, Any] = {"name": top.text("name"), "gravity": top.number("gravity", 9.81, low=0.0)}
+    for key, kind in (("body", Body), ("servo", Servo), ("contact", Contact)):
+        robot[key] = _read(top.section(key), kind)
+    robot["imu"] = _read(top.section("imu", {}), Imu)
+    modules, legs, order = top.section("leg_modules"), top.section("legs"), top.read("leg_order")
     if not isinstance(order, list) or not order or not all(isinstance(item, str) for item in order):
         raise RobotError(f"leg_order: {shown(order)} given, a list of leg names needed")
-    if len(set(order)) != len(order):
-        raise RobotError(f"leg_order: {order} names a leg twice")
-    section = top.section("legs")
-    for missing in (leg for leg in order if leg not in section.values):
-        raise RobotError(f"legs.{missing}: missing, but leg_order names it; describe the leg or take it off leg_order")
-    legs = tuple(_parse_leg(leg, section.section(leg), modules) for leg in order)
-    for extra in (leg for leg in section.values if leg not in order):
-        raise RobotError(f"legs.{extra}: not named in leg_order {order}")
-    for key in modules.values:
-        if key not in modules.asked:
-            used = ", ".join(dict.fromkeys(modules.asked))
-            raise RobotError(f"leg_modules.{key}: no leg uses it; the legs use {used}")
+    robot["legs"] = tuple(_read_leg(leg, legs.section(leg), modules) for leg in order)
+    legs.done("not named in leg_order")
+    modules.done("no leg uses it")
     laws = top.section("joint_servos", {})  # which `identify` writes: one entry for each joint, or none at all
-    servos = [_read(laws.section(joint.name), JointServo) for leg in legs for joint in leg.joints if laws.values]
+    joints = [joint for leg in robot["legs"] for joint in leg.joints if laws.values]
+    robot["joint_servos"] = tuple(_read(laws.section(joint.name), JointServo) for joint in joints)
     laws.done()
     top.done()
-    own = {"name": name, "gravity": gravity, "body": body, "legs": legs, "servo": servo}
-    return own | {"contact": contact, "imu": imu, "joint_servos": tuple(servos)}
+    return robot
 
 
-def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
+def _read_leg(name: str, section: Section, modules: Section) -> Leg:
     check_name(name, f"legs.{name}")
     module = section.text("module")
     if module not in modules.values:
@@ -160,57 +148,51 @@ def _parse_leg(name: str, section: Section, modules: Section) -> Leg:
     parts = modules.read(module)
     if not isinstance(parts, list) or not parts:
         raise RobotError(f"leg_modules.{module}: {shown(parts)} given, a list of joints with their links needed")
-    servo_ids = section.read("servo_ids", [None] * len(parts))
-    directions = section.read("servo_directions", [None] * len(parts))
-    zeros = section.read("servo_zeros_deg", [0.0] * len(parts))
-    for key, values in (("servo_ids", servo_ids), ("servo_directions", directions), ("servo_zeros_deg", zeros)):
+
+    def one_a_joint(key: str, check: Callable[[Any, str], Any], default: float | None) -> list[Any]:
+        values = section.read(key, [default] * len(parts))
         if not isinstance(values, list) or len(values) != len(parts):
             raise RobotError(f"{section.key(key)}: {shown(values)} given, a list of {len(parts)} (one a joint) needed")
-    for index, (servo_id, direction) in enumerate(zip(servo_ids, directions, strict=True)):
+        return [check(value, section.key(key)) for value in values]
+
+    servos = zip(
+        one_a_joint("servo_ids", SERVO_ID.checked, None),
+        one_a_joint("servo_directions", DIRECTION.checked, None),
+        one_a_joint("servo_zeros_deg", number, 0.0),
+        strict=True,
+    )
+    joints: list[Joint] = []
+    links: list[Link] = []
+    end = np.zeros(3)  # end of the last link, mount frame at zero
+    for index, (part, (servo_id, direction, zero)) in enumerate(zip(parts, servos, strict=True)):
         if (servo_id is None) != (direction is None):
             raise RobotError(
                 f"{section.where}: joint {index + 1} has servo id {servo_id} and direction {direction}; servo_ids and "
                 "servo_directions are given together or not at all"
             )
-
-    joints, links = [], []
-    end = np.zeros(3)  # end of the last link, mount frame at zero
-    for index, part in enumerate(parts):
         entry = Section(part, f"leg_modules.{module}[{index}]")
-        link, joint = _parse_link(entry.section("link")), entry.section("joint")
+        links.append(_read_link(entry.section("link")))
+        joint = entry.section("joint")
         entry.done()
-        origin = end + joint.vector("offset", 3, [0, 0, 0])
         lower, upper = joint.vector("limits", 2)
-        servo_id, direction, zero = servo_ids[index], directions[index], zeros[index]
         given = {
             "name": f"{joint.text('name')}_{name}",
             "kind": joint.text("kind", "revolute"),
-            "origin": origin,
+            "origin": end + joint.vector("offset", 3, [0, 0, 0]),
             "lower": lower,
             "upper": upper,
-            "servo_id": None if servo_id is None else integer(servo_id, section.key("servo_ids"), range(254)),
-            "servo_direction": None if servo_id is None else sign(direction, section.key("servo_directions")),
-            "servo_zero": math.radians(number(zero, section.key("servo_zeros_deg"))),
+            "servo_id": servo_id,
+            "servo_direction": direction,
+            "servo_zero": math.radians(zero),
         }
         joints.append(_read(joint, Joint, **given))
-        links.append(link)
-        end = origin + link.tip
-    yaw = section.number("yaw_deg", 0.0)
-    roll_pitch = section.vector("roll_pitch_deg", 2, [0, 0])
-    leg = Leg(
-        name=name,
-        mount_rotation=rotation_rpy(*np.radians([*roll_pitch, yaw])),
-        mount_position=section.vector("hip", 3),
-        joints=tuple(joints),
-        links=tuple(links),
-        tripod_group=integer(section.read("tripod_group"), section.key("tripod_group"), range(1, 3)),
-        module=module,
-    )
-    section.done()
-    return leg
+        end = joints[-1].origin + links[-1].tip
+    angles = [*section.vector("roll_pitch_deg", 2, [0, 0]), section.number("yaw_deg", 0.0)]
+    mount = {"mount_rotation": rotation_rpy(*np.radians(angles)), "mount_position": section.vector("hip", 3)}
+    return _read(section, Leg, name=name, joints=tuple(joints), links=tuple(links), module=module, **mount)
 
 
-def _parse_link(section: Section) -> Link:
+def _read_link(section: Section) -> Link:
     direction = section.vector("direction", 3)
     norm = float(np.linalg.norm(direction))
     if norm < 1e-9:
@@ -224,20 +206,18 @@ def _parse_link(section: Section) -> Link:
 # ---- writing ----------------------------------------------------------------------------------------------------
 
 
-class _Flow(list):
-    """A list that is written in one line."""
-
-
 class _Dumper(yaml.SafeDumper):
-    """SafeDumper with lists of numbers in one line."""
+    """SafeDumper with lists of numbers and names in one line."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
 
+    def represent_list(self, data: list[Any]) -> yaml.Node:
+        in_one_line = not any(isinstance(item, dict) for item in data)
+        return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=in_one_line)
 
-_Dumper.add_representer(
-    _Flow, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True)
-)
+
+_Dumper.add_representer(list, _Dumper.represent_list)
 
 
 def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None = None) -> str:
@@ -264,7 +244,7 @@ def robot_yaml(robot: Robot, notes: str = "", comments: Mapping[str, str] | None
         "servo": _write(robot.servo),
         "contact": _write(robot.contact),
         "leg_modules": modules,
-        "leg_order": _Flow(robot.leg_names),
+        "leg_order": list(robot.leg_names),
         "legs": legs,
     }
     if robot.joint_servos:
@@ -288,8 +268,8 @@ def _leg(leg: Leg, module: str) -> dict[str, object]:
         entry["roll_pitch_deg"] = _numbers([roll, pitch])
     entry["tripod_group"] = leg.tripod_group
     if all(joint.servo_id is not None for joint in leg.joints):
-        entry["servo_ids"] = _Flow(joint.servo_id for joint in leg.joints)
-        entry["servo_directions"] = _Flow(joint.servo_direction for joint in leg.joints)
+        entry["servo_ids"] = [joint.servo_id for joint in leg.joints]
+        entry["servo_directions"] = [joint.servo_direction for joint in leg.joints]
     if any(joint.servo_zero for joint in leg.joints):
         entry["servo_zeros_deg"] = _numbers(np.degrees([joint.servo_zero for joint in leg.joints]))
     return entry
@@ -327,11 +307,11 @@ def _link(link: Link) -> dict[str, object]:
     return {"name": link.name, "direction": _numbers(direction), **data}
 
 
-def _numbers(values: Iterable[float]) -> _Flow:
-    return _Flow(_number(value) for value in values)
+def _numbers(values: Iterable[float]) -> list[float]:
+    return [_number(value) for value in values]
 
 
 def _number(value: float) -> float:
     if not math.isfinite(value):
         raise RobotError(f"a robot file has no word for {value}")
-    return float(f"{float(value):.{DIGITS}g}") + 0.0
+    return float(f"{float(value):.9g}") + 0.0

@@ -41,15 +41,8 @@ class CountScale:
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Angles (n,) [rad] of the nearest set-points; NaN stays NaN."""
-        counts = angles * self.per_radian
-        counts += self.centre
-        counts += 0.5
-        np.floor(counts, out=counts)
-        np.maximum(counts, 0.0, out=counts)
-        np.minimum(counts, self.top, out=counts)
-        counts -= self.centre
-        counts /= self.per_radian
-        return counts
+        counts = np.floor(angles * self.per_radian + self.centre + 0.5)
+        return (np.minimum(np.maximum(counts, 0.0), self.top) - self.centre) / self.per_radian
 
 
 BUS_SERVO = CountScale(centre=500, per_radian=1000.0 / math.radians(240.0), top=1000)
@@ -94,12 +87,11 @@ class ServoMap:
                 f"{len(zeros)} zeros: one of each per joint is needed"
             )
         for name, servo_id, direction in zip(self.joint_names, self.ids, self.directions, strict=True):
-            if not 0 <= servo_id <= HIGHEST_ID:
-                raise DeviceError(f"servo id {servo_id} of {name} is outside 0..253")
-            if self.ids.count(servo_id) > 1:
-                raise DeviceError(f"servo id {servo_id} of {name} is given to another joint as well")
-            if direction not in (-1, 1):
-                raise DeviceError(f"servo direction {direction} of {name}: allowed is 1 or -1")
+            if servo_id not in range(HIGHEST_ID + 1) or self.ids.count(servo_id) > 1 or direction not in (-1, 1):
+                raise DeviceError(
+                    f"{name}: servo id {servo_id} and direction {direction} given, an id 0..{HIGHEST_ID} that no other "
+                    "joint has and direction 1 or -1 needed"
+                )
         object.__setattr__(self, "zeros", tuple(zeros))
         object.__setattr__(self, "_signs", np.array(self.directions, float))
         object.__setattr__(self, "_zeros", np.array(zeros, float))

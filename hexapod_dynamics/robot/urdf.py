@@ -13,8 +13,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.link_tree import Branch, branches
@@ -34,7 +32,7 @@ COLOURS = {
     "bracket": "0.62 0.65 0.70 1",
     "foot": "0.95 0.55 0.10 1",
 }
-FOOT_RADIUS = 0.008  # [m]
+ALONG_X = (0.0, 0.5 * math.pi, 0.0)  # roll, pitch and yaw of a cylinder along the link
 SERVO = (0.040, 0.020, 0.036)  # [m] an HTD-35H class servo: 54 x 20 x 48 mm with its horn and lugs
 
 
@@ -58,10 +56,11 @@ def to_urdf(robot: Robot, morphology: Morphology | None = None) -> str:
         element = add(root, "link", name=branch.child)
         if branch.link is not None:
             _inertial(element, branch.link)
-            _draw_link(element, branch)
+            if branch.link.length > 0.0:
+                _draw_link(element, branch, branch.link.length)
     for branch in tree:
-        if branch.joint is not None and branch.lock is None and branch.joint.rotor_inertia:
-            _transmission(root, branch.joint)
+        if (joint := branch.moving) is not None and joint.rotor_inertia:
+            _transmission(root, joint)
     return document(root)
 
 
@@ -69,7 +68,7 @@ def _joint(root: ET.Element, robot: Robot, branch: Branch) -> None:
     joint, pose = branch.joint, branch.at_zero
     if joint is not None and joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: URDF has no helical joint; revolute and prismatic joints can be written")
-    kind = _kind(joint) if joint is not None and branch.lock is None else "fixed"
+    kind = "fixed" if branch.moving is None else _kind(branch.moving)
     element = add(root, "joint", name=joint.name if joint is not None else f"foot_joint_{branch.leg}", type=kind)
     add(element, "origin", xyz=pose[:3, 3], rpy=roll_pitch_yaw(pose[:3, :3]))
     add(element, "parent", link=branch.parent)
@@ -93,9 +92,7 @@ def _kind(joint: Joint) -> str:
 
 
 def _transmission(root: ET.Element, joint: Joint) -> None:
-    """Write a motor's rotor inertia in the form that Drake reads (URDF itself has none): at the joint, gear ratio
-    1.
-    """
+    """Write a motor's rotor inertia in the form that Drake reads (URDF itself has none): at the joint, gear ratio 1."""
     element = add(root, "transmission", name=f"{joint.name}_transmission")
     add(element, "type").text = "transmission_interface/SimpleTransmission"
     add(element, "joint", name=joint.name)
@@ -138,67 +135,59 @@ def document(root: ET.Element, head: str = '<?xml version="1.0"?>\n') -> str:
 # ---- shapes ----------------------------------------------------------------------------------------------------
 
 
-def _draw_body(element: ET.Element, robot: Robot) -> None:
-    """Write two plates, the computer between and above them, a servo at each hip; the collision shape is the
-    body's box.
-    """
+def _draw_body(body: ET.Element, robot: Robot) -> None:
+    """Write two plates, the computer between and above them, a servo at each hip; the body's box collides."""
     length, width, height = robot.body.box
     for z in (-0.5 * height, 0.5 * height):
-        _box(element, (length, width, 0.004), (0.0, 0.0, z), "plate")
-    _box(element, (0.55 * length, 0.8 * width, 0.6 * height), (0.0, 0.0, 0.0), "servo")
-    _box(element, (0.40 * length, 0.75 * width, 0.012), (0.0, 0.0, 0.5 * height + 0.015), "board")
-    _box(element, (0.02, 0.5 * width, 0.02), (0.48 * length, 0.0, 0.5 * height + 0.012), "bracket")
+        _box(body, (length, width, 0.004), (0.0, 0.0, z), "plate")
+    _box(body, (0.55 * length, 0.8 * width, 0.6 * height), (0.0, 0.0, 0.0), "servo")
+    _box(body, (0.40 * length, 0.75 * width, 0.012), (0.0, 0.0, 0.5 * height + 0.015), "board")
+    _box(body, (0.02, 0.5 * width, 0.02), (0.48 * length, 0.0, 0.5 * height + 0.012), "bracket")
     for leg in robot.legs:
-        hip = np.asarray(leg.mount_position, float)
-        inward = hip - 0.35 * SERVO[0] * leg.mount_rotation[:, 0]
-        yaw = float(np.arctan2(leg.mount_rotation[1, 0], leg.mount_rotation[0, 0]))
-        _box(element, SERVO, inward, "servo", yaw)
-        arm = np.array([0.6 * hip[0], 0.0, 0.0])
-        middle, reach = 0.5 * (arm + hip), float(np.linalg.norm((hip - arm)[:2]))
-        angle = float(np.arctan2(hip[1] - arm[1], hip[0] - arm[0]))
+        hip, outward = leg.mount_position, leg.mount_rotation[:, 0]
+        _box(body, SERVO, hip - 0.35 * SERVO[0] * outward, "servo", math.atan2(outward[1], outward[0]))
+        x, y = 0.4 * hip[0], hip[1]  # of the arm that carries the hip
         for z in (-0.5 * height, 0.5 * height):
-            _box(element, (reach, 0.03, 0.004), (middle[0], middle[1], z), "plate", angle)
-    collision = add(element, "collision")
-    add(collision, "origin", xyz="0 0 0", rpy="0 0 0")
-    add(add(collision, "geometry"), "box", size=f"{length} {width} {height}")
+            _box(body, (math.hypot(x, y), 0.03, 0.004), (hip[0] - 0.5 * x, 0.5 * y, z), "plate", math.atan2(y, x))
+    _shape(body, "box", (0.0, 0.0, 0.0), size=robot.body.box)
 
 
-def _draw_link(element: ET.Element, branch: Branch) -> None:
+def _draw_link(element: ET.Element, branch: Branch, length: float) -> None:
     """Write a bracket with the next servo at its end, or for the last link of a leg a shank with a foot.
 
     A broken link has no foot and no servo at its end; a link behind a damaged joint has the colour of this damage.
     """
-    if branch.link is None:
-        raise RobotError("a branch without a link has no shape")
-    length = branch.link.length
-    if length <= 0.0:
-        return
-    colour = branch.damage.kind.name if branch.damage is not None else None
+    damage = branch.damage.kind.name if branch.damage is not None else None
     if not branch.last:
         for y in (-0.012, 0.012):
-            _box(element, (length, 0.003, 0.024), (0.5 * length, y, 0.0), colour or "bracket")
+            _box(element, (length, 0.003, 0.024), (0.5 * length, y, 0.0), damage or "bracket")
         if branch.whole:
-            _box(element, (0.03, SERVO[1], 0.03), (length - 0.004, 0.0, 0.0), colour or "servo")
+            _box(element, (0.03, SERVO[1], 0.03), (length - 0.004, 0.0, 0.0), damage or "servo")
     else:
-        _box(element, (0.3 * length, 0.021, 0.028), (0.12 * length, 0.0, 0.0), colour or "servo")
-        shank = _visual(element, (0.62 * length, 0.0, 0.0), colour or "bracket", "0 1.570796 0")
-        add(shank, "cylinder", radius="0.006", length=f"{0.75 * length:.6g}")
+        _box(element, (0.3 * length, 0.021, 0.028), (0.12 * length, 0.0, 0.0), damage or "servo")
+        shank = {"radius": 0.006, "length": 0.75 * length}
+        _shape(element, "cylinder", (0.62 * length, 0.0, 0.0), damage or "bracket", ALONG_X, **shank)
         if branch.whole:
-            foot = _visual(element, (length - FOOT_RADIUS, 0.0, 0.0), colour or "foot")
-            add(foot, "sphere", radius=FOOT_RADIUS)
-    collision = add(element, "collision")
-    add(collision, "origin", xyz=f"{0.5 * length} 0 0", rpy="0 1.5707963267948966 0")
-    add(add(collision, "geometry"), "cylinder", radius="0.012", length=length)
+            radius = 0.008
+            _shape(element, "sphere", (length - radius, 0.0, 0.0), damage or "foot", radius=radius)
+    _shape(element, "cylinder", (0.5 * length, 0.0, 0.0), rpy=ALONG_X, radius=0.012, length=length)
 
 
-def _visual(element: ET.Element, position: Iterable[float], colour: str, rpy: str = "0 0 0") -> ET.Element:
-    visual = add(element, "visual")
-    add(visual, "origin", xyz=" ".join(f"{value:.6g}" for value in position), rpy=rpy)
-    geometry = add(visual, "geometry")
-    add(visual, "material", name=colour)
-    return geometry
+def _box(element: ET.Element, size: Iterable[float], place: Iterable[float], colour: str, yaw: float = 0.0) -> None:
+    _shape(element, "box", place, colour, (0.0, 0.0, yaw), size=size)
 
 
-def _box(element: ET.Element, size: Iterable[float], position: Iterable[float], colour: str, yaw: float = 0.0) -> None:
-    geometry = _visual(element, position, colour, f"0 0 {yaw:.6g}")
-    add(geometry, "box", size=" ".join(f"{value:.6g}" for value in size))
+def _shape(
+    link: ET.Element,
+    kind: str,
+    place: Iterable[float],
+    colour: str = "",
+    rpy: Iterable[float] = (0.0, 0.0, 0.0),
+    **size: float | Iterable[float],
+) -> None:
+    """Write a shape that is seen, or, without a colour, one that collides."""
+    element = add(link, "visual" if colour else "collision")
+    add(element, "origin", xyz=place, rpy=rpy)
+    add(add(element, "geometry"), kind, **size)
+    if colour:
+        add(element, "material", name=colour)

@@ -25,7 +25,6 @@ from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 
-ALIKE = 0.15  # relative difference of lengths up to which legs count as equal
 FEWEST = 3
 NAMES = ("coxa", "femur", "tibia")
 UPRIGHT = 0.02  # [rad] by which axes may deviate from z and from the leg's plane
@@ -50,7 +49,7 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     candidates = [joint for joint in chains if joint not in left_out]
     legs: dict[str, Leg] = {}
     for joint, leg in zip(candidates, leg_names(candidates), strict=True):
-        read = read_leg(leg, chains[joint], np.zeros(3), 1, {})
+        read = read_leg(leg, chains[joint])
         try:
             legs[joint] = standard_leg(read)
         except RobotError as error:
@@ -85,7 +84,7 @@ def _largest_group(legs: dict[str, Leg]) -> list[str]:
     """Return the first joints of the largest group of legs whose links have equal lengths."""
     lengths = {joint: np.array([link.length for link in leg.links]) for joint, leg in legs.items()}
     groups = [
-        [joint for joint, other in lengths.items() if np.allclose(other, of_one, rtol=ALIKE)]
+        [joint for joint, other in lengths.items() if np.allclose(other, of_one, rtol=0.15)]
         for of_one in lengths.values()
     ]
     return max(groups, key=len, default=[])

@@ -11,6 +11,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -66,14 +67,15 @@ def _decoded(content: bytes) -> str | bytes:
     return content if declared is None else content.decode(declared[1].decode())
 
 
-def read_tree(root: ET.Element) -> TreeLink:
-    """Return the root link, which no joint carries, with everything attached to it; RobotError if the links form no
-    tree.
+def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | None = None) -> TreeLink:
+    """Return the root link, which no joint carries, with all that is attached to it; RobotError if this is no tree.
+
+    meshes: returns the vertices (v, 3) of a file of a mesh, None if it cannot be read; without it, meshes are left out.
     """
     colours = {m.get("name", ""): _rgba(m) for m in root.findall("material")}
     links: dict[str, TreeLink] = {}
     for element in root.findall("link"):
-        link = _link(element, colours)
+        link = _link(element, colours, meshes)
         if link.name in links:
             raise RobotError(f"link {link.name}: there are two of this name")
         links[link.name] = link
@@ -112,12 +114,11 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[str, TreeLink
     """Return the name and the tree of a URDF with masses, limits, drives and meshes. Raises RobotError."""
     root = read_root(text_or_path)
     _check_elements(root)
-    base = read_tree(root)
-    rotors = _read_transmissions(root)
     folder = Path(text_or_path).parent if "<" not in str(text_or_path) else None
+    base = read_tree(root, lambda file: _stl_vertices(_mesh_path(file, folder)))
+    rotors = _read_transmissions(root)
     for link in base.below():
         read_inertial(link)
-        _read_meshes(link, folder)
         if link.kind not in ("", "fixed"):
             link.rotor_inertia = rotors.get(link.joint, 0.0)
             _read_drive(link)
@@ -153,31 +154,40 @@ def read_number(text: str | None, what: str, remedy: str = "") -> float:
     return float(read_numbers(text, 1, what, remedy)[0])
 
 
-def _link(element: ET.Element, colours: dict[str, tuple[float, ...]]) -> TreeLink:
+def _link(
+    element: ET.Element, colours: dict[str, tuple[float, ...]], meshes: Callable[[str], np.ndarray | None] | None
+) -> TreeLink:
     link = TreeLink(element.get("name", ""), element=element)
     for what, shapes in (("collision", link.collisions), ("visual", link.visuals)):
         for shaped in element.findall(what):
-            geometry, material = shaped.find("geometry"), shaped.find("material")
-            size = None if geometry is None else _size(geometry, link.name)
-            if size is None:
-                continue
+            material = shaped.find("material")
             colour = colours.get("" if material is None else material.get("name", ""), Shape.rgba)
             if material is not None and material.find("color") is not None:
                 colour = _rgba(material)
-            shapes.append(Shape(*size, origin_of(shaped, f"link {link.name}: {what}"), colour))
+            for shape in shaped.findall("geometry/*"):
+                size = _size(shape, link, meshes)
+                if size is not None:
+                    shapes.append(Shape(shape.tag, size, origin_of(shaped, f"link {link.name}: {what}"), colour))
     return link
 
 
-def _size(geometry: ET.Element, link: str) -> tuple[str, np.ndarray] | None:
-    """Return kind and size of a primitive shape, None for another one."""
-    for shape in geometry:
-        if shape.tag in SIZES:
-            text = " ".join(shape.get(key, "") for key in SIZES[shape.tag])
-            size = read_numbers(text, 3 if shape.tag == "box" else len(SIZES[shape.tag]), f"link {link}: {shape.tag}")
-            if np.min(size) < 0.0:
-                raise RobotError(f"link {link}: {shape.tag}: {text!r} given, no size [m] may be below 0")
-            return shape.tag, size
-    return None
+def _size(shape: ET.Element, link: TreeLink, meshes: Callable[[str], np.ndarray | None] | None) -> np.ndarray | None:
+    """Return the size of a primitive shape or the vertices of a mesh; None for another one, or one left out."""
+    where = f"link {link.name}: {shape.tag}"
+    if shape.tag == "mesh" and meshes is not None:
+        file = shape.get("filename", "")
+        scale, vertices = read_numbers(shape.get("scale", "1 1 1"), 3, f"{where}: scale of {file}"), meshes(file)
+        if vertices is None:
+            link.unreadable.append(f"mesh {file}")
+            return None
+        return vertices * scale
+    if shape.tag not in SIZES:
+        return None
+    text = " ".join(shape.get(key, "") for key in SIZES[shape.tag])
+    size = read_numbers(text, 3 if shape.tag == "box" else len(SIZES[shape.tag]), where)
+    if np.min(size) < 0.0:
+        raise RobotError(f"{where}: {text!r} given, no size [m] may be below 0")
+    return size
 
 
 def _rgba(material: ET.Element) -> tuple[float, ...]:
@@ -220,9 +230,7 @@ def _is(text: str | None, number: float) -> bool:
 
 
 def _read_transmissions(root: ET.Element) -> dict[str, float]:
-    """Return the reflected rotor inertia of each joint, drake:rotor_inertia times drake:gear_ratio squared; warn of
-    other reductions.
-    """
+    """Return each joint's reflected rotor inertia, drake:rotor_inertia gear_ratio^2; warn of other reductions."""
     found: dict[str, float] = {}
     for transmission in root.findall("transmission"):
         joint = transmission.find("joint")
@@ -273,13 +281,14 @@ def _read_drive(link: TreeLink) -> None:
         link.lower, link.upper = (-TURN, TURN) if lower == upper == 0.0 else (lower, upper)
     for key, name in (("effort", "torque_limit"), ("velocity", "speed_limit")):
         text = None if limit is None else limit.get(key)
-        if text is None or _is(text, 0.0):  # exporters write zeros for a joint whose limits are not known
+        if text is None:
             continue
         remedy = f' above 0; write {key}="2.5" [{UNITS[name]}], or leave {key} out for a servo like the JetHexa\'s'
         value = read_number(text, f"{where}: {key}", remedy)
         if value < 0.0:
             raise RobotError(f"{where}: {key}: {text!r} given, a number needed{remedy}")
-        link.drive[name] = value
+        if value > 0.0:  # exporters write zeros for a joint whose limits are not known
+            link.drive[name] = value
     given = [f"{k} {v}" for k, v in ({} if dynamics is None else dynamics.attrib).items() if not _is(v, 0.0)]
     if given:
         link.notes.append(
@@ -292,22 +301,6 @@ def _read_drive(link: TreeLink) -> None:
 
 
 # ---- meshes ----------------------------------------------------------------------------------------------------------
-
-
-def _read_meshes(link: TreeLink, folder: Path | None) -> None:
-    """Read the vertices of a link's meshes; files that are not there or no STL become `unreadable`."""
-    for what, shapes in (("collision", link.collisions), ("visual", link.visuals)):
-        for shaped in link.element.findall(what):
-            mesh = shaped.find("geometry/mesh")
-            if mesh is None:
-                continue
-            file = mesh.get("filename", "")
-            scale = read_numbers(mesh.get("scale", "1 1 1"), 3, f"link {link.name}: scale of {file}")
-            vertices = _stl_vertices(_mesh_path(file, folder))
-            if vertices is None:
-                link.unreadable.append(f"mesh {file}")
-            else:
-                shapes.append(Shape("mesh", vertices * scale, origin_of(shaped, f"link {link.name}: {what}")))
 
 
 def _mesh_path(name: str, folder: Path | None) -> Path | None:
@@ -336,8 +329,10 @@ def _stl_vertices(path: Path | None) -> np.ndarray | None:
         raw = path.read_bytes()
         count = int.from_bytes(raw[80:84], "little")
         if len(raw) == 84 + 50 * count:
-            rows = np.frombuffer(raw, np.uint8, offset=84).reshape(count, 50)[:, 12:48]
-            points = np.frombuffer(rows.tobytes(), "<f4").reshape(-1, 3).astype(float)
+            triangles = np.frombuffer(
+                raw, [("normal", "<f4", 3), ("corners", "<f4", 9), ("attribute", "<u2")], offset=84
+            )
+            points = triangles["corners"].reshape(-1, 3).astype(float)
         else:
             words = re.findall(r"vertex\s+(\S+)\s+(\S+)\s+(\S+)", raw.decode("ascii", "replace"))
             points = np.array(words, float).reshape(-1, 3)

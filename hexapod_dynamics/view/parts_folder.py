@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 Values = dict[str, bool | float]  # named values, as for set_morphology
 WORKS = "works"  # entry of a joint's menu, beside the names of the kinds of damage of a joint
 UNANSWERED = 2.0  # [s] after which a person's change is reverted if the robot has not followed it
-UNDOS = 20
 
 
 class PartsFolder:
@@ -28,14 +28,13 @@ class PartsFolder:
         """`send`: gets {name: value} after each change by a person."""
         self._gui, self._deliver = gui, send
         self._values: Values = {}  # of the robot, at the last `follow`
-        self._before: list[Values] = []  # the robot's state before each change by a person
+        self._before: deque[Values] = deque(maxlen=20)  # the robot's state before each change by a person
         self.folder = gui.add_folder(label, expand_by_default=expand)
         self._built: list[viser.GuiInputHandle | viser.GuiFolderHandle] = []
         self._undo: viser.GuiButtonHandle  # made by `_build`
         self._boxes: dict[str, viser.GuiCheckboxHandle] = {}
         self._menus: dict[str, viser.GuiDropdownHandle] = {}
         self._names: tuple[str, ...] = ()
-        self._intact: Values = {}  # the named values of the whole robot
         self._followed: dict[str, bool | str] = {}  # for each control, the robot's state at the last `follow`
         self._differs: dict[str, float] = {}  # controls that differ from the robot, since when [s]
 
@@ -43,8 +42,6 @@ class PartsFolder:
         """Show the whole set of named values; builds the check boxes at the first one or for another robot."""
         self._values = dict(values)
         names = tuple(name for name in values if name.split(".")[0] in ("legs", "links"))
-        kinds = {name: name.split(".")[0] for name in values}
-        self._intact = {name: KINDS.values[kind].intact for name, kind in kinds.items() if kind in KINDS.values}
         if names != self._names:
             self._build(names)
         for name, box in self._boxes.items():
@@ -55,7 +52,7 @@ class PartsFolder:
 
     def change(self, values: Values) -> None:
         """Send a person's change; `undo` reverts it."""
-        self._before = [*self._before, self._values][-UNDOS:]
+        self._before.append(self._values)
         self._undo.visible = True
         self._deliver(values)
 
@@ -68,6 +65,10 @@ class PartsFolder:
         self._undo.visible = bool(self._before)
         if back:
             self._deliver(back)
+
+    def _intact(self) -> Values:
+        kinds = {name: KINDS.values.get(name.partition(".")[0]) for name in self._values}
+        return {name: kind.intact for name, kind in kinds.items() if kind is not None}
 
     def _show(self, name: str, control: viser.GuiCheckboxHandle | viser.GuiDropdownHandle, value: bool | str) -> None:
         now, changed = time.monotonic(), self._followed.get(name) != value
@@ -83,10 +84,10 @@ class PartsFolder:
             handle.remove()
         self._built = []
         self._boxes, self._menus, self._names, self._followed, self._differs = {}, {}, names, {}, {}
-        self._before = []
+        self._before.clear()
         with self.folder:
             restore = self._gui.add_button("restore all")
-            restore.on_click(lambda _: self.change(dict(self._intact)))
+            restore.on_click(lambda _: self.change(self._intact()))
             self._undo = self._gui.add_button("undo", hint="take the last change back")
             self._undo.on_click(lambda _: self.undo())
             self._undo.visible = False
@@ -123,4 +124,7 @@ class PartsFolder:
 
 def _choice(part: str, chosen: str) -> Values:
     """Return the named values of a part's joint for an entry of its menu."""
-    return {f"{kind.values[0].prefix}.{part}": kind.choose(kind.name == chosen) for kind in KINDS.joint_kinds}
+    return {
+        f"{kind.values[0].prefix}.{part}": kind.menu_value if kind.name == chosen else kind.values[0].intact
+        for kind in KINDS.joint_kinds
+    }

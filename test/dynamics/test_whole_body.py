@@ -180,13 +180,6 @@ JETHEXA = WholeBodyModel(Robot.jethexa())
 WHOLE = Morphology.whole(JETHEXA.robot)
 
 
-def test_a_leg_added_at_another_mount():
-    robot = JETHEXA.robot.with_leg("LX", like="LF", position=[0.05, 0.06, 0.01], yaw=1.1)
-    model = WholeBodyModel(robot)
-    q = np.linspace(-1, 1, robot.joint_count)
-    assert_close(model.mass_matrix(q), ClosedForm(Morphology.whole(robot)).mass_matrix(q), 1e-12)
-
-
 def test_joint_names_are_those_that_exist_and_move():
     hurt = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4)
     names = JETHEXA.joint_names(hurt)

@@ -139,11 +139,6 @@ def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
         )
 
 
-def test_a_negative_mass_is_refused():
-    with pytest.raises(RobotError, match="mass"):
-        Leg.from_geometry("A", [geometry(coxa, mass=-1)], mount_rotation=np.eye(3), mount_position=np.zeros(3))
-
-
 @pytest.mark.parametrize(
     "text, needle",
     [

@@ -247,6 +247,7 @@ def test_leg_names_that_are_no_word_are_refused(name):
         ({"body": 3.0}, ("body", "3.0", "Body")),
         ({"legs": ("LF",)}, ("legs", "'LF'", "Leg")),
         ({"legs": 6}, ("legs", "6", "Leg")),
+        ({"legs": (*ROBOT.legs, ROBOT.legs[0])}, ("legs", "leg names LF", "more than once")),
         ({"servo": None}, ("servo", "None", "Servo")),
         ({"contact": "hard"}, ("contact", "'hard'", "Contact")),
         ({"imu": {}}, ("imu", "{}", "Imu")),

@@ -155,15 +155,6 @@ def test_another_robot_is_another_file(file, legs, joints):
         assert g[2] == pytest.approx(weight)
 
 
-def test_a_leg_can_be_added_at_another_mount():
-    robot = Robot.jethexa().with_leg("LX", like="LF", position=[0.05, 0.06, 0.01], yaw=1.1)
-    assert robot.leg_names[-1] == "LX"
-    assert robot.joint_names[-1] == "tibia_joint_LX"
-    np.testing.assert_allclose(robot.legs[-1].mount_rotation[:, 2], [0, 0, 1])
-    with pytest.raises(RobotError, match="LF"):
-        robot.with_leg("LF", like="RM", position=[0, 0, 0], yaw=0.0)
-
-
 SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.4, "speed_limit": 5.8, "resolution": 0.004}
 LINK = {
     "name": "x",
@@ -188,6 +179,7 @@ LINK = {
         (lambda: Imu([0, 0, 0], np.ones((3, 3))), "imu.rotation: .* is not a rotation"),
         (lambda: Link(**LINK | {"rotation": np.diag([1, 1, -1])}), "link x.rotation: .* is not a rotation"),
         (lambda: Link(**LINK | {"com": np.array([0, 0, 1j])}), "link x.com: .* is complex"),
+        (lambda: Link(**LINK | {"mass": -1.0}), "link x.mass: -1.0"),
         (lambda: Body(1.0, np.eye(3), [0.1, -0.1, 0.1]), "body.box: .*-0.1"),
     ],
 )

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -137,3 +138,17 @@ def test_a_locked_joint_is_fixed_and_red():
     assert root.find("joint[@name='tibia_joint_RF']").get("type") == "fixed"
     assert {v.get("name") for v in root.findall("link[@name='tibia_link_RF']/visual/material")} == {"locked"}
     assert "locked" not in {v.get("name") for v in root.findall("link[@name='tibia_link_LF']/visual/material")}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_feet_are_where_pinocchio_has_them(seed):
+    """1e-12 m: both multiply a handful of matrices of order one."""
+    q = np.random.default_rng(seed).uniform(-1.0, 1.0, 18)
+    morphology = WHOLE.without("RM", "LM.tibia").locked("RF.tibia", 0.4).broken("LF.tibia", 0.5)
+    model = PinocchioRobot(morphology)
+    pin.framesForwardKinematics(model.model, model.data, model.configuration(np.eye(3), q))
+    ours = LinkTree(ROBOT, morphology).base_poses(q)
+    assert "foot_RM" not in ours
+    for leg in ("LF", "LM", "LR", "RR", "RF"):
+        theirs = model.data.oMf[model.tips[leg]].homogeneous
+        np.testing.assert_allclose(ours[f"foot_{leg}"], theirs, atol=1e-12)

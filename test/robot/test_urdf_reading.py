@@ -3,13 +3,11 @@
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from support.urdf_agreement import compare_with_pinocchio
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 
@@ -39,35 +37,8 @@ LEG = """<joint name="hip_{n}" type="revolute"><parent link="trunk"/><child link
 TEXT = SPIDER.format(legs=LEG.format(n="L", y=0.1, yaw=0.5) + LEG.format(n="R", y=-0.1, yaw=-0.5))
 
 
-def mass_matrices(text, robot):
-    """Ours, and Pinocchio's seen from the body's centre of mass in our order of joints."""
-    model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
-    data, q = model.createData(), np.random.default_rng(0).uniform(-0.5, 0.5, robot.joint_count)
-    theirs, order = pin.neutral(model), list(range(6))
-    for name, angle in zip(robot.joint_names, q, strict=True):
-        joint = model.joints[model.getJointId(name)]
-        theirs[joint.idx_q : joint.idx_q + joint.nq] = angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
-        order.append(joint.idx_v)
-    M = pin.crba(model, data, theirs)
-    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
-    T = np.eye(len(M))
-    T[:3, 3:6] = pin.skew(model.inertias[1].lever)
-    return ClosedForm(Morphology.whole(robot)).mass_matrix(q), T.T @ M @ T
-
-
 @pytest.mark.parametrize("source", ["spider", "jethexa", "quadruped_with_sliders.yaml"])
-def test_the_dynamics_are_those_that_pinocchio_reads(source):
-    if source == "spider":
-        text = TEXT
-    else:
-        text = (Robot.jethexa() if source == "jethexa" else Robot.load(ROBOTS / source)).to_urdf()
-    robot = Robot.from_urdf(text)
-    ours, theirs = mass_matrices(text, robot)
-    assert np.abs(ours - theirs).max() < 1e-9 * np.abs(theirs).max()
-
-
-@pytest.mark.parametrize("source", ["spider", "jethexa", "quadruped_with_sliders.yaml"])
-def test_gravity_and_accelerations_are_pinocchios_too(source, tmp_path):
+def test_masses_gravity_and_accelerations_are_pinocchios(source, tmp_path):
     path = tmp_path / "robot.urdf"
     if source == "spider":
         path.write_text(TEXT)
@@ -76,6 +47,12 @@ def test_gravity_and_accelerations_are_pinocchios_too(source, tmp_path):
     robot, worst = compare_with_pinocchio(path)
     assert worst.max() < 1e-9
     assert robot.body.com.any() == (source == "spider")  # the frame stays where the file has it
+    moved = Robot.from_urdf(path)  # to the centre of mass of the same body
+    assert not moved.body.com.any() and moved.body.mass == robot.body.mass
+    np.testing.assert_array_equal(moved.body.inertia, robot.body.inertia)
+    for leg, there in zip(moved.legs, robot.legs, strict=True):
+        np.testing.assert_allclose(leg.mount_position, there.mount_position - robot.body.com, atol=1e-15)
+        np.testing.assert_array_equal(leg.mount_rotation, there.mount_rotation)
 
 
 def test_limits_that_are_both_zero_are_none():
