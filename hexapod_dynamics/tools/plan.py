@@ -102,9 +102,9 @@ def _show(given: argparse.Namespace) -> int:
     for name, phase, (x, y) in zip(plan.legs, plan.phases, plan.footholds, strict=True):
         print(f"  {name}: phase {phase:.3f}, foothold {1e3 * x:6.1f} {1e3 * y:6.1f} mm")
     if given.plot:
-        from hexapod_dynamics.view.plan_picture import draw
+        from hexapod_dynamics.view.plot import draw_plan
 
         out = given.out or f"plan_{'_'.join(given.missing) or 'whole'}.png"
-        draw(robot, plan, out)
+        draw_plan(robot, plan, out)
         print(out)
     return 0

@@ -16,10 +16,8 @@ from hexapod_dynamics.errors import ParameterError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::", "[::]", "")  # values of `host` that mean every address of this computer
-TOKEN_BYTES = 24
 # Sent by the script that the page gets (page.js); they do not go on to viser.
 ALIVE, DRIVE, STOP, SLOW = "HexapodAlive", "HexapodDrive", "HexapodStop", "HexapodSlow"
-LONGEST_TEXT, LONGEST_LIST, LARGEST = 200, 4, 1e6
 ROUNDING = 1e-9  # by which a slider's value may exceed its range
 
 
@@ -38,7 +36,7 @@ class Access:
 
         token: by default a random one of 192 bits. Raises ParameterError for a name that is no host name or address.
         """
-        self.token = secrets.token_urlsafe(TOKEN_BYTES) if token is None else token
+        self.token = secrets.token_urlsafe(24) if token is None else token
         self._port, self._everywhere = port, host in EVERYWHERE
         given = list(LOOPBACK) if self._everywhere or is_loopback(host) else []
         self._hosts = {self._with_port(name) for name in (*given, *([] if self._everywhere else [host]), *names)}
@@ -184,16 +182,16 @@ def read_axes(message: Mapping[str, object]) -> tuple[float, float, float] | Non
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite number; a bool is none."""
+    """Whether a value is a finite number of at most a million; a bool is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return abs(value) <= LARGEST and math.isfinite(value)
+    return abs(value) <= 1e6 and math.isfinite(value)
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is None, a bool, a finite number, a short text or a short list of numbers."""
+    """Whether a value is None, a bool, a finite number, a text of 200 characters or a list of 4 numbers at most."""
     if isinstance(value, str):
-        return len(value) <= LONGEST_TEXT
+        return len(value) <= 200
     if isinstance(value, (list, tuple)):
-        return len(value) <= LONGEST_LIST and all(is_number(part) for part in value)
+        return len(value) <= 4 and all(is_number(part) for part in value)
     return value is None or isinstance(value, bool) or is_number(value)

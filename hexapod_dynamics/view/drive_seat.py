@@ -11,8 +11,7 @@ from hexapod_dynamics.view.access import ROUNDING
 Twist = tuple[float, float, float]
 
 STAND: Twist = (0.0, 0.0, 0.0)
-LIMITS: Twist = (0.15, 0.15, 0.6)  # largest commands
-NAMES = ("forward [m/s]", "left [m/s]", "turn [rad/s]")
+LIMITS = {"forward [m/s]": 0.15, "left [m/s]": 0.15, "turn [rad/s]": 0.6}  # largest commands, in the order of a twist
 PATIENCE = 0.5  # [s] without input of the page that drives, after which the robot stands
 
 
@@ -44,15 +43,14 @@ class DriveSeat:
             return problem
         with self._lock:
             self._expire(now)
-            forward, left, turn = (float(value) for value in twist)
-            moving = (forward, left, turn) != STAND
+            moving = any(twist)
             if moving and self.driver not in (None, client):
                 return f'{page_name(self.driver or 0)} drives; "take over" gives this page the controls'
             if moving:
                 self.driver = client
             if client == self.driver:
                 self._fresh = now
-            self.twist, self._due, self.ended = (forward, left, turn), not moving, ""
+            self.twist, self._due, self.ended = (twist[0], twist[1], twist[2]), not moving, ""
         return ""
 
     def give_controls(self, client: int, now: float) -> None:
@@ -102,9 +100,7 @@ class DriveSeat:
 
 def out_of_limits(twist: Sequence[float]) -> str:
     """Return what is wrong with a twist (3,), or an empty text."""
-    if len(twist) != len(LIMITS):
-        return f"a twist has {len(LIMITS)} numbers, {len(twist)} were given"
-    for value, limit, name in zip(twist, LIMITS, NAMES, strict=True):
+    for value, (name, limit) in zip(twist, LIMITS.items(), strict=True):
         if not abs(value) <= limit + ROUNDING:  # also for NaN
             return f"{name} {value:.6g} was given, allowed are {-limit} to {limit}"
     return ""

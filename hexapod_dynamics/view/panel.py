@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.view.drive_seat import LIMITS, NAMES, STAND, Twist, page_name
+from hexapod_dynamics.view.drive_seat import LIMITS, STAND, Twist, page_name
 from hexapod_dynamics.view.last_minute import LENGTH
 from hexapod_dynamics.view.parts_folder import PartsFolder
+from hexapod_dynamics.view.scene import LEGEND
 from hexapod_dynamics.view.web_page import TITLE_ID, set_theme
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from hexapod_dynamics.nodes.view_requests import RosCommands
 
-WIDTH = 290  # [pixels]
 HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
 CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
 SERVICES = (  # of the gait: button, name, hint
@@ -37,8 +37,6 @@ SERVICES = (  # of the gait: button, name, hint
 )
 CONFIRM = "yes, it may move"  # the button that ends the emergency stop
 NOBODY = "nobody drives"
-TITLE_ORDER, PAGE_ORDER = -1.0, 0.0  # of the robot's and the page's name: above all others
-GAP = 3.0  # [s] without samples after which the curves begin anew
 PUSH = 40.0  # [N] force of the push buttons; 8 N s with the simulator's duration
 NO_HYPOTHESES = '<div style="font-size:12px;margin:6px 8px">it suspects nothing</div>'
 HYPOTHESES_SHOWN = 5  # the most probable ones
@@ -54,20 +52,9 @@ STATES = {
 }
 
 
-def _legend(*entries: tuple[str, str]) -> str:
-    rows = (f'<span><b style="color:{colour}">&#9632;</b> {text}</span>' for colour, text in entries)
+def _legend() -> str:
+    rows = (f'<span><b style="color:{colour}">&#9632;</b> {text}</span>' for text, colour in LEGEND.items())
     return f'<div style="font-size:11px;margin:4px 8px;display:flex;flex-wrap:wrap;gap:2px 10px">{"".join(rows)}</div>'
-
-
-LEGEND = _legend(
-    ("#db2828", "foot forces"),
-    ("#f0961e", "support polygon"),
-    ("#8c33bf", "centre of mass"),
-    ("#1a9940", "zero-moment point"),
-    ("#286edc", "predicted path"),
-    ("#787878", "trail"),
-    ("#7380995a", "translucent robot: the prediction"),
-)
 
 
 class LivePlots:
@@ -98,7 +85,7 @@ class LivePlots:
 
     def add(self, t: float, *values: float) -> None:
         """Add one sample of all three; NaN: not known."""
-        if self._data and not 0.0 <= t - self._data[-1][0] <= GAP:
+        if self._data and not 0.0 <= t - self._data[-1][0] <= 3.0:  # [s]
             self._data.clear()  # a line through what is not known would be a lie
         self._data.append((t, *values))
 
@@ -207,8 +194,8 @@ class Panel:
         self._server, self._commands, gui = server, commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
         gui.main_panel.dock_right()
-        gui.main_panel.set_width(WIDTH)
-        self._title = gui.add_html("", order=TITLE_ORDER)
+        gui.main_panel.set_width(290)
+        self._title = gui.add_html("", order=-1.0)  # above all others, and above the page's name
         self._status = gui.add_markdown("waiting for the robot")
         self._resume = gui.add_button("allow motion", hint="end the emergency stop")
         self._resume.on_click(self._confirm_motion)
@@ -218,8 +205,7 @@ class Panel:
             self._driver = gui.add_markdown(NOBODY)
             self._controls = gui.add_button("take over", visible=False, hint="drive from this page")
             self._controls.on_click(lambda event: commands.give_controls(event.client_id))
-            limits = zip(NAMES, LIMITS, strict=True)
-            self._sliders = [gui.add_slider(name, -limit, limit, limit / 150, 0.0) for name, limit in limits]
+            self._sliders = [gui.add_slider(name, -top, top, top / 150, 0.0) for name, top in LIMITS.items()]
             gui.add_button("halt (x)", color="orange").on_click(partial(self._drive, STAND))
             for label, service, hint in SERVICES:
                 gui.add_button(label, hint=hint).on_click(lambda _, service=service: commands.call_gait(service))
@@ -262,7 +248,7 @@ class Panel:
                 "set the prediction back", visible=False, hint="to the simulated robot; its error counts from now on"
             )
             self._set_back.on_click(lambda _: commands.set_prediction_back())
-            gui.add_html(LEGEND)
+            gui.add_html(_legend())
         with gui.add_folder("plots"):
             self.plots = LivePlots(gui)
         server.on_client_connect(self._name_page)
@@ -274,7 +260,7 @@ class Panel:
         return -float(self._ago.value)
 
     def _name_page(self, client: viser.ClientHandle) -> None:
-        client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=PAGE_ORDER)
+        client.gui.add_markdown(f"this is {page_name(client.client_id)}", order=0.0)
 
     # Coroutines run in the thread of the server, in the order of the messages: between a page's message and its call no
     # other page changes a slider.
@@ -328,9 +314,7 @@ class Panel:
                 slider.value = value
 
     def driving(self, text: str, *, stands: bool, may_ask: bool) -> None:
-        """Show which page drives, or why driving ended, and the button "take over"; stands: set the sliders to
-        zero.
-        """
+        """Show which page drives, or why driving ended, and the button "take over"; stands: sliders go to zero."""
         self._driver.content = text
         self._controls.visible = may_ask
         if stands:
@@ -342,9 +326,7 @@ class Panel:
         self._title.content = content
 
     def status(self, state: str, stopped: str = "", answer: str = "", does: str = "") -> None:
-        """Show at the top the robot's state, what it does and why, whether it is stopped, and the answer to a
-        request.
-        """
+        """Show at the top the robot's state, what it does and why, whether it is stopped, the answer to a request."""
         text = "\n\n".join(line for line in (state, does, f"**{stopped}**" if stopped else "", answer) if line)
         self._status.content = text
 

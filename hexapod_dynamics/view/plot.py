@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hexapod_dynamics.control.support import support_polygon
+from hexapod_dynamics.core._core import SAMPLES, cycle_foot
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.trajectory import Log
 from hexapod_dynamics.view.record import Record, Track, from_bag, from_log
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BESIDE = 0.5  # [s] events closer than this have one label
+    from hexapod_dynamics.gait.planning.plan import GaitPlan
+
 TRUE, PREDICTED, STANCE = "#d1495b", "#0b6e99", "#3d405b"
 BROKEN, DECLARED = "#000000", "#2f9e44"
 
@@ -91,21 +94,28 @@ def draw(record: Record, title: str = "") -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 8.5), layout="constrained")
-    if title:
-        figure.suptitle(title)
+    figure.suptitle(title)
     axes: dict[str, Axes] = figure.subplot_mosaic([["path", "tilt"], ["gait", "errors"], ["forces", "errors"]])
-    _path(axes["path"], record)
-    _tilt(axes["tilt"], record)
-    _gait(axes["gait"], record)
-    _errors(axes["errors"], record)
-    _forces(axes["forces"], record)
-    for name in ("tilt", "gait", "errors", "forces"):
+    for name, draw_panel in (
+        ("path", _path),
+        ("tilt", _tilt),
+        ("gait", _gait),
+        ("errors", _errors),
+        ("forces", _forces),
+    ):
+        axis = axes[name]
+        if missing := draw_panel(axis, record):
+            absent = f"{missing} was not recorded"
+            axis.text(0.5, 0.5, absent, ha="center", va="center", transform=axis.transAxes, color="0.5")
+        if name == "path":
+            continue
+        axis.set_xlabel("t [s]")
         for k, (t, text) in enumerate(record.events):
-            axes[name].axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
-            # Of several events of one kind at nearly the same time only the last one is shown.
-            soon = any(u - t < BESIDE and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
+            axis.axvline(t, color=_colour(text), linewidth=1.0, linestyle=":")
+            # Of several events of one kind within half a second only the last one is shown.
+            soon = any(u - t < 0.5 and other.split()[0] == text.split()[0] for u, other in record.events[k + 1 :])
             if name == "tilt" and not soon:
-                axes[name].annotate(
+                axis.annotate(
                     f" {text}",
                     (t, 0.98),
                     xycoords=("data", "axes fraction"),
@@ -127,59 +137,52 @@ def _tracks(record: Record) -> list[tuple[Track, str, str]]:
     return [(track, colour, label) for track, colour, label in tracks if track is not None]
 
 
-def _nothing(axis: Axes, title: str, missing: str) -> None:
-    axis.set_title(title)
-    axis.text(0.5, 0.5, f"{missing} was not recorded", ha="center", va="center", transform=axis.transAxes, color="0.5")
+# Each draws one panel, and returns what it needs and was not recorded, or an empty text.
 
 
-def _path(axis: Axes, record: Record) -> None:
+def _path(axis: Axes, record: Record) -> str:
     axis.set_title("path over ground")
     for track, colour, label in _tracks(record):
         axis.plot(track.position[:, 0], track.position[:, 1], color=colour, label=label)
         axis.plot(*track.position[0, :2], "o", color=colour, markersize=4)
     track = record.true or record.predicted
     if track is None:
-        _nothing(axis, "path over ground", "predicted_state")
-        return
+        return "predicted_state"
     for what in dict.fromkeys(text.split(":")[0] for _, text in record.events):
         times = [t for t, text in record.events if text.startswith(what)]
         place = [np.interp(times, track.time, track.position[:, column]) for column in (0, 1)]
         axis.plot(*place, "|", color=_colour(what), markersize=16, markeredgewidth=2.0, label=what)
-    axis.set_xlabel("x [m]")
-    axis.set_ylabel("y [m]")
+    axis.set(xlabel="x [m]", ylabel="y [m]")
     axis.axis("equal")
     axis.legend(fontsize=8, ncol=4, loc="upper left")
+    return ""
 
 
-def _tilt(axis: Axes, record: Record) -> None:
-    axis.set_title("tilt")
+def _tilt(axis: Axes, record: Record) -> str:
+    axis.set(title="tilt", ylabel="tilt [deg]")
     for track, colour, label in _tracks(record):
         axis.plot(track.time, track.tilt, color=colour, label=label, linewidth=1.0)
-    axis.set_xlabel("t [s]")
-    axis.set_ylabel("tilt [deg]")
+    return ""
 
 
-def _gait(axis: Axes, record: Record) -> None:
+def _gait(axis: Axes, record: Record) -> str:
+    axis.set_title("gait diagram (dark: the foot stands)")
     feet = record.standing()
     if feet is None:
-        _nothing(axis, "gait diagram", "joint_states")
-        return
+        return "joint_states"
     time, standing = feet
-    axis.set_title("gait diagram (dark: the foot stands)")
     for row, stands in enumerate(standing.T):
         axis.fill_between(time, row - 0.35, row + 0.35, where=stands, color=STANCE, linewidth=0, step="mid")
     axis.set_yticks(range(standing.shape[1]), record.robot.leg_names)
     axis.invert_yaxis()
-    axis.set_xlabel("t [s]")
+    return ""
 
 
-def _errors(axis: Axes, record: Record) -> None:
+def _errors(axis: Axes, record: Record) -> str:
+    axis.set_title("joint error: measured - commanded")
     measured, commanded = record.measured, record.commanded
-    title = "joint error: measured - commanded"
     if measured is None or commanded is None:
-        _nothing(axis, title, "joint_commands")
-        return
-    axis.set_title(title)
+        return "joint_commands"
     rows, names = [], []
     for name, angles, sent in zip(record.robot.joint_names, measured.values.T, commanded.values.T, strict=True):
         known = np.isfinite(sent)
@@ -187,24 +190,78 @@ def _errors(axis: Axes, record: Record) -> None:
             rows.append(np.degrees(angles - np.interp(measured.time, commanded.time[known], sent[known])))
             names.append(name.replace("_joint", ""))
     if not rows:
-        _nothing(axis, title, "a joint both measured and commanded")
-        return
+        return "a joint both measured and commanded"
     bound = max(1.0, float(np.nanpercentile(np.abs(rows), 99)))
     mesh = axis.pcolormesh(measured.time, np.arange(len(rows)), np.array(rows), cmap="RdBu", vmin=-bound, vmax=bound)
     axis.set_yticks(range(len(names)), names, fontsize=7)
     axis.invert_yaxis()
-    axis.set_xlabel("t [s]")
     axis.figure.colorbar(mesh, ax=axis, label="[deg]")
+    return ""
 
 
-def _forces(axis: Axes, record: Record) -> None:
-    if record.foot_forces is None:
-        _nothing(axis, "foot forces", "support")
-        return
-    time, forces = record.foot_forces
+def _forces(axis: Axes, record: Record) -> str:
     axis.set_title("vertical foot forces" + (" of the prediction" if record.forces_predicted else ""))
+    if record.foot_forces is None:
+        return "support"
+    time, forces = record.foot_forces
     lines = axis.plot(time, forces, linewidth=0.8)
-    axis.set_xlabel("t [s]")
-    axis.set_ylabel("[N]")
-    axis.set_ylim(top=1.2 * float(np.nan_to_num(forces).max(initial=1.0)))  # room for the legend
+    axis.set(ylabel="[N]", ylim=(None, 1.2 * float(np.nan_to_num(forces).max(initial=1.0))))  # room for the legend
     axis.legend(lines, record.robot.leg_names, fontsize=7, ncol=6, loc="upper center")
+    return ""
+
+
+# ---- a plan ----------------------------------------------------------------------------------------------------------
+
+
+def draw_plan(robot: Robot, plan: GaitPlan, path: str | os.PathLike[str]) -> None:
+    """Draw a GaitPlan of a Robot that walks forward and write the picture to a file: gait diagram, footholds with
+    support polygons and sway, margin over the cycle.
+    """
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    from hexapod_dynamics.gait.planning.plan import PlanEvaluator
+
+    velocity = 0.077, 0.0, 0.0  # [m/s, m/s, rad/s]
+    lost = [name for name in robot.leg_names if name not in plan.legs]
+    evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost) if lost else None)
+    evaluator.accept(plan)
+    rows = np.flatnonzero(evaluator.table["used"])
+    phases = np.arange(SAMPLES) / SAMPLES
+    course = evaluator.course(velocity)
+    figure = Figure(figsize=(14, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+
+    for k, i in enumerate(rows):
+        begin = -evaluator.table["phase"][i] % 1.0
+        for start in (begin - 1.0, begin):
+            left.barh(k, plan.duty, left=start, height=0.6, color="tab:blue")
+    left.set(xlim=(0, 1), yticks=range(len(rows)), yticklabels=plan.legs, xlabel="phase of the cycle")
+    left.invert_yaxis()
+    left.set_title(f"{plan.kind}: standing (blue) and swinging, period {plan.period:.2f} s")
+
+    numbers = plan.numbers()
+    colours = colormaps["viridis"]
+    for phase in phases[::6]:
+        standing = []
+        for i in rows:
+            x, y, _, stands = cycle_foot(numbers, evaluator.table, i, phase, *velocity)
+            if stands:
+                standing.append((x, y, 0.0))
+        polygon = support_polygon(standing, [(0.0, 0.0, 1.0)] * len(standing))
+        middle.fill(-polygon[:, 1], polygon[:, 0], fill=False, edgecolor=colours(phase), linewidth=0.8)
+    for i, name in zip(rows, plan.legs, strict=True):
+        path_of_foot = np.array([cycle_foot(numbers, evaluator.table, i, p, *velocity)[:2] for p in phases])
+        middle.plot(-path_of_foot[:, 1], path_of_foot[:, 0], color="tab:gray", linewidth=2)
+        x, y = plan.footholds[plan.legs.index(name)]
+        middle.text(-y, x, name, ha="center", va="center", fontsize=9)
+    middle.plot(-course[:, 1], course[:, 0], color="tab:red", linewidth=1.5)
+    middle.set(aspect="equal", xlabel="right [m]", ylabel="forward [m]")
+    middle.set_title("feet, support polygons, zero-moment point (red)")
+
+    right.plot(phases, 1e3 * course[:, 2])
+    right.axhline(0.0, color="black", linewidth=0.8)
+    right.set(xlabel="phase of the cycle", ylabel="margin [mm]", xlim=(0, 1))
+    right.set_title(f"margin of the zero-moment point, least {1e3 * course[:, 2].min():.1f} mm")
+    figure.suptitle(f"{robot.name} without {' '.join(lost) or 'nothing'} at {velocity[0]} m/s")
+    figure.savefig(path, dpi=110)

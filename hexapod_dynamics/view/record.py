@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hexapod_dynamics.identification.bag import Message
 
 Array = NDArray[np.float64]
-ADD = 0  # action of a visualization_msgs/Marker
-LIFTED = 0.004  # [m] a foot at most this high over the lowest one stands
 MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}  # topics, and what an event of them is called
 TOPICS = ("simulator/odom", "predicted_state", "joint_states", "joint_commands", "support", *MORPHOLOGIES)
 
@@ -83,13 +81,11 @@ class Record:
             poses = tree.base_poses(np.nan_to_num(row))
             lost = [bool(np.isnan(row[list(self.robot.leg_joints(leg))]).any()) for leg in legs]
             heights[k] = np.where(lost, np.inf, [turns[k, 2] @ poses[f"foot_{leg}"][:3, 3] for leg in legs])
-        return joints.time, heights - heights.min(axis=1, keepdims=True) < LIFTED
+        return joints.time, heights - heights.min(axis=1, keepdims=True) < 0.004
 
 
 def from_log(log: Log, robot: Robot | None = None) -> Record:
-    """Return the Record of a Log; robot: that of the log, by default the JetHexa. HexapodError if the joints do
-    not fit.
-    """
+    """Return the Record of a Log of this robot, by default the JetHexa. HexapodError if the joints do not fit."""
     robot = Robot.jethexa() if robot is None else robot
     if log.joint_positions.shape[1] != robot.joint_count:
         raise HexapodError(f"the log has {log.joint_positions.shape[1]} joints, {robot!r} has {robot.joint_count}")
@@ -103,9 +99,7 @@ def from_log(log: Log, robot: Robot | None = None) -> Record:
 
 
 def from_bag(path: Path, robot: Robot | None = None) -> Record:
-    """Return the Record of a rosbag2 folder with topics of this package. HexapodError if it is no bag, or has none
-    of them.
-    """
+    """Return the Record of a rosbag2 folder with topics of this package. HexapodError if there is none, or no bag."""
     from hexapod_dynamics.identification.bag import read_messages
 
     robot = Robot.jethexa() if robot is None else robot
@@ -147,7 +141,7 @@ def _time(message: Message, received: int) -> float:
     head = message if hasattr(message, "stamp") else getattr(message, "header", None)
     if head is None and getattr(message, "markers", None):
         head = message.markers[0].header
-    if head is None or head.stamp.sec == 0:
+    if head is None or head.stamp.sec == head.stamp.nanosec == 0:
         return received * 1e-9
     return head.stamp.sec + 1e-9 * head.stamp.nanosec
 
@@ -158,7 +152,7 @@ def _values(topic: str, message: Message, robot: Robot) -> list[float] | dict[st
         named = ((p.name, p.value) for p in message.new_parameters)
         return {name: value.bool_value if value.type == 1 else value.double_value for name, value in named}
     if topic == "support":
-        arrows = [m for m in message.markers if m.ns == "foot_forces" and m.action == ADD]
+        arrows = [m for m in message.markers if m.ns == "foot_forces" and m.action == 0]  # ADD
         forces = {m.id: (m.points[1].z - m.points[0].z) / FORCE_SCALE for m in arrows}
         return [forces.get(k, 0.0) for k in range(len(robot.legs))]
     if topic.startswith("joint_"):

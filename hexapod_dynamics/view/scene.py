@@ -12,7 +12,7 @@ from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
-from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_from_vector
+from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.view.web_page import WebPage
 
@@ -21,17 +21,25 @@ if TYPE_CHECKING:
     import viser
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
-PATH, POLYGON, FORCE, TRAIL = (40, 110, 220), (240, 150, 30), (220, 40, 40), (120, 120, 120)
-GHOST = (0.45, 0.5, 0.6, 1.0)
-TRAIL_LINES = 256  # of the trail, some of length zero: the browser processes new shapes slowly
+# What is drawn around the robot: its name and colour. Centre of mass and zero-moment point come in their colours.
+LEGEND = {
+    "foot forces": "#dc2828",
+    "support polygon": "#f0961e",
+    "centre of mass": "#8c33bf",
+    "zero-moment point": "#1a9940",
+    "predicted path": "#286edc",
+    "trail": "#787878",
+    "translucent robot: the prediction": "#738099",
+}
 WORLD = "/world"  # frame in the scene of everything that is drawn
 MESH = f"{WORLD}/rough_ground"
 JETHEXA_REACH = 0.26  # [m] see `reach_of`
 CAMERA, LOOK_AT = (1.55, -1.85, 1.55), (0.0, 0.0, 0.2)  # for a robot whose reach is 1
-SAND, LIGHT = np.array([150.0, 138.0, 118.0]), np.array([-0.6, 0.35, 0.72])
-MESH_SIZE, MESH_STEP = 0.9, 0.03  # [m] half side and spacing of the mesh of a rough ground
-# The ground is drawn again around a robot that is further than this [m] from its middle; sections of its grid [m].
-MESH_MARGIN, PLANE_MARGIN, SECTION = 0.4, 2.5, 0.5
+
+
+def _colour(name: str) -> Colour:
+    red, green, blue = bytes.fromhex(LEGEND[name].removeprefix("#"))
+    return red, green, blue
 
 
 def serve(
@@ -60,10 +68,9 @@ def aim(server: viser.ViserServer, reach: float) -> None:
 def aim_page(client: viser.ClientHandle, reach: float, view: str, yaw: float) -> None:
     """Place the camera of one page for a robot at the origin of this reach [m] and heading yaw [rad].
 
-    view: "" (as at the start), "top", "side" (from its left) or "behind". Unknown clients are left alone.
+    view: "" (as at the start), "top", "side" (from its left) or "behind".
     """
-    ahead, left = np.array([np.cos(yaw), np.sin(yaw), 0.0]), np.array([-np.sin(yaw), np.cos(yaw), 0.0])
-    up = np.array([0.0, 0.0, 1.0])
+    ahead, left, up = rotation_z(yaw).T
     place = {
         "": np.array(CAMERA),
         "top": 3.2 * up - 0.01 * ahead,  # not exactly above: the camera's heading would not be defined
@@ -109,7 +116,7 @@ class RobotFigure:
         """
         self._server, self._name, self._opacity, self._on_click = server, name, opacity, on_click
         self.robot_name, self.reach = "", JETHEXA_REACH  # in its URDF; [m] the JetHexa's until there is a robot
-        self._text = ""
+        self._text = ""  # its URDF
         self.base = server.scene.add_frame(f"{WORLD}/{name}", show_axes=False)
         self._frames: dict[str, tuple[TreeLink, viser.FrameHandle]] = {}  # by joint
         self._handles: list[viser.SceneNodeHandle] = []
@@ -164,9 +171,10 @@ class RobotFigure:
         """Return one mesh a colour; of a ghost one mesh a link, of one colour: fewer things to draw."""
         import trimesh  # comes with viser
 
+        ghost = *(part / 255.0 for part in _colour("translucent robot: the prediction")), 1.0
         by_colour: dict[tuple[float, ...], list[trimesh.Trimesh]] = {}
         for shape in link.visuals:
-            by_colour.setdefault(shape.rgba if self._opacity is None else GHOST, []).append(_mesh(shape))
+            by_colour.setdefault(shape.rgba if self._opacity is None else ghost, []).append(_mesh(shape))
         return [(rgba, trimesh.util.concatenate(meshes)) for rgba, meshes in by_colour.items()]
 
     def _draw_mesh(self, path: str, link: str, mesh: trimesh.Trimesh, rgba: tuple[float, ...]) -> viser.SceneNodeHandle:
@@ -174,7 +182,7 @@ class RobotFigure:
             path,
             np.asarray(mesh.vertices, float),
             np.asarray(mesh.faces, np.int64),
-            color=tuple(int(255 * part) for part in rgba[:3]),
+            color=tuple(round(255 * part) for part in rgba[:3]),
             opacity=self._opacity if self._opacity is not None else rgba[3] if rgba[3] < 1.0 else None,
             flat_shading=True,
             cast_shadow=self._opacity is None,
@@ -215,14 +223,15 @@ def _mesh(shape: Shape) -> trimesh.Trimesh:
     """Return the triangles of a shape in the link's axes."""
     import trimesh  # comes with viser
 
+    make, size = trimesh.creation, shape.size
     if shape.kind == "box":
-        mesh = trimesh.creation.box(extents=shape.size)
+        mesh = make.box(extents=size)
     elif shape.kind == "sphere":
-        mesh = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=2)
+        mesh = make.icosphere(radius=size[0], subdivisions=2)
     elif shape.kind == "capsule":
-        mesh = trimesh.creation.capsule(radius=shape.size[0], height=shape.size[1])
+        mesh = make.capsule(radius=size[0], height=size[1])
     else:
-        mesh = trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1], sections=20)
+        mesh = make.cylinder(radius=size[0], height=size[1], sections=20)
     return mesh.apply_transform(shape.pose)
 
 
@@ -241,8 +250,9 @@ class Surroundings:
         """robot: the name of the RobotFigure."""
         self._server, self._body = server, f"{WORLD}/{robot}"
         self._world = server.scene.add_frame(WORLD, show_axes=False)
+        self._section = 0.5  # [m] of the grid
         self._grid = server.scene.add_grid(
-            f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=SECTION, plane_opacity=0.15
+            f"{WORLD}/ground", width=8.0, height=8.0, cell_size=0.1, section_size=self._section, plane_opacity=0.15
         )
         self._drawn: dict[str, viser.SceneNodeHandle] = {}  # by path
         self._spheres: dict[str, viser.IcosphereHandle] = {}  # by name
@@ -263,10 +273,11 @@ class Surroundings:
         """
         moved = float(np.abs(np.asarray(around, float) - self._around).max())
         plane = ground.rough == 0.0 and not ground.steps
-        if ground == self._ground and moved <= (PLANE_MARGIN if plane else MESH_MARGIN):
+        if ground == self._ground and moved <= (2.5 if plane else 0.4):  # [m] well within what is drawn
             return
         self._ground = ground
-        self._around = x, y = np.round(np.asarray(around, float) / SECTION) * SECTION  # so that the lines do not move
+        # by whole sections, so that the lines do not move
+        self._around = x, y = np.round(np.asarray(around, float) / self._section) * self._section
         if mesh := self._drawn.pop(MESH, None):
             mesh.remove()
         self._grid.visible = plane
@@ -279,16 +290,17 @@ class Surroundings:
 
     def path(self, points: np.ndarray) -> None:
         """Draw the path ahead: points (k, 3) [m]."""
-        self._draw_line(f"{WORLD}/path", points, PATH)
+        self._draw_line(f"{WORLD}/path", points, "predicted path")
 
     def trail(self, points: np.ndarray) -> None:
         """Draw the trail of the robot: points (k, 3) [m], the oldest first; hide it if there are fewer than two."""
-        self._draw_line(f"{WORLD}/trail", points[-TRAIL_LINES - 1 :], TRAIL, TRAIL_LINES)
+        lines = 256  # at least, some of length zero: the browser processes new shapes slowly
+        self._draw_line(f"{WORLD}/trail", points[-lines - 1 :], "trail", lines)
 
     def polygon(self, points: np.ndarray) -> None:
         """Draw the support polygon with corners (k, 3) [m], in the body's axes, in order; hide it if fewer than two."""
         corners = np.asarray(points, float).reshape(-1, 3)
-        self._draw_line(f"{self._body}/support_polygon", np.concatenate([corners, corners[:1]]), POLYGON)
+        self._draw_line(f"{self._body}/support_polygon", np.concatenate([corners, corners[:1]]), "support polygon")
 
     def forces(self, feet: np.ndarray, forces: np.ndarray) -> None:
         """Draw foot forces (k, 3) [N] at feet (k, 3) [m], both in the body's axes."""
@@ -298,14 +310,12 @@ class Surroundings:
         path, size = f"{self._body}/foot_forces", {"shaft_radius": 0.003, "head_radius": 0.007, "head_length": 0.015}
         arrows = self._drawn.get(path)
         if arrows is None and len(points):
-            self._drawn[path] = self._server.scene.add_arrows(path, points, FORCE, **size)
+            self._drawn[path] = self._server.scene.add_arrows(path, points, _colour("foot forces"), **size)
         elif arrows is not None:
             arrows.points, arrows.visible = points if len(points) else arrows.points, len(points) > 0
 
     def spheres(self, places: Mapping[str, tuple[npt.ArrayLike, Colour]]) -> None:
-        """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}; spheres of earlier calls that are not
-        named now are hidden.
-        """
+        """Draw small spheres {name: (place (3,) [m] in the body's axes, colour)}, and hide those of earlier calls."""
         for name, (place, colour) in places.items():
             if name not in self._spheres:
                 path = f"{self._body}/{name}"
@@ -314,8 +324,8 @@ class Surroundings:
         for name, handle in self._spheres.items():
             handle.visible = name in places
 
-    def _draw_line(self, path: str, points: npt.ArrayLike, colour: Colour, least: int = 0) -> None:
-        """Draw lines from point to point (k, 3) [m], or hide them if there are fewer than two.
+    def _draw_line(self, path: str, points: npt.ArrayLike, what: str, least: int = 0) -> None:
+        """Draw lines from point to point (k, 3) [m] in the colour of `what`, or hide them if there are fewer than two.
 
         The browser takes new points at once, but a new number of lines only slowly: there are never fewer than before,
         nor than `least`; those that are left over have no length.
@@ -334,7 +344,7 @@ class Surroundings:
             return
         if handle is not None:
             handle.remove()
-        self._drawn[path] = self._server.scene.add_line_segments(path, segments, colour, thickness=0.004)
+        self._drawn[path] = self._server.scene.add_line_segments(path, segments, _colour(what), thickness=0.004)
 
 
 def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
@@ -342,8 +352,9 @@ def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
     import trimesh  # comes with viser
 
     mesh = trimesh.Trimesh(vertices, faces, process=False)
-    light = 0.35 + 0.65 * np.clip(mesh.vertex_normals @ LIGHT, 0.0, 1.0) ** 3
-    mesh.visual.vertex_colors = np.column_stack([np.outer(light, SAND), np.full(len(vertices), 255)]).astype(np.uint8)
+    light = 0.35 + 0.65 * np.clip(mesh.vertex_normals @ [-0.6, 0.35, 0.72], 0.0, 1.0) ** 3
+    sand = np.outer(light, [150.0, 138.0, 118.0])
+    mesh.visual.vertex_colors = np.column_stack([sand, np.full(len(vertices), 255)]).astype(np.uint8)
     return mesh
 
 
@@ -356,7 +367,7 @@ def _incline(ground: Ground) -> np.ndarray:
 
 def ground_mesh(ground: Ground, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (v, 3) [m] and faces (f, 3), normals upward, of the ground around (x, y) [m]."""
-    line = np.arange(-MESH_SIZE, MESH_SIZE + MESH_STEP / 2, MESH_STEP)
+    line = np.linspace(-0.9, 0.9, 61)  # [m] 3 cm apart
     xs, ys = x + line, y + line
     n = len(line)
     across, along = np.meshgrid(xs, ys)  # (len(ys), len(xs)), as the heights

@@ -36,7 +36,6 @@ Axes = tuple[float, float, float]
 VERSIONS = ("1.1.0", "1.1.1")  # of viser, whose internals this module was read and tested against
 INSTALL = 'pip install "viser>=1.1,<1.1.2"'
 ALLOWED = ("ViewerCameraMessage", "GuiUpdateMessage", "SceneNodeClickMessage")
-LARGEST_MESSAGE = 64 * 1024  # bytes, of a page
 REFUSED = b"403: this is not the address of the robot's page; open the one that the view printed when it started\n"
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
@@ -108,7 +107,7 @@ class WebPage:
                 return real.serve(handler, host, port, **options)
             served.append(options)
             options["process_request"], options["create_connection"] = self._answer, connection_class(self)
-            options |= {"max_size": LARGEST_MESSAGE, "logger": _quiet_logger(), "sock": self._socket}
+            options |= {"max_size": 2**16, "logger": _quiet_logger(), "sock": self._socket}
             return real.serve(handler, **options)
 
         with (

@@ -1,7 +1,9 @@
-"""The panel's check boxes and menus: what a person changes is sent and not taken back before the robot has answered."""
+"""The panel: what a person changes is sent and not taken back before the robot has answered; bars, events, plots."""
 
 import math
+import re
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from support.bent_joint import BENT
@@ -9,7 +11,17 @@ from support.bent_joint import BENT
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.view import parts_folder
-from hexapod_dynamics.view.panel import LivePlots
+from hexapod_dynamics.view.panel import (
+    EVENTS_SHOWN,
+    HYPOTHESES_SHOWN,
+    NO_EVENTS,
+    NO_HYPOTHESES,
+    RULED_OUT_FOR,
+    Entry,
+    EventList,
+    HypothesisBars,
+    LivePlots,
+)
 from hexapod_dynamics.view.parts_folder import PartsFolder
 
 ROBOT = Robot.jethexa()
@@ -55,20 +67,7 @@ class Gui:
         return self._add("button", label)
 
     def add_folder(self, label, **options):
-        return Folder()
-
-
-class Folder:
-    """A folder is entered more than once."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
-
-    def remove(self):
-        pass
+        return MagicMock()
 
 
 @pytest.fixture
@@ -195,3 +194,55 @@ def test_undo_takes_back_what_a_person_changed_and_skips_what_the_robot_refused(
     assert undo.visible is False
     undo.press()
     assert len(sent) == 3
+
+
+# ---- bars of the damage detector, events -----------------------------------------------------------------------------
+
+
+def words(drawn):
+    return re.findall(r"<span>([^<]*)</span>.*?<b[^>]*>([^<]*)</b> (\d+) %", drawn)
+
+
+def test_the_most_probable_entries_are_shown_with_their_states():
+    entries = [Entry(f"part {k}", k / 10, "why", "possible") for k in range(HYPOTHESES_SHOWN + 2)]
+    entries.append(Entry("RM missing", 0.95, "sag", "declared"))
+    drawn = words(HypothesisBars().draw(entries, 0.0))
+    assert drawn[0] == ("RM missing", "declared", "95") and drawn[1] == ("part 6", "possible", "60")
+    assert len(drawn) == HYPOTHESES_SHOWN
+
+
+def test_a_suspicion_that_is_dropped_is_ruled_out_for_a_while_and_a_declaration_is_not():
+    bars = HypothesisBars()
+    bars.draw([Entry("LF limp", 0.5, "sag", "suspected"), Entry("LM locked", 0.1, "", "possible")], 0.0)
+    assert words(bars.draw([], 1.0)) == [("LF limp", "ruled out", "0")]
+    assert bars.draw([], 1.0 + RULED_OUT_FOR) == NO_HYPOTHESES
+    bars.draw([Entry("LF limp", 0.5, "sag", "suspected")], 20.0)
+    assert words(bars.draw([Entry("LF limp", 0.99, "sag", "declared")], 21.0)) == [("LF limp", "declared", "99")]
+    assert bars.draw([], 22.0) == NO_HYPOTHESES  # restored by a person
+
+
+def test_text_of_the_robot_is_no_markup():
+    drawn = HypothesisBars().draw([Entry("<b>", 0.5, '"><script>', "suspected")], 0.0)
+    assert "<script>" not in drawn and "&lt;b&gt;" in drawn
+
+
+def test_changes_are_listed_with_their_times_the_newest_first():
+    events = EventList()
+    events.note_parts(0.0, "declared", [])
+    events.note(0.0, "gait", "walking")
+    assert events.draw() == NO_EVENTS
+    events.note_parts(3.2, "declared", ["RM", "LM"])
+    events.note(3.2, "gait", "walking")
+    events.note(5.4, "gait", "sitting: <RM>")
+    drawn = events.draw()
+    assert re.findall(r"\d\d:\d\d:(\d\d)<", drawn)[:2] == ["05", "03"]  # the computer's clock
+    assert "declared: RM, LM" in drawn and "gait: sitting: &lt;RM&gt;" in drawn
+    events.note_parts(9.0, "declared", [])
+    assert "declared: nothing" in events.draw()
+
+
+def test_only_the_newest_are_kept():
+    events = EventList()
+    for k in range(2 * EVENTS_SHOWN + 1):
+        events.note(float(k), "gait", str(k))
+    assert events.draw().count("gait: ") == EVENTS_SHOWN

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait
 from hexapod_dynamics.simulation.trajectory import Log
@@ -50,12 +49,6 @@ def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert main([str(tmp_path / "empty")]) == 1
     assert "no bag that can be read" in capsys.readouterr().err
-
-
-def test_a_log_of_another_robot_is_refused(log):
-    octopod = ROBOT.with_leg("X", like="LF", position=[0.0, 0.0, 0.1], yaw=0.0)
-    with pytest.raises(HexapodError, match="18 joints"):
-        from_log(log, octopod)
 
 
 SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "damage_bag"

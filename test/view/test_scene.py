@@ -1,7 +1,5 @@
 """The scene draws what it is given: ground, forces, spheres. The browser is in nodes/test_view.py."""
 
-import socket
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -14,10 +12,7 @@ ROUGH = Ground(slope=4.0, slope_yaw=70.0, rough=0.01, seed=7)
 
 @pytest.fixture(scope="module")
 def server():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = serve(port).server
+    server = serve(0).server
     yield server
     server.stop()
 
