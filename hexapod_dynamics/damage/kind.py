@@ -65,11 +65,12 @@ class NamedValue:
 
 @dataclass(frozen=True)
 class CommandOption:
-    """The option of `set_morphology` that declares a kind of damage: `--limp LEG.LINK`."""
+    """The option of `set_morphology` that declares a kind of damage: `--limp LEG.LINK`; example: of a number."""
 
     flag: str
     metavar: str
     help: str
+    example: str = ""
 
     @property
     def name(self) -> str:
@@ -105,9 +106,9 @@ class DamageKind:
             try:
                 declared[f"{numeric.prefix}.{part}"] = float(number if numeric not in flags else "")
             except ValueError:
-                option, example = self.option.flag if self.option else "", "" if numeric in flags else "=0.4"
-                needed = f"a number {numeric.range} is needed, as" if example else "no number belongs to it, give"
-                raise MorphologyError(f"{option} {word}: {needed} RF.tibia{example}") from None
+                flag, example = (self.option.flag, self.option.example) if self.option else ("", "")
+                needed = f"a number {numeric.range} is needed, as {example}" if example else "no number belongs to it"
+                raise MorphologyError(f"{flag} {word}: {needed}") from None
         return declared
 
 
@@ -185,6 +186,7 @@ LOCKED = JointKind(
         "--locked",
         "LEG.LINK[=ANGLE]",
         "joints that do not turn any more, and where they stand [rad]; without an angle: where they are now",
+        "RF.tibia=0.4",
     ),
     consequence="it does not move",
     colour="0.85 0.10 0.10 1",
@@ -200,7 +202,12 @@ LIMP = JointKind(
 SHORT = DamageKind(
     "short",
     (NamedValue("remaining", 1.0, "remaining fraction of the length of link <link>", 0.0, 1.0),),
-    CommandOption("--remaining", "LEG.LINK=FRACTION", "links of which only a fraction 0..1 of the length is left"),
+    CommandOption(
+        "--remaining",
+        "LEG.LINK=FRACTION",
+        "links of which only a fraction 0..1 of the length is left",
+        "LF.tibia=0.5",
+    ),
 )
 
 

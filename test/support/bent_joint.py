@@ -21,7 +21,7 @@ BENT = JointKind(
             "rad",
         ),
     ),
-    CommandOption("--bent", "LEG.LINK=ANGLE", "joints that are bent, and where they stand [rad]"),
+    CommandOption("--bent", "LEG.LINK=ANGLE", "joints that are bent, and where they stand [rad]", "RF.tibia=0.35"),
     consequence="it does not move",
     colour="0.90 0.60 0.10 1",
     stands=True,

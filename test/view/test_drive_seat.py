@@ -11,85 +11,59 @@ from hexapod_dynamics.view.drive_seat import LIMITS, PATIENCE, STAND, DriveSeat
 AHEAD, BACK = (0.1, 0.0, 0.0), (-0.05, 0.0, 0.2)
 
 
-def published(seat, times):
-    return [seat.next_command(t) for t in times]
+COMMAND, TAKE, ALIVE = "command", "give_controls", "receive_sign_of_life"
+# What happens (method and arguments), and what is published: (time, twist).
+STORIES = {
+    "a page without a sign of life drives for half a second, then the robot stands once, then nothing": [
+        (COMMAND, 0, AHEAD, 10.0), (10.1, AHEAD), (10.4, AHEAD), (10.0 + PATIENCE, AHEAD),
+        (10.0 + PATIENCE + 1e-6, STAND), (10.6, None), (99.0, None),
+    ],
+    "a late sign of life does not drive again": [
+        (COMMAND, 0, AHEAD, 10.0), (ALIVE, 0, 10.4), (10.85, AHEAD), (ALIVE, 0, 11.0), (11.0, STAND), (11.1, None),
+    ],
+    "only signs of life of the page that drives count": [
+        (COMMAND, 0, AHEAD, 10.0), (ALIVE, 1, 10.4), (10.45, AHEAD), (10.6, STAND),
+    ],
+    "a closed page ends driving, and another page that is closed does not": [
+        (COMMAND, 0, AHEAD, 10.0), ("leave", 1), (10.1, AHEAD), ("leave", 0), (10.2, STAND), (10.3, None),
+    ],
+    "the second page takes over, and the robot stands before it drives": [
+        (COMMAND, 0, AHEAD, 10.0), (COMMAND, 1, BACK, 10.1), (10.1, AHEAD), (TAKE, 1, 10.2), (10.2, STAND),
+        (COMMAND, 0, AHEAD, 10.3), (COMMAND, 1, BACK, 10.3), (10.4, BACK),
+    ],
+    "taking over from oneself does not stop": [(COMMAND, 0, AHEAD, 10.0), (TAKE, 0, 10.1), (10.2, AHEAD)],
+    "every page may make the robot stand": [
+        (COMMAND, 0, AHEAD, 10.0), (10.0, AHEAD), (COMMAND, 1, STAND, 10.1), (10.2, STAND), (10.3, None),
+    ],
+    "nobody drives, nothing is published": [(ALIVE, 0, 1.0), (TAKE, 0, 1.0), ("leave", 0), (1.1, None), (2.0, None)],
+    "a robot that walks by itself is made to stand": [
+        (COMMAND, 0, STAND, 1.0), (1.1, STAND), (1.2, None), ("stand",), (1.3, STAND), (1.4, None),
+    ],
+}  # fmt: skip
 
 
-def test_a_page_without_a_sign_of_life_drives_for_half_a_second_then_stands_once_then_nothing():
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+def test_what_is_published(story):
+    seat = DriveSeat()
+    for what, *arguments in story:
+        if isinstance(what, str):
+            getattr(seat, what)(*arguments)
+        else:
+            assert seat.next_command(what) == arguments[0], what
+
+
+def test_who_drives_and_why_driving_ended_are_named():
     seat = DriveSeat()
     assert seat.command(0, AHEAD, 10.0) == ""
-    assert published(seat, [10.1, 10.4, 10.0 + PATIENCE]) == [AHEAD] * 3
-    assert published(seat, [10.0 + PATIENCE + 1e-6, 10.6, 99.0]) == [STAND, None, None]
-    assert "page 1" in seat.ended and seat.driver is None
-
-
-def test_a_late_sign_of_life_does_not_drive_again():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
-    seat.receive_sign_of_life(0, 10.4)
-    assert seat.next_command(10.85) == AHEAD
-    seat.receive_sign_of_life(0, 11.0)
-    assert published(seat, [11.0, 11.1]) == [STAND, None]
-
-
-def test_only_signs_of_life_of_the_page_that_drives_count():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
-    seat.receive_sign_of_life(1, 10.4)
-    assert published(seat, [10.45, 10.6]) == [AHEAD, STAND]
-
-
-def test_a_closed_page_ends_driving_and_another_page_that_is_closed_does_not():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
-    seat.leave(1)
-    assert seat.next_command(10.1) == AHEAD
-    seat.leave(0)
-    assert published(seat, [10.2, 10.3]) == [STAND, None]
-    assert seat.ended == "page 1 was closed: the robot stands"
-
-
-def test_the_second_page_asks_and_takes_over():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
     assert "page 1 drives" in seat.command(1, BACK, 10.1)
-    assert seat.next_command(10.1) == AHEAD
     seat.give_controls(1, 10.2)
-    assert seat.next_command(10.2) == STAND
     assert "page 2 drives" in seat.command(0, AHEAD, 10.3)
     assert seat.command(1, BACK, 10.3) == ""
-    assert seat.next_command(10.4) == BACK
-
-
-def test_taking_over_from_oneself_does_not_stop():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
-    seat.give_controls(0, 10.1)
-    assert seat.next_command(10.2) == AHEAD
-
-
-def test_every_page_may_make_the_robot_stand():
-    seat = DriveSeat()
-    seat.command(0, AHEAD, 10.0)
-    assert seat.next_command(10.0) == AHEAD
-    assert seat.command(1, STAND, 10.1) == ""
-    assert published(seat, [10.2, 10.3]) == [STAND, None]
-
-
-def test_nobody_drives_nothing_is_published():
-    seat = DriveSeat()
-    seat.receive_sign_of_life(0, 1.0)
-    seat.give_controls(0, 1.0)
-    seat.leave(0)
-    assert published(seat, [1.1, 2.0]) == [None, None]
-
-
-def test_a_robot_that_walks_by_itself_is_made_to_stand():
-    seat = DriveSeat()
-    seat.command(0, STAND, 1.0)
-    assert published(seat, [1.1, 1.2]) == [STAND, None]
-    seat.stand()
-    assert published(seat, [1.3, 1.4]) == [STAND, None]
+    seat.leave(1)
+    assert seat.ended == "page 2 was closed: the robot stands" and seat.driver is None
+    seat.command(0, AHEAD, 11.0)
+    seat.next_command(12.0)
+    assert "page 1" in seat.ended and seat.driver is None
 
 
 @pytest.mark.parametrize("value", [5.0, -0.1501, 1e308, math.inf, -math.inf, math.nan])
@@ -119,7 +93,7 @@ def test_whatever_happens_motion_is_within_limits_and_follows_input_of_the_drive
         if name == "next_command":
             command = seat.next_command(now)
             if command is not None and command != STAND:
-                assert all(abs(value) <= limit for value, limit in zip(command, LIMITS, strict=True))
+                assert all(abs(value) <= limit for value, limit in zip(command, LIMITS.values(), strict=True))
                 assert now - last[seat.driver] <= PATIENCE
             assert command != STAND or may_stand  # once, after motion or a request
             may_stand = may_stand and command != STAND
