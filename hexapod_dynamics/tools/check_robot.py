@@ -13,9 +13,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.devices.faults import parse as parse_faults
 from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
@@ -30,10 +32,9 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
-from hexapod_dynamics.tools.commissioning.owner import TerminalOwner
+from hexapod_dynamics.tools.commissioning.joint_checks import SPEED
+from hexapod_dynamics.tools.commissioning.owner import Owner
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.tools.commissioning.servo_checks import EMPTY, LOW
-from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 # [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
@@ -96,49 +97,53 @@ def hardware(given: argparse.Namespace) -> dict[str, dict]:
     return values
 
 
-def bench(
-    given: argparse.Namespace, robot: Robot, checks: Sequence[str], directory: str
-) -> tuple[Bench, SuspendedRobot | None]:
-    """Return the devices and the owner: real ones, or simulated ones in `directory` (also returned)."""
+def simulated_hardware(robot: SuspendedRobot, protocol: str) -> dict[str, dict]:
+    """Return the device parameters of a simulated robot."""
+    servos = {"port": str(robot.servo_bus.link), "baudrate": BAUDRATES[protocol], "protocol": protocol}
+    i2c = robot.hardware.i2c
+    imu = {"source": "board"} if i2c is None else {"bus": str(i2c.path)}
+    return {
+        "servos": {**DEFAULTS["servos"], **servos, "reply_timeout": SIMULATED_TIMEOUT},
+        "imu": {**DEFAULTS["imu"], **imu},
+    }
+
+
+def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
+    """Return the devices and the owner, real or simulated ones; `ends` closes and removes them."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     joints = split_names("--joints", given.joints, "joint", robot.joint_names)
     if given.simulated:
-        pack = (LOW, EMPTY)
+        directory = ends.enter_context(tempfile.TemporaryDirectory(prefix="check_robot-"))
         simulated = SuspendedRobot(robot, directory, bus=given.simulated)
         simulated.faults.set(parse_faults(given.faults))
+        ends.callback(simulated.stop)
         simulated.start()
-        port = PortSettings(
-            str(Path(directory) / SERVO_BUS), BAUDRATES[given.simulated], reply_timeout=SIMULATED_TIMEOUT
-        )
-        protocol = given.simulated
-        i2c = "" if simulated.hardware.i2c is None else str(Path(directory) / IMU_BUS)
-        settings, owner = Mpu6050Settings(), SimulatedOwner(simulated)
+        values, owner = simulated_hardware(simulated, given.simulated), SimulatedOwner(simulated)
     else:
-        simulated, values = None, hardware(given)
-        servos, imu = values["servos"], values["imu"]
-        by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
-        port = PortSettings(
-            servos["port"],
-            servos["baudrate"],
-            "gpio" if by_pins else "adapter",
-            servos["transmit_pin"],
-            servos["receive_pin"],
-            max(LEAST_TIMEOUT, servos["reply_timeout"]),
-            model=servos["servo_model"],
-        )
-        protocol = servos["protocol"]
-        pack = (servos["warn_voltage"], servos["sit_voltage"])
-        i2c = "" if imu["source"] == "board" else str(imu["bus"])
-        settings = Mpu6050Settings(address=imu["address"])
-        owner = TerminalOwner(permit_all=given.yes)
+        values, owner = hardware(given), Owner(permit_all=given.yes)
+    servos, imu = values["servos"], values["imu"]
+    by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
+    port = PortSettings(
+        servos["port"],
+        servos["baudrate"],
+        "gpio" if by_pins else "adapter",
+        servos["transmit_pin"],
+        servos["receive_pin"],
+        max(LEAST_TIMEOUT, servos["reply_timeout"]),
+        model=servos["servo_model"],
+    )
     ids, obstacle = ServoMap.from_robot(robot).ids, ""
     try:
-        bus = make_servos(port, ids, protocol)
+        bus = make_servos(port, ids, servos["protocol"])
     except MissingPackageError as error:  # without the pins the port's file is checked, and the port never opened
         obstacle = str(error)
-        bus = make_servos(replace(port, direction="adapter"), ids, protocol)
-    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, *pack, obstacle), simulated
+        bus = make_servos(replace(port, direction="adapter"), ids, servos["protocol"])
+    ends.callback(bus.line.release)
+    i2c = "" if imu["source"] == "board" else str(imu["bus"])
+    supply = SupplyLimits(servos["warn_voltage"], servos["sit_voltage"], release=0.0)
+    settings = Mpu6050Settings(address=imu["address"])
+    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, supply, obstacle)
 
 
 def write_report(given: argparse.Namespace, robot: Robot, findings: Sequence[Finding], interrupted: bool) -> None:
@@ -159,15 +164,15 @@ def main(args: list[str] | None = None) -> None:
     # end as with Ctrl-C: motions stop, and the robot returns to its initial state
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    findings, interrupted, simulated, devices = [], False, None, None
-    with tempfile.TemporaryDirectory(prefix="check_robot-") as directory:
+    findings, interrupted = [], False
+    with ExitStack() as ends:
         try:
             if given.report and not Path(given.report).absolute().parent.is_dir():
                 raise HexapodError(f"--report {given.report}: its folder does not exist: make it, or name another")
             wanted = split_names("--only", given.only, "check", list(CHECKS))
             checks = [key for key in CHECKS if key in wanted or not wanted]
             robot = load_robot(given.robot)
-            devices, simulated = bench(given, robot, checks, directory)
+            devices = bench(given, robot, checks, ends)
             devices.owner.show(WELCOME)
             for finding in run_checks(checks, devices):
                 findings.append(finding)
@@ -178,11 +183,6 @@ def main(args: list[str] | None = None) -> None:
         except KeyboardInterrupt:
             interrupted = True
             print("\ninterrupted: the joints stay where they are, with torque or without as before", file=sys.stderr)
-        finally:
-            if devices is not None:
-                devices.bus.line.release()
-            if simulated is not None:
-                simulated.stop()
     print(summary(findings))
     if given.report:
         write_report(given, robot, findings, interrupted)

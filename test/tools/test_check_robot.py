@@ -21,9 +21,9 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.tools.commissioning.findings import Outcome, all_passed
-from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, TerminalOwner
+from hexapod_dynamics.tools.commissioning.joint_checks import SPEED
+from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, Owner
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
-from hexapod_dynamics.tools.commissioning.slow_move import SPEED
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
@@ -380,7 +380,7 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
 
 def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     said = []
-    owner = TerminalOwner(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
+    owner = Owner(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
     seen = Expected(("coxa_joint_LF",), (0.2,))
     assert owner.permits("a motion") and owner.sees("so?", seen) is Answer.YES
     assert owner.sees("so?", seen) is Answer.AGAIN and owner.sees("so?", seen) is Answer.NO

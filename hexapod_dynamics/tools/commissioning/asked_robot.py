@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Leg, Link, Robot, Servo
-from hexapod_dynamics.robot.urdf_legs import NAMES, standard_robot
-from hexapod_dynamics.se3 import rotation_x_to, rotation_z
-
-DIRECTIONS = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, -1.0))
-AXES = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (0.0, -1.0, 0.0))
-THICKNESS = 0.012  # [m] radius of the rods that stand for the links
-NAMES_OF_SIX = ("LF", "LM", "LR", "RR", "RM", "RF")
-NAMES_OF_FOUR = ("LF", "LR", "RR", "RF")
+from hexapod_dynamics.robot import Body, Imu, Leg, Robot, Servo
+from hexapod_dynamics.robot.urdf_legs import standard_robot
+from hexapod_dynamics.se3 import rotation_z
 
 
 @dataclass(frozen=True)
@@ -76,8 +70,10 @@ def defaults() -> dict[str, float]:
 
 def servo_from_data_sheet(torque: float, speed: float) -> Servo:
     """Return a servo of this stall torque [N m] and speed [rad/s], stiff and damped in the JetHexa's proportion."""
-    stiffness = torque * 30.0 / 3.43
-    return Servo(stiffness, 0.01 * stiffness, torque, speed, math.radians(0.24))
+    pattern = Robot.jethexa().servo
+    share = torque / pattern.torque_limit
+    stiffness, damping = share * pattern.stiffness, share * pattern.damping
+    return Servo(stiffness, damping, torque, speed, pattern.resolution)
 
 
 def robot_of_answers(given: dict[str, float], name: str) -> Robot:
@@ -89,11 +85,12 @@ def robot_of_answers(given: dict[str, float], name: str) -> Robot:
             f"mass: {given['mass']:g} kg given, and {count} legs of {given['leg_mass']:g} kg: "
             "nothing is left for the body"
         )
+    pattern = Robot.jethexa()
     box = np.array([given["length"], given["width"], given["height"]])
     squares = box**2
     body = Body(body_mass, np.diag(body_mass * (squares.sum() - squares) / 12.0), box)
     side = count // 2
-    names = NAMES_OF_SIX if count == 6 else NAMES_OF_FOUR if count == 4 else None
+    names = {6: ("LF", "LM", "LR", "RR", "RM", "RF"), 4: ("LF", "LR", "RR", "RF")}.get(count)
     legs = []
     for k in range(count):
         left, along = k < side, k if k < side else count - 1 - k
@@ -104,22 +101,24 @@ def robot_of_answers(given: dict[str, float], name: str) -> Robot:
         sign = 1.0 if left else -1.0
         label = names[k] if names else f"{'L' if left else 'R'}{along + 1}"
         place = np.array([share * given["hips_x"], sign * y, 0.0])
-        legs.append(_leg(label, place, sign * yaw, given, 3 * k + 1))
+        legs.append(_leg(pattern.legs[0], label, place, sign * yaw, given))
     servo = servo_from_data_sheet(given["torque"], given["speed"])
-    parts = body, tuple(legs), servo, Contact(10000.0, 150.0, 50.0), Imu(np.zeros(3), np.eye(3))
-    return standard_robot(Robot(name, 9.81, *parts), legs, name)
+    robot = replace(pattern, body=body, legs=tuple(legs), servo=servo, imu=Imu(np.zeros(3), np.eye(3)))
+    return standard_robot(robot, legs, name)
 
 
-def _leg(name: str, place: np.ndarray, yaw: float, given: dict[str, float], servo: int) -> Leg:
-    """Return a leg of rods; its mass is divided among them as in the JetHexa. servo: id of its first servo."""
+def _leg(pattern: Leg, name: str, place: np.ndarray, yaw: float, given: dict[str, float]) -> Leg:
+    """Return a leg of rods with joints as the pattern's, the JetHexa's; its mass is divided as there."""
     joints, links, end = [], [], np.zeros(3)
-    for k, share in enumerate((0.1, 0.35, 0.55)):
-        mass, length = share * given["leg_mass"], given[NAMES[k]]
-        along, across = 0.5 * mass * THICKNESS**2, mass * (length**2 / 12.0 + 0.25 * THICKNESS**2)
-        inertia, axes = np.diag([along, across, across]), rotation_x_to(DIRECTIONS[k])
-        links.append(Link(NAMES[k], mass, length, np.array([0.5 * length, 0.0, 0.0]), inertia, axes))
-        lower, upper = ((-1.5, 1.5), (-1.7, 2.0), (-2.0, 1.2))[k]
-        joints.append(Joint(f"{NAMES[k]}_joint_{name}", "revolute", np.array(AXES[k]), end, lower, upper,
-                            servo_id=servo + k, servo_direction=1))  # fmt: skip
-        end = end + length * np.array(DIRECTIONS[k])
+    whole = sum(link.mass for link in pattern.links)
+    limits = (-1.5, 1.5), (-1.7, 2.0), (-2.0, 1.2)
+    for joint, link, (lower, upper) in zip(pattern.joints, pattern.links, limits, strict=True):
+        mass, length = given["leg_mass"] * link.mass / whole, given[link.name]
+        square = 0.012**2  # of a rod's radius [m^2]
+        along, across = 0.5 * mass * square, mass * (length**2 / 12.0 + 0.25 * square)
+        com, inertia = np.array([0.5 * length, 0.0, 0.0]), np.diag([along, across, across])
+        links.append(replace(link, mass=mass, length=length, com=com, inertia=inertia))
+        label = f"{link.name}_joint_{name}"
+        joints.append(replace(joint, name=label, origin=end, lower=lower, upper=upper, servo_direction=1))
+        end = end + length * link.rotation[:, 0]
     return Leg(name, rotation_z(yaw), place, tuple(joints), tuple(links), 1, "leg")

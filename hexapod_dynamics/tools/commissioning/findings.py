@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -19,15 +19,15 @@ class Outcome(Enum):
 class Finding:
     """One line of the report.
 
-    check: key of the check, as in `--only`; what: joint or device; seen: measured values or the owner's answer;
-    remedy: what to do, empty if passed.
+    what: joint or device; seen: measured values or the owner's answer; remedy: what to do, empty if passed; check: key
+    of the check, as in `--only`.
     """
 
-    check: str
     what: str
     outcome: Outcome
     seen: str
     remedy: str = ""
+    check: str = ""
 
     @property
     def line(self) -> str:
@@ -36,19 +36,24 @@ class Finding:
         return f"  {self.outcome.value:8}{self.what}: {self.seen}{remedy}"
 
 
-def passed(check: str, what: str, seen: str) -> Finding:
+def passed(what: str, seen: str) -> Finding:
     """Return a Finding of a check that passed."""
-    return Finding(check, what, Outcome.PASSED, seen)
+    return Finding(what, Outcome.PASSED, seen)
 
 
-def failed(check: str, what: str, seen: str, remedy: str) -> Finding:
+def failed(what: str, seen: str, remedy: str) -> Finding:
     """Return a Finding of a check that failed, with the remedy."""
-    return Finding(check, what, Outcome.FAILED, seen, remedy)
+    return Finding(what, Outcome.FAILED, seen, remedy)
 
 
-def not_run(check: str, what: str, why: str, remedy: str = "") -> Finding:
+def not_run(what: str, why: str, remedy: str = "") -> Finding:
     """Return a Finding of a check that did not take place."""
-    return Finding(check, what, Outcome.NOT_RUN, why, remedy)
+    return Finding(what, Outcome.NOT_RUN, why, remedy)
+
+
+def of_check(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings as those of the check with this key."""
+    return (replace(finding, check=key) for finding in findings)
 
 
 def all_passed(findings: Sequence[Finding]) -> bool:
@@ -58,23 +63,20 @@ def all_passed(findings: Sequence[Finding]) -> bool:
 
 def summary(findings: Sequence[Finding]) -> str:
     """One sentence: how many passed, which checks did not."""
-    count = sum(finding.outcome is Outcome.PASSED for finding in findings)
-    rest = dict.fromkeys(finding.check for finding in findings if finding.outcome is not Outcome.PASSED)
-    return f"{count} of {len(findings)} passed" + (f"; look at: {', '.join(rest)}" if rest else "")
+    rest = [finding.check for finding in findings if finding.outcome is not Outcome.PASSED]
+    passes = f"{len(findings) - len(rest)} of {len(findings)} passed"
+    return passes + (f"; look at: {', '.join(dict.fromkeys(rest))}" if rest else "")
 
 
 def markdown(title: str, about: Iterable[tuple[str, str]], findings: Sequence[Finding]) -> str:
     """The report: title, a list of (name, value), a table of the findings, and what to do."""
-    cells = [(f.check, f.what, f.outcome.value, f.seen) for f in findings]
     lines = [f"# {title}", "", *(f"- {name}: {value}" for name, value in about), "", summary(findings) + ".", ""]
     lines += ["| check | what | outcome | seen |", "|---|---|---|---|"]
-    lines += ["| " + " | ".join(_cell(text) for text in row) + " |" for row in cells]
-    todo = [f for f in findings if f.remedy]
+    for each in findings:
+        # A cell without characters that would end it.
+        cells = (" ".join(text.split()).replace("|", "\\|") for text in (each.check, each.what, each.seen))
+        lines.append("| {} | {} | {outcome} | {} |".format(*cells, outcome=each.outcome.value))
+    todo = [f"- {each.check}, {each.what}: {each.remedy}" for each in findings if each.remedy]
     if todo:
-        lines += ["", "## What to do", "", *(f"- {f.check}, {f.what}: {f.remedy}" for f in todo)]
+        lines += ["", "## What to do", "", *todo]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Return a text without characters that would end a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")

@@ -1,152 +1,247 @@
-"""Checks that move joints: direction of each, reference pose (trim), emergency stop. Motions are slow, and the
-owner permits each of them.
+"""Checks that move joints: direction of each, reference pose (trim), emergency stop. The owner permits each motion.
+
+Motions are slow: their speed, angle and force are bounded, and afterwards the joints are back in their initial state.
+A joint moves in short steps. The target is at most `LEAD` ahead of the measured angle, so that the torque on a
+blocked joint is at most the servo's stiffness times `LEAD`; if the program dies, the motion ends after that angle.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, NoReply
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface, require
+from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
+from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
 from hexapod_dynamics.tools.commissioning.owner import Answer, Expected, Owner
-from hexapod_dynamics.tools.commissioning.slow_move import BlockedError, SlowMove
 
-SWING = 0.2  # [rad] of the check of a direction
-FAR = 2.2  # [rad] largest motion to the reference pose
-STOP_SWING, STOP_AFTER, STOP_SPEED = 0.15, 0.2, 0.25  # [rad], [s], [rad/s]
+_log = logging.getLogger(__name__)
+SPEED = 0.3  # [rad/s]
+PERIOD = 0.04  # [s] of a step
+LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
+ARRIVED = 0.035  # [rad] from the goal; the sag by a leg's weight and the resolution are together less than half of this
+PATIENCE = 1.5  # [s] without getting nearer
+
+
+class BlockedError(DeviceError):
+    """A joint does not get nearer to its goal."""
+
+
+class SlowMove:
+    """Moves joints (robot order, by index) within their limits at `speed` [rad/s].
+
+    It must be the only user of the bus. Raises NoReply, BusError, BlockedError.
+    """
+
+    def __init__(self, robot: Robot, servos: ServoInterface, speed: float = SPEED) -> None:
+        self.servos, self.map, self.speed = servos, ServoMap.from_robot(robot), speed
+        self.limits = [(joint.lower, joint.upper) for joint in robot.joints]
+
+    def angle(self, index: int) -> float:
+        """Measured joint angle [rad]."""
+        return self.map.angle(index, require(self.servos, index, "position"))
+
+    def holds(self, index: int) -> bool:
+        """Whether the servo exerts torque."""
+        return bool(require(self.servos, index, "loaded"))
+
+    def send(self, index: int, angle: float, duration: float) -> None:
+        """Command a joint angle [rad], reached in `duration` [s]."""
+        self.servos.write(index, self.map.servo_angle(index, angle), duration)
+        self.servos.line.drain()
+
+    def to(self, index: int, goal: float) -> float:
+        """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
+        here, (lower, upper) = self.angle(index), self.limits[index]
+        goal = float(np.clip(goal, min(lower, here), max(upper, here)))
+        target, before, nearest, since = here, time.monotonic(), np.inf, time.monotonic()
+        while True:
+            now = time.monotonic()
+            step = self.speed * min(max(now - before, PERIOD), 2.0 * PERIOD)
+            wanted = float(np.clip(target + np.clip(goal - target, -step, step), here - LEAD, here + LEAD))
+            self.send(index, wanted, max(PERIOD, abs(wanted - target) / self.speed))
+            target, before = wanted, now
+            time.sleep(PERIOD)
+            here = self.angle(index)
+            if target == goal and abs(goal - here) <= ARRIVED:
+                return here
+            if abs(goal - here) < nearest - self.servos.resolution:
+                nearest, since = abs(goal - here), time.monotonic()
+            elif time.monotonic() - since > PATIENCE:
+                raise BlockedError(
+                    f"{self.map.joint_names[index]} stays at {here:.3f} rad on its way to {goal:.3f} rad: is "
+                    "something in its way, has the servo torque (supply, temperature)?"
+                )
+
+    @contextmanager
+    def borrowed(self, indices: Sequence[int]) -> Iterator[None]:
+        """A context in which joints are moved; afterwards they move back, and joints that had no torque before
+        lose it again.
+
+        If an exception ends the block (Ctrl-C, a lost servo), the joints stop where they are.
+        """
+        start = {index: self.angle(index) for index in indices}
+        held = {index: self.holds(index) for index in indices}
+        try:
+            yield
+            for index in reversed(indices):
+                self.to(index, start[index])
+        except BaseException:
+            for index in indices:
+                self._leave(index, held[index])
+            raise
+        for index in indices:
+            if not held[index]:
+                self.disable_torque(index)
+
+    def disable_torque(self, index: int) -> None:
+        """Switch torque off and read the state back, up to five times; raises NoReply if it is not confirmed."""
+        for _ in range(5):
+            self.servos.switch_torque((index,), False)
+            self.servos.line.drain()
+            if not self.holds(index):
+                return
+        raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
+
+    def _leave(self, index: int, held: bool) -> None:
+        """Stop a joint, and switch its torque off if it was off before. A lost port is only logged."""
+        try:
+            self.servos.stop(index)
+            if not held:
+                self.servos.switch_torque((index,), False, copies=3)
+            self.servos.line.drain()
+        except BusError as error:
+            _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)
 
 
 class JointChecks:
     """Checks of a robot's joints with a SlowMove and an Owner; only: names of the joints to check, empty for all."""
 
     def __init__(self, robot: Robot, mover: SlowMove, owner: Owner, only: Sequence[str] = ()) -> None:
-        self.robot, self.mover, self.owner = robot, mover, owner
-        self.names = list(robot.joint_names)
+        self.robot, self.mover, self.owner, self.names = robot, mover, owner, list(robot.joint_names)
         self.chosen = [k for k, name in enumerate(self.names) if not only or name in only]
         self._legs = [leg for leg in robot.legs for _ in leg.joints]
-        self._joints = robot.joints
-        self._tree = LinkTree(robot)
-
-    # Directions ------------------------------------------------------------------------------------------------------
 
     def directions(self) -> Iterator[Finding]:
         """Move each joint a little and ask whether it did what it should."""
-        for index in self.chosen:
-            yield self._guarded("directions", self.names[index], lambda: self._direction(index))  # noqa: B023
+        return self._each((self.names[index], partial(self._direction, index)) for index in self.chosen)
+
+    def trim(self) -> Iterator[Finding]:
+        """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
+        legs = dict.fromkeys(self._legs[index].name for index in self.chosen)
+        return self._each((f"leg {leg}", partial(self._leg_trim, leg)) for leg in legs)
+
+    def stop(self) -> Iterator[Finding]:
+        """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
+        return self._each([(self.names[self.chosen[0]], partial(self._stop, self.chosen[0]))])
 
     @staticmethod
-    def _guarded(check: str, what: str, run: Callable[[], Finding]) -> Finding:
-        """Run a check of one part; a part that is blocked or does not answer is a finding."""
-        try:
-            return run()
-        except BlockedError as error:
-            return failed(check, what, str(error), "find out why before anything else moves it")
-        except NoReply as error:
-            return failed(check, what, str(error), "see the check `servos`")
+    def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Finding]:
+        """Run the checks of parts, by their names; a part that is blocked or does not answer is a finding."""
+        for what, check in parts:
+            try:
+                yield check()
+            except BlockedError as error:
+                yield failed(what, str(error), "find out why before anything else moves it")
+            except NoReply as error:
+                yield failed(what, str(error), "see the check `servos`")
+
+    def _seen(self, request: str, goals: Mapping[int, float], question: str, expected: Expected) -> Answer | None:
+        """Move joints to their goals [rad] and back, as often as the owner wants to see it; return what the owner has
+        seen, None without permission.
+        """
+        if not self.owner.permits(request):
+            return None
+        answer = Answer.AGAIN
+        with self.mover.borrowed(list(goals)):
+            start = {index: self.mover.angle(index) for index in goals}
+            while answer is Answer.AGAIN:
+                for pose in (start, goals):
+                    for index in goals:
+                        self.mover.to(index, pose[index])
+                answer = self.owner.sees(question, expected)
+        return answer
 
     def _direction(self, index: int) -> Finding:
-        name, mover, owner = self.names[index], self.mover, self.owner
-        swing = self._swing(index, mover.angle(index), SWING)
+        name, here = self.names[index], self.mover.angle(index)
+        swing = self._swing(index, here, 0.2)
         motion = self.motion_text(index, swing)
-        if not owner.permits(f"{name} will move by {swing:+.2f} rad and back: {motion}"):
-            return not_run("directions", name, "left out")
-        answer = Answer.AGAIN
-        with mover.borrowed([index]):
-            start = mover.angle(index)
-            while answer is Answer.AGAIN:
-                mover.to(index, start)
-                mover.to(index, start + swing)
-                answer = owner.sees(f"{name}: {motion}. Do you see that?", Expected((name,), (swing,)))
+        answer = self._seen(
+            f"{name} will move by {swing:+.2f} rad and back: {motion}",
+            {index: here + swing},
+            f"{name}: {motion}. Do you see that?",
+            Expected((name,), (swing,)),
+        )
+        if answer is None:
+            return not_run(name, "left out")
         if answer is Answer.YES:
-            return passed("directions", name, f"{swing:+.2f} rad: {motion}")
-        joint = self._joints[index]
+            return passed(name, f"{swing:+.2f} rad: {motion}")
+        joint = self.robot.joints[index]
         remedy = (
             f"if it moved the other way, change its servo direction from {joint.servo_direction} to "
             f"{-(joint.servo_direction or 1)} in the robot file; if another joint moved, the two have exchanged ids "
             f"(servo_ids, here {joint.servo_id}). Do not start the robot before"
         )
-        return failed("directions", name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
+        return failed(name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
 
     def _swing(self, index: int, here: float, size: float) -> float:
         """A motion [rad] that stays within the joint's limits; it increases the angle if the limits permit that."""
-        return size if here + size <= self.mover.upper[index] else -size
+        return size if here + size <= self.mover.limits[index][1] else -size
 
     def motion_text(self, index: int, change: float) -> str:
         """How the foot moves if the joint turns by `change` [rad] and all others are at zero."""
-        zero = np.zeros(len(self.names))
-        leg = self._legs[index]
-        frame = f"foot_{leg.name}"
-        moved = zero.copy()
-        moved[index] = change
-        before, after = (self._tree.base_poses(q)[frame][:3, 3] for q in (zero, moved))
+        leg, tree = self._legs[index], LinkTree(self.robot)
+        moved = np.zeros((2, len(self.names)))
+        moved[1, index] = change
+        before, after = (tree.base_poses(q)[f"foot_{leg.name}"][:3, 3] for q in moved)
         outward = np.array([*leg.mount_rotation[:2, 0], 0.0])
         shift = after - before
-        sideways = float(np.cross(outward, shift)[2])
         parts = {
             ("up", "down"): float(shift[2]),
             ("outward", "inward"): float(shift @ outward),
-            ("counter-clockwise seen from above", "clockwise seen from above"): sideways,
+            ("counter-clockwise seen from above", "clockwise seen from above"): float(np.cross(outward, shift)[2]),
         }
-        least = 0.4 * float(np.linalg.norm(shift))
-        words = [pair[value < 0] for pair, value in parts.items() if abs(value) > least]
-        return (
-            f"the foot of leg {leg.name} moves {' and '.join(words)} (by about {1000 * np.linalg.norm(shift):.0f} mm)"
-        )
-
-    # Trim ------------------------------------------------------------------------------------------------------------
-
-    def trim(self) -> Iterator[Finding]:
-        """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
-        for leg in self.robot.leg_names:
-            if set(self._indices(leg)) & set(self.chosen):
-                yield self._guarded("trim", f"leg {leg}", lambda: self._leg_trim(leg))  # noqa: B023
-
-    def _indices(self, leg: str) -> list[int]:
-        return [k for k, each in enumerate(self._legs) if each.name == leg]
+        size = float(np.linalg.norm(shift))
+        words = [pair[value < 0] for pair, value in parts.items() if abs(value) > 0.4 * size]
+        return f"the foot of leg {leg.name} moves {' and '.join(words)} (by about {1000 * size:.0f} mm)"
 
     def _leg_trim(self, leg: str) -> Finding:
-        mover, owner, indices = self.mover, self.owner, self._indices(leg)
+        what, indices = f"leg {leg}", [k for k, each in enumerate(self._legs) if each.name == leg]
         names = tuple(self.names[k] for k in indices)
-        way = max(abs(mover.angle(k)) for k in indices)
-        if way > FAR:
+        way = max(abs(self.mover.angle(k)) for k in indices)
+        if way > 2.2:
             remedy = "switch the supply off, bring the leg near to its reference pose by hand, then run this again"
-            return failed("trim", f"leg {leg}", f"a joint is {way:.2f} rad away from zero", remedy)
-        text = f"leg {leg} will move slowly (at most {way:.2f} rad) to its reference pose and back"
-        if not owner.permits(text):
-            return not_run("trim", f"leg {leg}", "left out")
-        answer = Answer.AGAIN
-        with mover.borrowed(indices):
-            while answer is Answer.AGAIN:
-                for index in indices:
-                    mover.to(index, 0.0)
-                question = f"leg {leg}: are all joints within 3 degrees of the reference pose?"
-                answer = owner.sees(question, Expected(names, (0.0,) * len(names), absolute=True))
+            return failed(what, f"a joint is {way:.2f} rad away from zero", remedy)
+        answer = self._seen(
+            f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
+            dict.fromkeys(indices, 0.0),
+            f"{what}: are all joints within 3 degrees of the reference pose?",
+            Expected(names, (0.0,) * len(names), absolute=True),
+        )
+        if answer is None:
+            return not_run(what, "left out")
         if answer is Answer.YES:
-            return passed("trim", f"leg {leg}", "the reference pose looks right")
+            return passed(what, "the reference pose looks right")
         remedy = (
             f"for each joint that is off: `servo_tool calibrate {names[-1]} DEGREES` sets its deviation (now: see "
             "`supply`); a horn that is a whole tooth off is remounted"
         )
-        return failed("trim", f"leg {leg}", "the owner sees a joint off its reference pose", remedy)
-
-    # Stop ------------------------------------------------------------------------------------------------------------
-
-    def stop(self) -> Iterator[Finding]:
-        """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
-        index = self.chosen[0]
-        yield self._guarded("stop", self.names[index], lambda: self._stop(index))
+        return failed(what, "the owner sees a joint off its reference pose", remedy)
 
     def _stop(self, index: int) -> Finding:
         name, mover = self.names[index], self.mover
-        swing = self._swing(index, mover.angle(index), STOP_SWING)
+        swing = self._swing(index, mover.angle(index), 0.15)
         if not self.owner.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
-            return not_run("stop", name, "left out")
+            return not_run(name, "left out")
         for _ in range(3):
             with mover.borrowed([index]):
                 start = mover.to(index, mover.angle(index))
@@ -154,13 +249,15 @@ class JointChecks:
             if finding is not None:
                 return finding
         remedy = "the computer was too busy to stop the joint on its way: end other programs, run this check again"
-        return failed("stop", name, "three motions ended before the stop was sent", remedy)
+        return failed(name, "three motions ended before the stop was sent", remedy)
 
     def _stopped(self, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
-        """Stop a moving joint; return its angles [rad] at the stop, 0.1 s and 0.7 s later, and whether torque is on."""
+        """Stop a joint 0.2 s after the begin of a motion of 0.25 rad/s; return its angles [rad] at the stop, 0.1 s and
+        0.7 s later, and whether torque is on.
+        """
         mover = self.mover
-        mover.send(index, goal, way / STOP_SPEED)
-        time.sleep(STOP_AFTER)
+        mover.send(index, goal, way / 0.25)
+        time.sleep(0.2)
         before = mover.angle(index)
         try:
             sent = mover.servos.stop_now()
@@ -186,7 +283,7 @@ def assess_stop(
     seen = f"stopped {math.degrees(abs(later - start)):.1f} of {math.degrees(way):.1f} deg on its way"
     if abs(later - soon) > 0.02 or abs(goal - later) < 0.15 * way:
         remedy = "it moved on: do not start the robot; does the servo obey MOVE_STOP, are bytes lost (check `servos`)?"
-        return failed("stop", name, f"{seen}, {math.degrees(abs(later - soon)):.1f} deg of it after the stop", remedy)
+        return failed(name, f"{seen}, {math.degrees(abs(later - soon)):.1f} deg of it after the stop", remedy)
     if not holds:
-        return failed("stop", name, f"{seen}, but without torque", "a stopped robot must hold: supply, temperature?")
-    return passed("stop", name, f"{seen}, and holds")
+        return failed(name, f"{seen}, but without torque", "a stopped robot must hold: supply, temperature?")
+    return passed(name, f"{seen}, and holds")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TextIO
+from typing import TextIO
 
 
 class Attitude(Enum):
@@ -40,57 +40,35 @@ class Expected:
     absolute: bool = False
 
 
-class Owner(Protocol):
-    """The person beside the robot."""
+class Owner:
+    """The person beside the robot, who reads and types on the terminal; say(text) shows a text.
 
-    def show(self, text: str) -> None:
-        """Show a text."""
-
-    def permits(self, motion: str) -> bool:
-        """Ask whether this motion may begin; return False if it is to be skipped."""
-
-    def sees(self, question: str, expected: Expected) -> Answer:
-        """Ask what is seen now."""
-
-    def holds(self, attitude: Attitude) -> bool:
-        """Ask the owner to hold the robot in this attitude until he or she answers; return False if it is to be
-        skipped.
-        """
-
-
-YES, AGAIN = ("y", "yes"), ("r", "a", "again", "repeat")
-
-
-class TerminalOwner:
-    """An `Owner` who reads and types. permit_all: motions are permitted without a question, but what the owner
-    sees is asked.
+    permit_all: motions are permitted without a question, but what the owner sees is asked.
     """
 
     def __init__(
         self, permit_all: bool = False, say: Callable[[str], object] = print, answers: TextIO | None = None
     ) -> None:
-        self._permit_all, self._say, self._answers = permit_all, say, answers or sys.stdin
-
-    def show(self, text: str) -> None:
-        """Show a text."""
-        self._say(text)
+        self._permit_all, self.show, self._answers = permit_all, say, answers or sys.stdin
 
     def permits(self, motion: str) -> bool:
-        """Ask whether this motion may begin."""
+        """Ask whether this motion may begin; return False if it is to be skipped."""
         if self._permit_all:
-            self._say(f"{motion}.")
+            self.show(f"{motion}.")
             return True
-        return self._ask(f"{motion}. Move it? [y/N] ") in YES
+        return self._ask(f"{motion}. Move it? [y/N] ") is Answer.YES
 
     def sees(self, question: str, expected: Expected) -> Answer:
-        """Ask what is seen; r repeats the motion."""
-        answer = self._ask(f"{question} [y/N, r: show it again] ")
-        return Answer.YES if answer in YES else Answer.AGAIN if answer in AGAIN else Answer.NO
+        """Ask what is seen now; r repeats the motion."""
+        return self._ask(f"{question} [y/N, r: show it again] ")
 
     def holds(self, attitude: Attitude) -> bool:
-        """Ask the owner to hold the robot in this attitude, and to answer."""
-        return self._ask(f"{attitude.instruction}, keep it still, then answer y [y/N] ") in YES
+        """Ask the owner to hold the robot in this attitude until he or she answers; return False if it is to be
+        skipped.
+        """
+        return self._ask(f"{attitude.instruction}, keep it still, then answer y [y/N] ") is Answer.YES
 
-    def _ask(self, question: str) -> str:
-        self._say(question)
-        return self._answers.readline().strip().lower()
+    def _ask(self, question: str) -> Answer:
+        self.show(question)
+        words = {"y": Answer.YES, "yes": Answer.YES} | dict.fromkeys(("r", "a", "again", "repeat"), Answer.AGAIN)
+        return words.get(self._answers.readline().strip().lower(), Answer.NO)

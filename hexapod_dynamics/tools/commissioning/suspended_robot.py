@@ -21,9 +21,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
-from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected
-
-_STEP = 0.005  # [s]
+from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, Owner
 
 
 class SuspendedRobot:
@@ -83,7 +81,7 @@ class SuspendedRobot:
 
     def _run(self) -> None:
         here = self.angles
-        while not self._stopping.wait(_STEP):
+        while not self._stopping.wait(0.005):
             now = time.monotonic()
             wanted = self.servos.setpoints(now)
             stuck = np.array([name in self.blocked for name in self.joints])
@@ -92,8 +90,8 @@ class SuspendedRobot:
             self.sensor.set_motion(self._chip.T @ (STANDARD_GRAVITY * self._up), np.zeros(3), now)
 
 
-class SimulatedOwner:
-    """An `Owner` who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
+class SimulatedOwner(Owner):
+    """An Owner who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
     shows a text.
 
     refuses: words; a request that contains one of them is not permitted.
@@ -102,20 +100,14 @@ class SimulatedOwner:
     def __init__(
         self, robot: SuspendedRobot, say: Callable[[str], object] = print, refuses: Collection[str] = ()
     ) -> None:
-        self.robot, self.asked = robot, 0
-        self._say, self._refuses = say, refuses
-        self._before = robot.angles
-
-    def show(self, text: str) -> None:
-        """Show a text."""
-        self._say(text)
+        super().__init__(say=say)
+        self.robot, self._refuses, self._before = robot, refuses, robot.angles
 
     def permits(self, motion: str) -> bool:
         """Return True, and store the positions of the joints."""
-        self.asked += 1
         self._before = self.robot.angles
         permitted = not any(word in motion for word in self._refuses)
-        self._say(f"{motion}. Move it? {'yes' if permitted else 'no'}")
+        self.show(f"{motion}. Move it? {'yes' if permitted else 'no'}")
         return permitted
 
     def sees(self, question: str, expected: Expected) -> Answer:
@@ -124,15 +116,14 @@ class SimulatedOwner:
         """
         truth = self.robot.angles if expected.absolute else self.robot.angles - self._before
         wanted = np.zeros(len(truth)) if not expected.absolute else truth.copy()
-        for name, value in zip(expected.joints, expected.values, strict=True):
-            wanted[self.robot.joints.index(name)] = value
+        wanted[[self.robot.joints.index(name) for name in expected.joints]] = expected.values
         answer = Answer.YES if np.abs(truth - wanted).max() < np.radians(3.0) else Answer.NO
-        self._say(f"{question} {answer.value}")
+        self.show(f"{question} {answer.value}")
         return answer
 
     def holds(self, attitude: Attitude) -> bool:
         """Tilt the robot."""
         self.robot.tilt(attitude.roll, attitude.pitch)
-        self._say(f"{attitude.instruction}. Done: yes")
+        self.show(f"{attitude.instruction}. Done: yes")
         time.sleep(0.1)
         return True

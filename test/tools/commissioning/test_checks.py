@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx.bus import Fault, LxServos, ServoBus
 from hexapod_dynamics.errors import DeviceError
@@ -16,15 +17,15 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools.commissioning import findings as f
 from hexapod_dynamics.tools.commissioning.imu_checks import angle_between, assess_axes, mounting, rpy_text
-from hexapod_dynamics.tools.commissioning.joint_checks import JointChecks, assess_stop
+from hexapod_dynamics.tools.commissioning.joint_checks import JointChecks, SlowMove, assess_stop
 from hexapod_dynamics.tools.commissioning.owner import Attitude
 from hexapod_dynamics.tools.commissioning.port import check_file, users_of
 from hexapod_dynamics.tools.commissioning.servo_checks import Supply, assess_answers, assess_supplies
-from hexapod_dynamics.tools.commissioning.slow_move import SlowMove
 
 ROBOT = Robot.jethexa()
 MAP = ServoMap.from_robot(ROBOT)
 FINE = dict.fromkeys(MAP.joint_names)
+LIMITS = SupplyLimits()
 
 
 def forces(rotation, tilt=0.5, offset=(0.0, 0.0, 0.0)):
@@ -49,10 +50,10 @@ def test_each_of_the_24_mountings_is_found_and_written_so_that_it_reads_back(ent
     assert angle_between(found, true) < np.radians(8.0)
     angles = [float(part) for part in rpy_text(found).partition("[")[2].rstrip("]").split(",")]
     np.testing.assert_allclose(rotation_rpy(*np.radians(angles)), true, atol=1e-12)
-    (right,) = assess_axes(measured, true)
+    right = assess_axes(measured, true)
     assert right.outcome is f.Outcome.PASSED
     if not np.allclose(true, ROBOT.imu.rotation):
-        (wrong,) = assess_axes(measured, ROBOT.imu.rotation)
+        wrong = assess_axes(measured, ROBOT.imu.rotation)
         assert wrong.outcome is f.Outcome.FAILED and rpy_text(true) in wrong.remedy
 
 
@@ -67,9 +68,9 @@ def test_attitudes_that_were_not_held_are_told():
     with pytest.raises(DeviceError, match="turned by 0 degrees"):
         mounting(level, level)
     untilted = assess_axes(dict.fromkeys(Attitude, level), np.eye(3))
-    assert untilted[0].outcome is f.Outcome.FAILED and "20 to 45 degrees" in untilted[0].remedy
+    assert untilted.outcome is f.Outcome.FAILED and "20 to 45 degrees" in untilted.remedy
     left_down = forces(np.eye(3)) | {Attitude.RIGHT_DOWN: 9.81 * rotation_rpy(-0.5, 0, 0).T @ [0, 0, 1]}
-    assert "do not fit together" in assess_axes(left_down, np.eye(3))[0].seen
+    assert "do not fit together" in assess_axes(left_down, np.eye(3)).seen
 
 
 def test_every_joint_without_an_answer_is_named_with_its_id():
@@ -83,7 +84,7 @@ def test_every_joint_without_an_answer_is_named_with_its_id():
 
 
 def supplies(**changes):
-    rows = [Supply(name, 11.8, (9.0, 12.6), 32.0, 85.0, 0.0) for name in MAP.joint_names]
+    rows = [Supply(name, 11.8, 9.0, 12.6, 32.0, 85.0, 0.0) for name in MAP.joint_names]
     rows[4] = Supply(**(rows[4].__dict__ | changes))
     return rows
 
@@ -92,21 +93,21 @@ def supplies(**changes):
     "changes, what, words",
     [
         ({"volts": 11.0}, "voltage", "femur_joint_LM has less"),
-        ({"limits": (9.0, 12.0)}, "limits of the servos", "a full battery has 12.6 V"),
+        ({"highest": 12.0}, "limits of the servos", "a full battery has 12.6 V"),
         ({"celsius": 72.0}, "temperature", "let them cool"),
         ({"celsius": 50.0, "limit": 60.0}, "temperature", "let them cool"),
     ],
 )
 def test_supply_limits_and_heat_are_assessed_for_each_servo(changes, what, words):
-    assert f.all_passed(assess_supplies(supplies()))
-    bad = [each for each in assess_supplies(supplies(**changes)) if each.outcome is f.Outcome.FAILED]
+    assert f.all_passed(assess_supplies(supplies(), LIMITS))
+    bad = [each for each in assess_supplies(supplies(**changes), LIMITS) if each.outcome is f.Outcome.FAILED]
     assert [each.what for each in bad] == [what] and words in bad[0].remedy and "femur_joint_LM" in bad[0].seen
 
 
 def test_an_empty_battery_is_told_even_where_all_servos_agree():
-    low = [Supply(name, 9.9, (9.0, 12.6), 32.0, 85.0, 0.0) for name in MAP.joint_names]
-    assert "charge the battery" in assess_supplies(low)[0].remedy
-    assert [each.what for each in assess_supplies([], ["coxa_joint_LF"])] == ["coxa_joint_LF"]
+    low = [Supply(name, 9.9, 9.0, 12.6, 32.0, 85.0, 0.0) for name in MAP.joint_names]
+    assert "charge the battery" in assess_supplies(low, LIMITS)[0].remedy
+    assert [each.what for each in assess_supplies([], LIMITS, ["coxa_joint_LF"])] == ["coxa_joint_LF"]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +122,8 @@ def test_an_empty_battery_is_told_even_where_all_servos_agree():
     ],
 )
 def test_the_motion_that_should_be_seen_follows_from_the_robots_geometry(joint, change, words):
-    checks = JointChecks(
-        ROBOT, SlowMove(LxServos(ServoBus(PortSettings("nowhere")), MAP.ids), MAP, [-1.0] * 18, [1.0] * 18), None
-    )
+    mover = SlowMove(ROBOT, LxServos(ServoBus(PortSettings("nowhere")), MAP.ids))
+    checks = JointChecks(ROBOT, mover, None)
     assert words in checks.motion_text(MAP.joint_names.index(joint), change)
 
 
@@ -136,16 +136,16 @@ def test_a_stop_is_judged_by_where_the_joint_is_afterwards():
 
 
 def test_a_file_that_is_no_device_or_not_there_is_told(tmp_path):
-    (missing,) = check_file("port", str(tmp_path / "ttyTHS1"), "dialout")
+    missing = check_file(str(tmp_path / "ttyTHS1"), "dialout")
     assert "does not exist" in missing.seen and "/dev/serial/by-id/" in missing.remedy
     (tmp_path / "file").touch()
-    assert "not a device" in check_file("port", str(tmp_path / "file"), "dialout")[0].seen
-    assert check_file("port", "/dev/null", "dialout")[0].outcome is f.Outcome.PASSED
+    assert "not a device" in check_file(str(tmp_path / "file"), "dialout").seen
+    assert check_file("/dev/null", "dialout").outcome is f.Outcome.PASSED
 
 
 def test_a_device_without_permission_names_the_group(monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may open everything
-    (refused,) = check_file("port", "/dev/null", "dialout")
+    refused = check_file("/dev/null", "dialout")
     assert "permission denied" in refused.seen and "usermod -aG dialout" in refused.remedy
 
 
@@ -173,9 +173,9 @@ def test_a_login_console_of_another_user_is_named_by_its_command_line(tmp_path):
 
 def test_the_report_is_a_table_with_what_to_do():
     rows = [
-        f.passed("port", "a", "x | y"),
-        f.failed("imu", "b", "lost", "plug it in"),
-        f.not_run("axes", "c", "left out"),
+        *f.of_check("port", [f.passed("a", "x | y")]),
+        *f.of_check("imu", [f.failed("b", "lost", "plug it in")]),
+        *f.of_check("axes", [f.not_run("c", "left out")]),
     ]
     text = f.markdown("Check", [("host", "here")], rows)
     assert "| port | a | passed | x \\| y |" in text and "- imu, b: plug it in" in text and "- host: here" in text
