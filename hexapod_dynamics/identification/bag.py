@@ -13,23 +13,14 @@ import numpy as np
 
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.score import Log
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
-COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU = (
-    "joint_commands",
-    "servos/measurements",
-    "joint_states",
-    "imu/data_raw",
-    "imu/data",
-)
-TORQUES = "feedforward_torques"
+COMMANDS, MEASUREMENTS, JOINTS = "joint_commands", "servos/measurements", "joint_states"
+RAW, IMU, TORQUES = "imu/data_raw", "imu/data", "feedforward_torques"
 TOPICS = (COMMANDS, MEASUREMENTS, JOINTS, RAW, IMU, TORQUES)
 JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
 JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
-FEW, APART = 12, 0.02  # messages of two motions, and their distance [rad], from which they are told apart
-TWICE = 1.6  # times the usual number of messages in a second from which a time is there twice
 
 
 Message = Any  # of a ROS type, as rosbags makes it
@@ -48,38 +39,51 @@ Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock
 
 
 def read_bag(path: Path, robot: Robot) -> Recording:
-    """Read commands, readings and the IMU of a bag, in any namespace; times count from its first command.
+    """Read a bag, in any namespace; times count from its first command.
 
     Readings come from servos/measurements, which has the time of each reading, else from joint_states; the IMU's
     come from imu/data_raw, else from imu/data. Where the clock jumps the longest part is read, with a RecordingWarning.
     Raises IdentificationError for a path that is no bag, for one that lacks a topic, and for one whose clock went back.
     """
-    return _recording(_read(path), robot)
-
-
-def read_log(path: Path, robot: Robot) -> Log:
-    """Read the same as `read_bag`, and also the attitudes of imu/data and feedforward_torques; same errors as
-    `read_bag`.
-    """
     rows = _read(path)
-    recording, start = _recording(rows, robot), _commands(rows, robot)[0][0]
-    chip = np.asarray(robot.imu.rotation)
-    attitudes = [
-        (time - start, rotation_from_quaternion(turn) @ chip.T)
-        for time, message in rows[IMU]
-        if message.orientation_covariance[0] != -1.0
-        and np.isfinite(turn := _numbers(message.orientation, "xyzw")).all()
-    ]
-    torques = np.zeros((len(rows[TORQUES]), robot.joint_count))
-    for row, (_, message) in zip(torques, rows[TORQUES], strict=True):
-        for joint, effort in _named(message, message.effort, robot):
-            row[joint] = effort
-    return Log(
-        recording,
-        np.array([time for time, _ in attitudes]),
-        np.array([rotation for _, rotation in attitudes]).reshape(-1, 3, 3),
-        np.array([time - start for time, _ in rows[TORQUES]]),
-        torques,
+    commands = _commands(rows, robot)
+    _check_one_motion(commands)
+    readings, imu, attitudes, torques, chip = [], [], [], [], np.asarray(robot.imu.rotation)
+    for time, message in rows[MEASUREMENTS] or rows[JOINTS]:
+        # `effort` of servos/measurements: how long before its stamp each joint of a message was read [s]
+        ages = dict(_named(message, message.effort, robot)) if rows[MEASUREMENTS] else {}
+        readings += [(time - ages.get(k, 0.0), k, angle) for k, angle in _named(message, message.position, robot)]
+    for time, message in rows[RAW] or rows[IMU]:
+        force, rate = _numbers(message.linear_acceleration, "xyz"), _numbers(message.angular_velocity, "xyz")
+        if np.isfinite([force, rate]).all():
+            imu.append((time, chip @ force, chip @ rate))
+    for time, message in rows[IMU]:
+        turn = _numbers(message.orientation, "xyzw")
+        if message.orientation_covariance[0] != -1.0 and np.isfinite(turn).all():
+            attitudes.append((time, rotation_from_quaternion(turn) @ chip.T))
+    for time, message in rows[TORQUES]:
+        efforts = dict(_named(message, message.effort, robot))
+        torques.append((time, [efforts.get(joint, 0.0) for joint in range(robot.joint_count)]))
+    start, period = commands[0][0], np.median(np.diff([time for time, _ in commands])) if len(commands) > 2 else 0.02
+    sent, angles = _columns(commands, (robot.joint_count,))
+    read, joint, measured = _columns(sorted(readings), (), ())
+    sensed, force, rate = _columns(imu, (3,), (3,))
+    turned, attitude = _columns(attitudes, (3, 3))
+    fed, torque = _columns(torques, (robot.joint_count if torques else 0,))
+    return Recording(
+        sent - start,
+        angles,
+        read - start,
+        joint.astype(np.intp),
+        measured,
+        sensed - start,
+        force,
+        rate,
+        float(period),
+        turned - start,
+        attitude,
+        fed - start,
+        torque,
     )
 
 
@@ -254,7 +258,7 @@ def _check_rates(path: Path, rows: Rows) -> None:
         if len(times) and times[-1] - times[0] > 4.0:
             counts = np.bincount((times - times[0]).astype(int))[:-1]
             usual = float(np.median(counts))
-            if usual >= 5.0 and counts.max() > TWICE * usual:
+            if usual >= 5.0 and counts.max() > 1.6 * usual:
                 when = times[0] + counts.argmax()
                 raise IdentificationError(
                     f"{path}: {topic} comes {counts.max()} times in the second from {when:.0f} s on, {usual:.0f} times "
@@ -269,12 +273,12 @@ def _check_one_motion(commands: Sequence[tuple[float, np.ndarray]]) -> None:
     Along one motion two steps lead about twice as far as one; between two motions one step leads far, and two lead
     back.
     """
-    angles = np.array([row for _, row in commands])
-    if len(angles) <= FEW + 2:
+    angles, few = np.array([row for _, row in commands]), 12
+    if len(angles) <= few + 2:
         return
     one, two = (np.abs(angles[steps:] - angles[:-steps]).sum(axis=1) for steps in (1, 2))
-    far, back = (np.convolve(way, np.ones(FEW), "valid") for way in (one[:-1], two))
-    found = np.flatnonzero((far > FEW * APART) & (far > 2.0 * back))
+    far, back = (np.convolve(way, np.ones(few), "valid") for way in (one[:-1], two))
+    found = np.flatnonzero((far > few * 0.02) & (far > 2.0 * back))  # [rad] from which two motions are told apart
     if len(found):
         raise IdentificationError(
             f"{COMMANDS} go to and fro between two motions from {commands[found[0]][0] - commands[0][0]:.1f} s on: the "
@@ -313,32 +317,10 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     return commands
 
 
-def _recording(rows: Rows, robot: Robot) -> Recording:
-    commands = _commands(rows, robot)
-    _check_one_motion(commands)
-    start, readings = commands[0][0], []
-    for time, message in rows[MEASUREMENTS] or rows[JOINTS]:
-        # `effort` of servos/measurements: how long before its stamp each joint of a message was read [s]
-        ages = dict(_named(message, message.effort, robot)) if rows[MEASUREMENTS] else {}
-        readings += [(time - ages.get(k, 0.0), k, angle) for k, angle in _named(message, message.position, robot)]
-    readings.sort()
-    chip = np.asarray(robot.imu.rotation)
-    imu = []
-    for time, message in rows[RAW] or rows[IMU]:
-        force, rate = _numbers(message.linear_acceleration, "xyz"), _numbers(message.angular_velocity, "xyz")
-        if np.isfinite([force, rate]).all():
-            imu.append((time, chip @ force, chip @ rate))
-    return Recording(
-        np.array([time for time, _ in commands]) - start,
-        np.array([row for _, row in commands]),
-        np.array([time for time, _, _ in readings]) - start,
-        np.array([joint for _, joint, _ in readings], np.intp),
-        np.array([angle for _, _, angle in readings]),
-        np.array([time for time, _, _ in imu]) - start,
-        np.array([force for _, force, _ in imu]).reshape(-1, 3),
-        np.array([rate for _, _, rate in imu]).reshape(-1, 3),
-        float(np.median(np.diff([time for time, _ in commands]))) if len(commands) > 2 else 0.02,
-    )
+def _columns(rows: Sequence[tuple], *shapes: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the columns of rows of a time and values of these shapes as arrays, also of no rows."""
+    columns = zip(*rows, strict=True) if rows else [()] * (1 + len(shapes))
+    return [np.array(column, float).reshape(len(rows), *s) for column, s in zip(columns, ((), *shapes), strict=True)]
 
 
 def _named(message: Message, values: Sequence[float], robot: Robot) -> Iterator[tuple[int, float]]:

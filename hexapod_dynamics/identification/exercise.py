@@ -31,23 +31,12 @@ PERIOD = 0.02  # [s] between commands
 # Suspended: [s] for one joint of each leg: waves, then steps. [rad]: size of waves and of steps; a step takes one
 # command if the speed limit permits.
 WAVE_TIME, STEP_TIME, WAVE, STEP = 10.0, 6.5, 0.45, 0.10
-STEP_EVERY = 0.5  # [s]
-MOVE = 2.0  # [s] from one pose to the next, and at rest at the beginning
-SETTLE = 0.5  # [s] at rest after it
+PAUSE = 2.5  # [s] from one pose to the next, and at rest at the beginning; the last half a second is at rest
 MARGIN = 0.05  # [rad] to the limits of a joint
-POSES = -1.0, -0.5, 0.0, 0.5, 1.0  # [rad] of a joint from its rest, of which the longest lever is chosen
 # Standing: where feet stand [m] in the leg's axes, reach and height; each step is a SPREAD nearer or farther.
 REACH, HEIGHT, SPREAD = 0.135, 0.110, 0.025
-LIFT = 0.03  # [m] of the feet in the air: servos sag by 5 mm, offsets of 2 degrees lower a foot by 8 mm
-# The largest motions of the body: x, y, z [m], roll, pitch, yaw [rad]; their periods [s] have no common multiple, so
-# that all combinations occur.
-LARGEST = np.array([0.020, 0.020, 0.018, 0.10, 0.10, 0.16])
-PERIODS = np.array([11.0, 13.7, 17.3, 9.1, 7.9, 15.1])
 EASE = 2.0  # [s] at rest at the beginning and the end, and in which a motion of the body begins and ends
 FOOT_TIME, ALL_STAND = 1.25, 0.25  # [s] in which feet rise or come down, and in which all of them stand then
-PART = 19.3  # [s] on one half of the legs, about
-SIZES = 1.0, 0.75, 0.5  # of all motions, the first that a robot's joints allow
-LEAST_MARGIN = 0.04  # [m] from the centre of the body to the edge of the polygon of standing feet
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +55,8 @@ def suspended_exercise(robot: Robot) -> Exercise:
     rest = np.array([_middle(leg, k) for leg in robot.legs for k in range(len(leg.joints))])
     model = WholeBodyModel(robot)
     longest = max(len(leg.joints) for leg in robot.legs)
-    part = MOVE + SETTLE + WAVE_TIME + STEP_TIME
-    time = np.arange(0.0, longest * part + MOVE + SETTLE, PERIOD)
+    part = PAUSE + WAVE_TIME + STEP_TIME
+    time = np.arange(0.0, longest * part + PAUSE, PERIOD)
     poses, here = np.tile(rest, (longest + 2, 1)), time - part * np.arange(longest + 1)[:, None]
     own = np.zeros((len(time), robot.joint_count))
     for index, leg in enumerate(robot.legs):
@@ -80,9 +69,9 @@ def suspended_exercise(robot: Robot) -> Exercise:
                     f"{leg.joints[k].name}: limits leave {size:.2f} rad around its rest, {1.5 * STEP:.2f} needed"
                 )
             poses[k + 1, columns] = _pose_of_longest_lever(model, robot, leg, k, rest, size)
-            begun = here[k] - MOVE - SETTLE
+            begun = here[k] - PAUSE
             own[:, columns[k]] = _waves(begun, size, index) + _steps(begun - WAVE_TIME, index)
-    return Exercise(time, poses[0] + _rise(here / MOVE).T @ np.diff(poses, axis=0) + own)
+    return Exercise(time, poses[0] + _rise(here / (PAUSE - 0.5)).T @ np.diff(poses, axis=0) + own)
 
 
 def _pose_of_longest_lever(model: WholeBodyModel, robot: Robot, leg: Leg, k: int, rest: Array, size: float) -> Array:
@@ -115,7 +104,8 @@ def _pose_of_longest_lever(model: WholeBodyModel, robot: Robot, leg: Leg, k: int
         return round(squares, 9)
 
     least = outward(rest)
-    choices = itertools.product(*(POSES if one else (0.0,) for one in turning))
+    # [rad] of a joint from its rest
+    choices = itertools.product(*((-1.0, -0.5, 0.0, 0.5, 1.0) if one else (0.0,) for one in turning))
     best = max(choices, key=lambda shift: (torque(shift), -sum(map(abs, shift))))
     return np.asarray(rest[columns] + best, np.float64)
 
@@ -138,9 +128,9 @@ def _waves(time: Array, size: float, index: int) -> Array:
 
 def _steps(time: Array, index: int) -> Array:
     """Steps up, back, down and back, zero outside of 0 to STEP_TIME; legs begin at different times."""
-    shifted = time - 0.03 * index
-    level = np.array([1.0, 0.0, -1.0, 0.0])[np.floor(shifted / STEP_EVERY).astype(int) % 4]
-    return np.where((shifted >= 0.0) & (shifted < STEP_TIME - STEP_EVERY), STEP * level, 0.0)
+    shifted, every = time - 0.03 * index, 0.5  # [s]
+    level = np.array([1.0, 0.0, -1.0, 0.0])[np.floor(shifted / every).astype(int) % 4]
+    return np.where((shifted >= 0.0) & (shifted < STEP_TIME - every), STEP * level, 0.0)
 
 
 # ---- standing ----------------------------------------------------------------------------------------------------
@@ -154,7 +144,7 @@ def standing_exercise(robot: Robot, seconds: float = 120.0) -> Exercise:
     that one half of its legs (tripod_group) does not carry.
     """
     time = np.arange(0.0, seconds, PERIOD)
-    parts = max(1, round((seconds - 2.0 * EASE) / PART))
+    parts = max(1, round((seconds - 2.0 * EASE) / 19.3))  # [s] on one half of the legs, about
     length = (seconds - 2.0 * EASE) / parts
     if length < 2.0 * (EASE + FOOT_TIME) + ALL_STAND:
         raise IdentificationError(f"standing exercise: {seconds:g} s given, at least 12 s needed")
@@ -170,14 +160,19 @@ def standing_exercise(robot: Robot, seconds: float = 120.0) -> Exercise:
         over = _rise((time - begin - FOOT_TIME) / (length - ALL_STAND - 2.0 * FOOT_TIME))
         for k, leg in enumerate(robot.legs):
             if leg.tripod_group == 1 + part % 2:
-                height[:, k] += LIFT * _rise(np.minimum(time - begin, end - time) / FOOT_TIME)
+                # 30 mm: servos sag by 5 mm, offsets of 2 degrees lower a foot by 8 mm.
+                height[:, k] += 0.03 * _rise(np.minimum(time - begin, end - time) / FOOT_TIME)
                 new = (places[k] + 2) % 3 - 1
                 farther[:, k] += (new - places[k]) * over
                 places[k] = new
     for group in (1, 2):
         _check_carried(robot, [leg for leg in robot.legs if leg.tripod_group == group])
-    pose = share[:, None] * LARGEST * np.sin(2.0 * np.pi * (time[:, None] - EASE) / PERIODS)
-    for size in SIZES:
+    # The largest motions of the body: x, y, z [m], roll, pitch, yaw [rad]; their periods [s] have no common multiple,
+    # so that all combinations occur.
+    largest = np.array([0.020, 0.020, 0.018, 0.10, 0.10, 0.16])
+    periods = np.array([11.0, 13.7, 17.3, 9.1, 7.9, 15.1])
+    pose = share[:, None] * largest * np.sin(2.0 * np.pi * (time[:, None] - EASE) / periods)
+    for size in (1.0, 0.75, 0.5):  # of all motions, the first that a robot's joints allow
         try:
             return Exercise(time, _targets(robot, size * pose, REACH + size * SPREAD * farther, height))
         except HexapodError as error:
@@ -203,7 +198,7 @@ def _check_carried(robot: Robot, legs: list[Leg]) -> None:
     """Raise IdentificationError unless the centre of the body is well inside of the feet of these legs."""
     nearest = [leg.mount_position + leg.mount_rotation @ np.array([REACH - SPREAD, 0.0, 0.0]) for leg in legs]
     feet = np.array([foot[:2] for foot in nearest]).reshape(-1, 2)
-    if len(legs) < 3 or hull_margin(feet, len(feet), *np.asarray(robot.body.com)[:2]) < LEAST_MARGIN:
+    if len(legs) < 3 or hull_margin(feet, len(feet), *np.asarray(robot.body.com)[:2]) < 0.04:  # [m]
         names = ", ".join(leg.name for leg in legs)
         raise IdentificationError(f"standing exercise: {robot.name} cannot stand on {names or 'no leg'} alone")
 

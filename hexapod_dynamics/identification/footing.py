@@ -16,12 +16,7 @@ from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
 EVERY = 0.1  # [s] between the set-points that are looked at
-ON_FLOOR = 2e-3  # [m] from the floor to the set-point of a foot that stands
 WINDOW = 2.0  # [s] of which it is asked what exercise it belongs to
-MOVES = 0.02  # [rad] by which a joint moves in a window
-RIGID = 2e-3  # [m] by which distances between standing feet change in a window at most
-GAP = 6.0  # [s] of other windows within an exercise
-BEFORE_AND_AFTER = 0.3  # [s] in which a foot has to stand, too: latency, sag and dead zone shift lift-off and landing
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,10 +45,10 @@ class Footing:
 
     def all_the_while(self, edges: Array) -> NDArray[np.bool_]:
         """Return which feet (B, legs) stand during the whole of each bin between `edges` (B + 1,) [s], and during
-        BEFORE_AND_AFTER around the bin.
+        0.3 s before and after it, because latency, sag and dead zone shift lift-off and landing.
         """
-        begin = np.searchsorted(self.time, edges[:-1] - BEFORE_AND_AFTER)
-        end = np.searchsorted(self.time, edges[1:] + BEFORE_AND_AFTER)
+        begin = np.searchsorted(self.time, edges[:-1] - 0.3)
+        end = np.searchsorted(self.time, edges[1:] + 0.3)
         return np.array([self.stands[i : max(j, i + 1)].all(axis=0) for i, j in zip(begin, end, strict=True)])
 
     def at_rest(self, means: Means, delay: float) -> Means:
@@ -100,7 +95,7 @@ def standing_feet(feet: Array) -> NDArray[np.bool_]:
         shares = np.linalg.lstsq(sides.T, -corner, rcond=None)[0]  # barycentric, of the origin's foot point
         inside = float(min(*shares, 1.0 - shares.sum()))
         if inside > best:
-            best, on_floor = inside, heights < ON_FLOOR
+            best, on_floor = inside, heights < 2e-3  # [m]
     return on_floor if best >= 0.0 else np.zeros(len(feet), bool)
 
 
@@ -131,7 +126,7 @@ def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recordi
 
     Suspended: in windows of WINDOW at most one joint of each leg moves, and feet move against each other. Standing: a
     joint moves, and the same feet, three or more, stand all the while and move against each other by no more than
-    RIGID. Walking is neither.
+    2 mm. Walking is neither.
     """
     times = recording.command_time
     if len(times) < 2:
@@ -145,7 +140,7 @@ def split(robot: Robot, recording: Recording) -> tuple[Recording | None, Recordi
         if len(found) == 0:
             parts.append(None)
             continue
-        groups = np.split(found, np.flatnonzero(np.diff(found) > GAP) + 1)
+        groups = np.split(found, np.flatnonzero(np.diff(found) > 6.0) + 1)  # [s] of other windows within an exercise
         longest = max(groups, key=lambda group: group[-1] - group[0])
         parts.append(recording.between(longest[0] - 0.5 * WINDOW, longest[-1] + 1.5 * WINDOW))
     return parts[0], parts[1]
@@ -157,14 +152,14 @@ def _kind(robot: Robot, model: WholeBodyModel, recording: Recording, begin: floa
     rows = recording.commands[inside][::5]
     if len(rows) < 3:
         return ""
-    moves = np.ptp(rows, axis=0) > MOVES
+    moves = np.ptp(rows, axis=0) > 0.02  # [rad]
     if not moves.any():
         return ""
     feet = feet_and_jacobians(robot, model, rows)[0]
     stand = np.all([standing_feet(row) for row in feet], axis=0)
     some = feet[:, stand]
     distances = np.linalg.norm(some[:, :, None] - some[:, None], axis=-1)
-    if stand.sum() >= 3 and np.ptp(distances, axis=0).max() <= RIGID:
+    if stand.sum() >= 3 and np.ptp(distances, axis=0).max() <= 2e-3:
         return "standing"
     single = all(moves[list(robot.leg_joints(leg.name))].sum() <= 1 for leg in robot.legs)
     return "suspended" if single else ""

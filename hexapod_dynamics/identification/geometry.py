@@ -7,8 +7,8 @@ rotation M, measures where up is:
 
 y: joint angles as the servos measure them, with their play; o: zero offsets (what a servo reads at the joint's zero).
 A foot that comes down is on one floor with the others, flat within FLAT, level within LEVEL: a tilt of the floor and
-one of the IMU differ only as the body turns on it. Then it slides by SLIP. Gauss-Newton; the poses of the samples are
-eliminated (Schur complement), then the feet of one sample after the other (`FootChain`).
+one of the IMU differ only as the body turns on it. Then it slides a little. Gauss-Newton; the poses of the samples are
+eliminated (Schur complement), then the feet, a banded system (`solve_chain`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, solveh_banded
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
@@ -29,32 +29,20 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector, skew
 
 Array = NDArray[np.float64]
-# Standard deviations: zero offsets before anything is known, IMU's mounting [rad]; the floor's tilt [rad] and a foot's
-# height over it [m]; where a foot stands [m].
-OFFSET, MOUNTING, LEVEL, FLAT, PLACE = 0.026, 0.05, 0.009, 0.001, 0.05
-# Of a sample: angle, in counts of 4 mrad and with half a play of 3 to 9 mrad whose side is partly unknown [rad]; foot,
-# whose link's end is not its point of contact [m]; direction of the accelerometer [rad], of which half is noise of an
-# MPU6050 and the rest motion that is not computed (seeds 1000 to 1009); if more remains, all variances grow with it.
-ANGLE, FOOT, DIRECTION = 2.5e-3, 1e-4, 0.7e-3
-# How far a foot slides and sinks in a second, growing with the root of the time [m]. In MuJoCo feet creep by 1 mm in 13
-# s, 0.3 mm by this law; of 0.1, 0.2 and 0.4 mm the least gave the smallest errors of the offsets (seeds 1000 to 1009).
-SLIP, SINK = 1e-4, 2e-5
-ROUNDS = 6
+LEVEL = 0.009  # standard deviation of the floor's tilt before anything is known [rad]
+PLACE, FLAT = 0.05, 0.001  # the same of where a foot stands and of its height over the floor [m]
 
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """Zero offsets (n,) and the IMU's rotation vector (3,) base_link as it is <- base_link as the file mounts the IMU
-    [rad], their standard deviations; noise, before [m]: root mean square of the feet's residuals after and before
-    the identification.
+    [rad], and their standard deviations.
     """
 
     offsets: Array
     mounting: Array
     offset_deviations: Array
     mounting_deviations: Array
-    noise: float
-    before: float
 
 
 def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> Geometry:
@@ -70,13 +58,12 @@ def identify_geometry(robot: Robot, means: Means, stands: NDArray[np.bool_]) -> 
             f"zero offsets: {len(means.time)} complete samples on three feet or more, 50 needed: stand and move longer"
         )
     fit = _Fit(robot, means, stands)
-    before, factor, covariance = np.nan, 1.0, np.zeros((0, 0))
-    for turn in range(ROUNDS):
-        covariance, following, noise = fit.improve(factor)
-        before = noise if turn == 0 else before
-        factor = following if turn > 0 else 1.0
+    fit.improve(1.0)  # whose residuals are those of the robot file
+    factor = 1.0
+    for _ in range(5):
+        covariance, factor = fit.improve(factor)
     deviation, n = np.sqrt(np.diag(covariance)), robot.joint_count
-    return Geometry(fit.offsets, fit.mounting, deviation[:n], deviation[n : n + 3], noise, before)
+    return Geometry(fit.offsets, fit.mounting, deviation[:n], deviation[n : n + 3])
 
 
 class _Fit:
@@ -97,26 +84,25 @@ class _Fit:
         self.p[:, 2] -= self.F[0, stands[0], 2].mean()
         self.F[..., 2] = 0.0
         self.nominal = self.F.copy()
-        passed = np.diff(means.time, prepend=means.time[0])
-        self.weights = self.stay[..., None] / (
-            np.array([SLIP, SLIP, SINK]) ** 2 * np.maximum(passed, 1e-3)[:, None, None]
-        )
+        # How far a foot slides and sinks in a second, growing with the root of the time [m]. In MuJoCo feet creep by
+        # 1 mm in 13 s, 0.3 mm by this law; of 0.1, 0.2 and 0.4 mm the least gave the smallest errors of the offsets
+        # (seeds 1000 to 1009).
+        slip, passed = np.array([1e-4, 1e-4, 2e-5]), np.diff(means.time, prepend=means.time[0])
+        self.weights = self.stay[..., None] / (slip**2 * np.maximum(passed, 1e-3)[:, None, None])
 
-    def improve(self, factor: float) -> tuple[Array, float, float]:
-        """Take a step. Returns the covariance of the constants, the factor on all variances that what remains asks
-        for, and what remained at the feet before it [m].
+    def improve(self, factor: float) -> tuple[Array, float]:
+        """Take a step; return the covariance of the constants, and the factor on all variances that what remains asks
+        for.
         """
         B, L, n = len(self.angles), len(self.robot.legs), self.robot.joint_count
         seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
-        M, chain = rotation_from_vector(self.mounting), FootChain(3 * L, n + 5)
-        remaining, at_feet, solved = np.zeros((B, 3 * L + 3)), [], []
+        M, size = rotation_from_vector(self.mounting), 3 * L + n + 5
+        information, pull = np.zeros((B, size, size)), np.zeros((B, size))
+        remaining, solved = np.zeros((B, 3 * L + 3)), []
         for b in range(B):
-            if b:
-                chain.next((self.F[b] - self.F[b - 1]).ravel(), self.weights[b].ravel())
             for foot in np.flatnonzero(~self.stay[b]):
-                self._land(chain, b, int(foot))
+                self._land(information[b], pull[b], b, int(foot))
             rows, poses, r = self._sample(b, seen[b], J[b], M)
-            at_feet.append(r[: 3 * L][np.repeat(self.stands[b], 3)])
             W = self._whitener(J[b], self.stands[b])
             rows, poses, r = W @ rows, W @ poses, W @ r
             share = robust_share(r)
@@ -125,33 +111,34 @@ class _Fit:
             C = rows.T @ (weight[:, None] * poses)
             right = poses.T @ (weight * r)
             pose = np.linalg.solve(poses.T @ (weight[:, None] * poses), np.column_stack([C.T, right]))
-            chain.add(rows.T @ (weight[:, None] * rows) - C @ pose[:, :-1], rows.T @ (weight * r) - C @ pose[:, -1])
+            information[b] += rows.T @ (weight[:, None] * rows) - C @ pose[:, :-1]
+            pull[b] += rows.T @ (weight * r) - C @ pose[:, -1]
             solved.append(pose)
-        width = np.concatenate([np.full(n, OFFSET), np.full(3, MOUNTING), np.full(2, LEVEL)])
-        pull = -np.concatenate([self.offsets, self.mounting, self.floor]) / width**2
-        prior = np.concatenate([np.zeros(3 * L), width**-2.0])
-        chain.add(np.diag(prior), np.concatenate([np.zeros(3 * L), pull]))
-        constants, covariance, feet = chain.solve()
+        # Standard deviations of zero offsets, mounting and tilt before anything is known [rad].
+        width = np.concatenate([np.full(n, 0.026), np.full(3, 0.05), np.full(2, LEVEL)])
+        constants = slice(3 * L, size)
+        information[0, constants, constants] += np.diag(width**-2.0)
+        pull[0, constants] -= np.concatenate([self.offsets, self.mounting, self.floor]) / width**2
+        moved = np.diff(self.F.reshape(B, 3 * L), axis=0)
+        steps, covariance, feet = solve_chain(information, pull, moved, self.weights[1:].reshape(moved.shape))
         for b in range(B):
-            step = solved[b][:, -1] - solved[b][:, :-1] @ np.concatenate([feet[b], constants])
+            step = solved[b][:, -1] - solved[b][:, :-1] @ np.concatenate([feet[b], steps])
             self.R[b] = self.R[b] @ rotation_from_vector(step[:3])
             self.p[b] += step[3:]
         self.F += feet.reshape(B, L, 3)
-        self.offsets = self.offsets + constants[:n]
-        self.mounting, self.floor = self.mounting + constants[n : n + 3], self.floor + constants[n + 3 :]
-        return covariance, self._inflation(remaining), float(np.sqrt(np.mean(np.square(np.concatenate(at_feet)))))
+        self.offsets = self.offsets + steps[:n]
+        self.mounting, self.floor = self.mounting + steps[n : n + 3], self.floor + steps[n + 3 :]
+        return covariance, self._inflation(remaining)
 
-    def _land(self, chain: FootChain, b: int, foot: int) -> None:
-        """A foot that comes down, or is in the air, is anywhere, but on the floor."""
+    def _land(self, information: Array, pull: Array, b: int, foot: int) -> None:
+        """Add that a foot that comes down, or is in the air, is anywhere, but on the floor."""
         x, y, z = 3 * foot + np.arange(3)
-        information, pull = np.zeros_like(chain.information), np.zeros_like(chain.pull)
-        information[[x, y], [x, y]] = PLACE**-2.0
-        pull[[x, y]] = -(self.F[b, foot] - self.nominal[b, foot])[:2] / PLACE**2
+        information[[x, y], [x, y]] += PLACE**-2.0
+        pull[[x, y]] -= (self.F[b, foot] - self.nominal[b, foot])[:2] / PLACE**2
         row, where = np.zeros(len(pull)), self.nominal[b, foot, :2]
         row[z], row[-2:] = 1.0, -where
         information += np.outer(row, row) / FLAT**2
         pull -= row * (self.F[b, foot, 2] - self.floor @ where) / FLAT**2
-        chain.add(information, pull)
 
     def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array, Array]:
         """Rows (m, feet and constants), (m, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
@@ -169,10 +156,17 @@ class _Fit:
         return rows, poses, r
 
     def _whitener(self, J: Array, stands: NDArray[np.bool_]) -> Array:
-        """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air."""
-        covariance = ANGLE**2 * J @ J.transpose(0, 2, 1) + FOOT**2 * np.eye(3)
+        """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air.
+
+        Standard deviations: an angle [rad], in counts of 4 mrad and with half a play of 3 to 9 mrad whose side is
+        partly unknown; a foot [m], whose link's end is not its point of contact; the direction of the accelerometer
+        [rad], of which half is noise of an MPU6050 and the rest motion that is not computed (seeds 1000 to 1009). If
+        more remains, all variances grow with it.
+        """
+        angle, foot, direction = 2.5e-3, 1e-4, 0.7e-3
+        covariance = angle**2 * J @ J.transpose(0, 2, 1) + foot**2 * np.eye(3)
         whole = np.linalg.inv(np.linalg.cholesky(covariance)) * stands[:, None, None]
-        return np.asarray(block_diag(*whole, np.eye(3) / DIRECTION), np.float64)
+        return np.asarray(block_diag(*whole, np.eye(3) / direction), np.float64)
 
     def _inflation(self, remaining: Array) -> float:
         """Factor on the variance: size of normalised residuals (B, m), and likeness of neighbours in time."""
@@ -183,54 +177,26 @@ class _Fit:
         return inflation(power, alike)
 
 
-class FootChain:
-    """Least squares over constants of a robot, and places of its feet that change a little from sample to sample.
+def solve_chain(information: Array, pull: Array, moved: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Solve least squares over constants of a robot, and places of its feet that change a little from sample to sample.
 
         cost = sum over samples b of |r_b - rows_b (x_b; g)|^2 + |(F_b + x_b - F_(b-1) - x_(b-1)) / step|^2
 
-    g (G,): steps of the constants; x_b (F,): those of the feet's places F_b. The feet of one sample after the other are
-    eliminated (an information filter), g is solved for, and the feet follow backward.
+    g (G,): steps of the constants; x_b (F,): those of the feet's places F_b. information (B, F + G, F + G), feet first,
+    and pull (B, F + G): rows^T rows and rows^T r of each sample; moved (B - 1, F): F_b - F_(b-1); weights (B - 1, F)
+    [1 / variance]: how strictly each place stays, 0 if it may be anywhere. Returns g, its covariance (G, G), and x
+    (B, F).
     """
-
-    def __init__(self, F: int, G: int) -> None:
-        self.F = F
-        self.information, self.pull = np.zeros((F + G, F + G)), np.zeros(F + G)
-        self._before: list[tuple[Array, Array]] = []
-
-    def add(self, information: Array, pull: Array) -> None:
-        """Add the information matrix (F + G, F + G), feet first, and the information vector (F + G,) of observations
-        of the present sample.
-        """
-        self.information += information
-        self.pull += pull
-
-    def next(self, moved: Array, weight: Array) -> None:
-        """Go on to the next sample. Before it, the estimates of the places differ by `moved` (F,) from those of the
-        present sample; weight (F,) [1 / variance]: how strictly each place stays, 0 if it may be anywhere now.
-        """
-        F, information, pull = self.F, self.information, self.pull
-        inverse = np.linalg.inv(information[:F, :F] + np.diag(weight))
-        inverse = 0.5 * (inverse + inverse.T)
-        back = inverse @ np.column_stack([information[:F, F:], pull[:F] + weight * moved])
-        self._before.append((inverse * weight, back))
-        onward = weight[:, None] * back
-        after, ahead = np.zeros_like(information), np.zeros_like(pull)
-        after[:F, :F] = np.diag(weight) - weight[:, None] * inverse * weight
-        after[:F, F:], after[F:, :F] = onward[:, :-1], onward[:, :-1].T
-        after[F:, F:] = information[F:, F:] - information[F:, :F] @ back[:, :-1]
-        ahead[:F] = onward[:, -1] - weight * moved
-        ahead[F:] = pull[F:] - information[F:, :F] @ back[:, -1]
-        self.information, self.pull = after, ahead
-
-    def solve(self) -> tuple[Array, Array, Array]:
-        """Return the steps of the constants (G,), their covariance (G, G), and the steps of the feet's places in every
-        sample (samples, F).
-        """
-        covariance = np.linalg.inv(self.information)
-        step = covariance @ self.pull
-        feet, constants = step[: self.F], step[self.F :]
-        steps = [feet]
-        for gain, back in reversed(self._before):
-            feet = back[:, -1] - back[:, :-1] @ constants + gain @ feet
-            steps.append(feet)
-        return constants, np.asarray(covariance[self.F :, self.F :], np.float64), np.array(steps[::-1])
+    B, F = len(pull), moved.shape[1]
+    none = np.zeros((1, F))
+    own = information[:, :F, :F] + (np.vstack([none, weights]) + np.vstack([weights, none]))[:, None] * np.eye(F)
+    band = np.zeros((F + 1, B, F))  # the lower diagonals; -weights couple a sample with the next
+    for k in range(F):
+        band[k, :, : F - k] = np.diagonal(own, -k, 1, 2)
+    band[F, :-1] = -weights
+    force = pull[:, :F] - np.vstack([none, weights * moved]) + np.vstack([weights * moved, none])
+    coupling = information[:, :F, F:].reshape(B * F, -1)
+    solved = solveh_banded(band.reshape(F + 1, B * F), np.column_stack([coupling, force.ravel()]), lower=True)
+    covariance = np.linalg.inv(information[:, F:, F:].sum(axis=0) - coupling.T @ solved[:, :-1])
+    constants = covariance @ (pull[:, F:].sum(axis=0) - coupling.T @ solved[:, -1])
+    return constants, covariance, (solved[:, -1] - solved[:, :-1] @ constants).reshape(B, F)

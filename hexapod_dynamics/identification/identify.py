@@ -25,12 +25,6 @@ from hexapod_dynamics.robot import Imu, JointServo, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
 Array = NDArray[np.float64]
-BIN = 0.25  # [s] over which a slow motion is averaged
-STILL = 0.002  # [rad/s] of all set-points below which the robot rests: for the offset of the gyroscope
-LEAST_STILL = 100  # samples of the IMU at rest
-# A number counts as identified if the data halve its prior standard deviation.
-SEEN = 0.5
-TURNS = 2  # number of iterations, because loads and links depend on each other slightly
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,8 @@ def identify(
     if standing is not None:
         standing.check(robot, "standing exercise")
         begin, end = standing.reading_time[0], standing.reading_time[-1]
-        edges, latency = np.arange(begin, end, BIN), values[:, servo_response.LATENCY]
+        # Means over quarters of a second of a slow motion.
+        edges, latency = np.arange(begin, end, 0.25), values[:, servo_response.LATENCY]
         # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
         footing, standing = Footing.of(robot, standing), standing.in_counts(robot)
         means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
@@ -92,7 +87,7 @@ def identify(
         means = dataclasses.replace(
             means, angle=means.angle - geometry.offsets, specific_force=means.specific_force @ mount.T
         )
-    for _ in range(TURNS if standing is not None else 1):
+    for _ in range(2 if standing is not None else 1):  # loads and links depend on each other slightly
         if standing is not None:
             loads = identify_loads(described, means, servos, deviations[:, servo_response.ZONE], weighed)
         if response is not None and suspended is not None:
@@ -106,8 +101,7 @@ def identify(
             links = identify_links(robot, suspended, turn_upright(up), burden, spread)
             described = _with_links(described, links)
     if loads is not None:
-        total = _mass_of(loads, described, weighed, robot)
-        described = _with_loads(described, loads, total)
+        described = _with_loads(described, loads, weighed if weighed is not None else loads.mass + robot.leg_mass)
     described = _with_servos(described, response, loads, geometry)
     findings = itertools.chain(
         _servo_findings(robot, response),
@@ -122,7 +116,7 @@ def identify(
 def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
     """Offset (3,) and noise (3,) [rad/s] of the gyroscope while no set-point moves, base_link axes, and the samples."""
     rates = np.abs(np.diff(recording.commands, axis=0)).max(axis=1) / np.maximum(np.diff(recording.command_time), 1e-3)
-    last = recording.command_time[1:][rates > STILL]
+    last = recording.command_time[1:][rates > 0.002]  # [rad/s] of the set-points of a robot that moves
     after = np.searchsorted(last, recording.imu_time)
     since = recording.imu_time - np.where(after > 0, last[np.maximum(after, 1) - 1] if len(last) else -np.inf, -np.inf)
     until = np.where(after < len(last), last[np.minimum(after, max(len(last) - 1, 0))] if len(last) else np.inf, np.inf)
@@ -137,8 +131,8 @@ def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
 
 
 def _prior(robot: Robot) -> Array:
-    """Values (n, 8) of the servos before anything is known, in the order of servo_response.NAMES: the robot file's laws
-    if it has any.
+    """Values (n, 8) of the servos before anything is known, in the order of servo_response.QUANTITIES: the robot file's
+    laws if it has any.
     """
     values = np.tile(servo_response.PRIOR, (robot.joint_count, 1))
     for row, law in zip(values, robot.joint_servos, strict=False):  # of none if there are none
@@ -171,19 +165,15 @@ def _with_links(robot: Robot, links: Links) -> Robot:
     return dataclasses.replace(robot, legs=tuple(legs))
 
 
-def _mass_of(loads: Loads, described: Robot, weighed: float | None, robot: Robot) -> float:
-    """Return the mass [kg] of the body: the total mass less that of the legs."""
-    legs = described.leg_mass
-    whole = weighed if weighed is not None else loads.mass + robot.leg_mass
-    if whole <= legs:
-        raise IdentificationError(f"weighed: {whole:.3f} kg given, but the legs alone have {legs:.3f} kg")
-    return float(whole - legs)
-
-
-def _with_loads(robot: Robot, loads: Loads, mass: float) -> Robot:
-    factor = mass / robot.body.mass
-    body = dataclasses.replace(robot.body, mass=mass, com=loads.centre, inertia=factor * robot.body.inertia)
-    return dataclasses.replace(robot, body=body)
+def _with_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
+    """The robot with a body that has the mass of the `whole` [kg] less that of the legs."""
+    mass = whole - robot.leg_mass
+    if mass <= 0.0:
+        raise IdentificationError(f"weighed: {whole:.3f} kg given, but the legs alone have {robot.leg_mass:.3f} kg")
+    inertia = mass / robot.body.mass * robot.body.inertia
+    return dataclasses.replace(
+        robot, body=dataclasses.replace(robot.body, mass=mass, com=loads.centre, inertia=inertia)
+    )
 
 
 def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
@@ -243,7 +233,7 @@ def _servo_findings(robot: Robot, response: ServoResponse | None) -> Iterator[Fi
             value, deviation = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit
             why = "move this joint while the robot hangs: slow waves of 0.3 rad and quick steps of 0.1 rad"
             if response is not None and response.moved[joint]:
-                wide = SEEN * deviation
+                wide = 0.5 * deviation  # a number counts as identified if the data halve its prior deviation
                 value, deviation = response.values[joint, column] * unit, response.deviations[joint, column] * unit
                 why = "too little of this motion: more waves and steps of this joint" if deviation > wide else ""
             yield Finding(f"{name}.{what}", value, deviation, given, of, why)
@@ -269,7 +259,7 @@ def _load_findings(
         deviation = 1e3 * float(loads.centre_deviation[k])
         low = "tilt the body further: 10 degrees of roll and pitch" if deviation > 10.0 else ""
         yield Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
-    yield Finding("load_friction", loads.servos.loaded, float(loads.friction_deviation[1]), 0.0, "of the load")
+    yield Finding("load_friction", loads.servos.loaded, loads.friction_deviation, 0.0, "of the load")
 
 
 def _geometry_findings(robot: Robot, geometry: Geometry | None) -> Iterator[Finding]:
@@ -303,7 +293,7 @@ def _imu_findings(recording: Recording | None) -> Iterator[Finding]:
     if recording is None or len(recording.imu_time) == 0:
         return
     offset, noise, samples = gyroscope_offset(recording)
-    why = "" if samples >= LEAST_STILL else "stand still for two seconds"
+    why = "" if samples >= 100 else "stand still for two seconds"
     deviations = np.degrees(noise) / math.sqrt(max(samples, 1)) + 0.003
     for axis, value, deviation in zip("xyz", np.degrees(offset).tolist(), deviations.tolist(), strict=True):
         yield Finding(f"imu.gyroscope_offset.{axis}", value, deviation, 0.0, "deg/s", why)

@@ -29,8 +29,6 @@ from hexapod_dynamics.robot import Robot
 Array = NDArray[np.float64]
 # Standard deviation of theta before anything is known: a mass within 20 %, a centre within 0.15 radii of gyration.
 WIDTH = np.array([0.1, *[0.1] * 3, *[0.1] * 3, *[0.15] * 3])
-LEAST_BURDEN = 0.02  # [N m] gravity torque on a joint above which its load can be identified
-ROUNDS = 12
 
 
 def pseudo_inertia(parameters: Array) -> Array:
@@ -99,7 +97,7 @@ def identify_links(robot: Robot, suspended: Recording, rotation: Array, burdens:
         still = np.zeros((T, 6 + n))
         Y = model.inverse_dynamics_regressor(np.repeat(rotation[None], T, axis=0), some, still, still)[:, 6 + joint]
         torque = Y @ phi0
-        if np.sqrt(np.mean(torque**2)) < LEAST_BURDEN:
+        if np.sqrt(np.mean(torque**2)) < 0.02:  # [N m] too little for its load to be identified
             continue
         rows.append(torque @ Y / (torque @ torque))
         wanted.append(burdens[joint])
@@ -109,7 +107,7 @@ def identify_links(robot: Robot, suspended: Recording, rotation: Array, burdens:
     count, prior = len(links), np.tile(WIDTH, len(links))
     A, sigmas = np.array(rows).reshape(-1, 10 * (count + 1)), np.array(sigma)
     theta, steps = np.zeros(10 * count), np.full(10, 1e-6)
-    for _ in range(ROUNDS):
+    for _ in range(12):
         parts = list(zip(bodies, theta.reshape(count, 10), strict=True))
         phi = np.concatenate([phi0[:10], *(body(part) for body, part in parts)])
         jacobian = block_diag(*(slopes(body, part, steps) for body, part in parts))

@@ -17,30 +17,23 @@ from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-LEAD_NOISE = 1.5e-3  # [rad] of a mean lead, in addition to its resolution
-# Standard deviations before anything is known: stiffness of all servos and of one from the others (relative), friction
-# [N m] and its share of the load, mass (relative) if the robot was not weighed and if it was, centre of mass [m].
-ALL_STIFFNESS, ONE_STIFFNESS, COULOMB, LOADED, UNWEIGHED, SCALE_ERROR, CENTRE = 0.5, 0.08, 0.05, 0.1, 0.1, 0.005, 0.02
-ROUNDS = 8
+# Standard deviations before anything is known of the stiffness of one servo from the others, and of a scale; relative.
+ONE_STIFFNESS, SCALE_ERROR = 0.08, 0.005
 
 
 @dataclass(frozen=True, eq=False)
 class Loads:
     """Result of `identify_loads`: servos; mass [kg] and centre (3,) [m] of the body; standard deviations of the
-    stiffnesses and zones (n,), of friction (2,), of mass and centre; noise before and after, of the weight [N].
+    stiffnesses (n,), of the friction's share of the load, of mass and centre.
     """
 
     servos: Servos
     mass: float
     centre: Array
     stiffness_deviation: Array
-    zone_deviation: Array
-    friction_deviation: Array
+    friction_deviation: float
     mass_deviation: float
     centre_deviation: Array
-    common_deviation: float
-    noise: float
-    before: float
 
 
 def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: Array, weighed: float | None) -> Loads:
@@ -52,8 +45,7 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     this.
     """
     model = WholeBodyModel(robot)
-    whole = means.complete()
-    means = means.select(whole)
+    means = means.select(means.complete())
     if len(means.time) < 50:
         raise IdentificationError(f"loads: {len(means.time)} complete samples, 50 needed: stand and move longer")
     up = means.specific_force / np.linalg.norm(means.specific_force, axis=1, keepdims=True)
@@ -61,85 +53,60 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     good = np.asarray(np.isfinite(statics.A).all(axis=(1, 2)), np.bool_)
     statics = Statics(statics.A[good], statics.joints[good], statics.body[good], up[good])
     means = means.select(good)
-    n, g = robot.joint_count, robot.gravity
-    total = model.total_mass()
-    weight, known = (total, UNWEIGHED) if weighed is None else (weighed, SCALE_ERROR)
-    # parameters: common log stiffness, log stiffness of each, zones, friction (2), log of the total mass, centre
-    prior = np.concatenate([np.zeros(1 + n), servos.zone, [0.0, 0.0], [np.log(weight / total)], robot.body.com])
-    width = np.concatenate(
-        [
-            [ALL_STIFFNESS],
-            np.full(n, ONE_STIFFNESS),
-            np.maximum(zone_deviation, 1e-4),
-            [COULOMB, LOADED, known],
-            np.full(3, CENTRE),
-        ]
+    n, g, k, total = robot.joint_count, robot.gravity, robot.servo.stiffness, model.total_mass()
+    legs, old = total - robot.body.mass, robot.body.mass * np.asarray(robot.body.com)
+    weight, known = (total, 0.1) if weighed is None else (weighed, SCALE_ERROR)
+    # Common log stiffness, log stiffness of each, zones, friction [N m] and its share of the load, log of the total
+    # mass, centre [m]: prior and its standard deviation.
+    parts = (
+        ([0.0], [0.5]),
+        (np.zeros(n), np.full(n, ONE_STIFFNESS)),
+        (servos.zone, np.maximum(zone_deviation, 1e-4)),
+        ([0.0, 0.0], [0.05, 0.1]),
+        ([np.log(weight / total)], [known]),
+        (robot.body.com, np.full(3, 0.02)),
     )
-    legs = total - robot.body.mass
-    spread = LEAD_NOISE**2 + robot.servo.resolution**2 / 12.0 / np.maximum(means.count, 1.0)
+    prior, width = (np.concatenate(column) for column in zip(*parts, strict=True))
+    ends = np.cumsum([len(mean) for mean, _ in parts])[:-1]
 
     def laws(values: Array) -> Servos:
-        return replace(
-            servos,
-            stiffness=robot.servo.stiffness * np.exp(values[0] + values[1 : 1 + n]),
-            zone=np.maximum(values[1 + n : 1 + 2 * n], 0.0),
-            coulomb=float(values[1 + 2 * n]),
-            loaded=float(values[2 + 2 * n]),
-        )
+        common, each, zone, friction, _, _ = np.split(values, ends)
+        stiffness, (coulomb, loaded) = k * np.exp(common + each), friction.tolist()
+        return replace(servos, stiffness=stiffness, zone=np.maximum(zone, 0.0), coulomb=coulomb, loaded=loaded)
 
-    def errors(values: Array) -> Array:
-        mass = total * np.exp(values[3 + 2 * n]) - legs
-        first = mass * values[4 + 2 * n :]
-        needed = statics.body.copy()
-        old = robot.body.mass * np.asarray(robot.body.com)
-        needed[:, :3] += g * (mass - robot.body.mass) * statics.up
-        needed[:, 3:] += g * np.cross(first - old, statics.up)
-        left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
-        # The residuals are divided by the stiffness, because leads are noisy and weights are known; otherwise the fit
-        # would favour too small a stiffness.
-        return np.asarray(left * np.exp(-values[0]), np.float64)
+    def body(values: Array) -> tuple[float, Array]:
+        *_, log_mass, centre = np.split(values, ends)
+        return total * float(np.exp(log_mass.item())) - legs, centre
 
-    k = robot.servo.stiffness
-    covariance = np.einsum("bij,bj,bkj->bik", statics.A, k**2 * spread, statics.A)
-    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    # [rad] a mean lead is noisy, in addition to its resolution.
+    spread = 1.5e-3**2 + robot.servo.resolution**2 / 12.0 / np.maximum(means.count, 1.0)
+    whiten = np.linalg.inv(np.linalg.cholesky(np.einsum("bij,bj,bkj->bik", statics.A, k**2 * spread, statics.A)))
 
     def residuals(values: Array) -> Array:
-        return np.clip(np.einsum("bij,bj->bi", whiten, errors(values)), -10 * CLIP, 10 * CLIP)
+        mass, centre = body(values)
+        needed = statics.body.copy()
+        needed[:, :3] += g * (mass - robot.body.mass) * statics.up
+        needed[:, 3:] += g * np.cross(mass * centre - old, statics.up)
+        left = needed - statics.carried(laws(values).torques(means.lead, means.rate))
+        # Divided by the stiffness, because leads are noisy and weights are known; otherwise the fit would favour too
+        # small a stiffness.
+        return np.clip(np.einsum("bij,bj->bi", whiten, left * np.exp(-values[0])), -10 * CLIP, 10 * CLIP)
 
-    values = prior.copy()
-    information = np.diag(width**-2.0)
-    for _ in range(ROUNDS):
+    values, information = prior.copy(), np.diag(width**-2.0)
+    for _ in range(8):
         r = residuals(values)
-        weight_of = robust_share(r)
+        share = robust_share(r)
         J = slopes(residuals, values, 1e-4 * np.maximum(1.0, np.abs(values))).reshape(-1, len(values))
-        weighted = J.T * weight_of.ravel() / _inflation(r * weight_of)
+        weighted = J.T * share.ravel() / _inflation(r * share)
         information = weighted @ J + np.diag(width**-2.0)
-        gradient = weighted @ r.ravel() + (values - prior) / width**2
-        values = values - np.linalg.solve(information, gradient)
+        values = values - np.linalg.solve(information, weighted @ r.ravel() + (values - prior) / width**2)
     posterior = np.linalg.inv(information)
-    deviation = np.sqrt(np.diag(posterior))
-    of_each = np.sqrt(np.diag(posterior)[0] + np.diag(posterior)[1 : 1 + n] + 2.0 * posterior[0, 1 : 1 + n])
-    mass = float(total * np.exp(values[3 + 2 * n]) - legs)
-    found = laws(values)
+    _, of_each, _, of_friction, of_mass, of_centre = np.split(np.sqrt(np.diag(posterior)), ends)
+    of_each = np.sqrt(posterior[0, 0] + of_each**2 + 2.0 * posterior[0, 1 : 1 + n])
+    found, (mass, centre) = laws(values), body(values)
     return Loads(
-        servos=found,
-        mass=mass,
-        centre=values[4 + 2 * n :],
-        stiffness_deviation=found.stiffness * of_each,
-        zone_deviation=deviation[1 + n : 1 + 2 * n],
-        friction_deviation=deviation[1 + 2 * n : 3 + 2 * n],
-        mass_deviation=float(total * deviation[3 + 2 * n]),
-        centre_deviation=deviation[4 + 2 * n :],
-        common_deviation=float(deviation[0]),
-        noise=float(np.sqrt(np.mean(errors(values)[:, 2] ** 2))),
-        before=float(np.sqrt(np.mean(errors_of_file(robot, statics, means) ** 2))),
+        found, mass, centre, found.stiffness * of_each, float(of_friction[1]), total * of_mass.item(), of_centre
     )
-
-
-def errors_of_file(robot: Robot, statics: Statics, means: Means) -> Array:
-    """Return the weight (B,) [N] that the robot file's servos and masses do not explain."""
-    torques = Servos.of_robot(robot).torques(means.lead, means.rate)
-    return np.asarray((statics.body - statics.carried(torques))[:, 2], np.float64)
 
 
 def _inflation(residuals: Array) -> float:

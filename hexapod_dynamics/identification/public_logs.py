@@ -1,4 +1,4 @@
-"""Logs of other people's hexapods that are public, as Logs of this package.
+"""Logs of other people's hexapods that are public, as Recordings.
 
 - `read_sysid_csv`: lukas/hexapod, `sysid_*.csv` of a robot with 18 STS3215: t_s, t_send_s, t_recv_s, q0_deg to
   q17_deg (readings), cmd0_deg to cmd17_deg and more, ten rows a second; no IMU.
@@ -14,21 +14,20 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.score import Log
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
-JOINTS, QUATERNION, PERIOD = 18, 4, 0.1  # joints of both robots; numbers of a quaternion; [s] of the npz's rows
-NONE = np.zeros(0)
+JOINTS, PERIOD = 18, 0.1  # joints of both robots; [s] of the npz's rows
 
 
-def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Log:
+def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:
     """Read a `sysid_*.csv`; raises IdentificationError for a file of another shape."""
     columns = _columns(robot, order)
     try:
@@ -47,10 +46,10 @@ def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None)
     except (TypeError, ValueError) as error:
         raise IdentificationError(f"{path}: {error}") from None
     read, commands = (np.radians(values[kind])[:, columns] for kind in ("q", "cmd"))
-    return _log(values["sent"][:, 0], commands, values["read"][:, 0], read, NONE, np.zeros((0, 3, 3)))
+    return _recording(values["sent"][:, 0], commands, values["read"][:, 0], read)
 
 
-def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Log:
+def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:
     """Read a `hexapod_data/*.npz`; raises IdentificationError for a file of another shape."""
     columns = _columns(robot, order)
     try:
@@ -58,18 +57,19 @@ def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = Non
             states, controls = (np.asarray(archive[name], float) for name in ("states", "controls"))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise IdentificationError(f"{path}: {error}; states and controls of jethexa_ws are needed") from None
-    if states.ndim != 2 or states.shape[1] != QUATERNION + 2 * JOINTS or controls.shape != (len(states), JOINTS):
+    width = 4 + 2 * JOINTS
+    if states.ndim != 2 or states.shape[1] != width or controls.shape != (len(states), JOINTS):
         raise IdentificationError(
-            f"{path}: states {states.shape}, controls {controls.shape}; (T, {QUATERNION + 2 * JOINTS}) and "
-            f"(T, {JOINTS}), commanded joints, are needed"
+            f"{path}: states {states.shape}, controls {controls.shape}; (T, {width}) and (T, {JOINTS}), commanded "
+            "joints, are needed"
         )
     times = PERIOD * np.arange(len(states))
     try:
-        attitudes = np.array([rotation_from_quaternion(row) for row in states[:, :QUATERNION]])
+        attitudes = np.array([rotation_from_quaternion(row) for row in states[:, :4]])
     except HexapodError as error:
         raise IdentificationError(f"{path}: {error}") from None
-    read = states[:, QUATERNION : QUATERNION + JOINTS][:, columns]
-    return _log(times, controls[:, columns], times, read, times, attitudes)
+    recording = _recording(times, controls[:, columns], times, states[:, 4 : 4 + JOINTS][:, columns])
+    return replace(recording, attitude_time=times, attitude=attitudes)
 
 
 def _columns(robot: Robot, order: Sequence[str] | None) -> list[int]:
@@ -82,15 +82,11 @@ def _columns(robot: Robot, order: Sequence[str] | None) -> list[int]:
     return [names.index(name) for name in robot.joint_names]
 
 
-def _log(
-    sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: np.ndarray, turned: np.ndarray, turns: np.ndarray
-) -> Log:
-    """Return the Log of commands (T, n) and readings (T, n) of all joints; readings that are NaN are left out."""
+def _recording(sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: np.ndarray) -> Recording:
+    """Return the Recording of commands (T, n) and readings (T, n) of all joints; readings that are NaN are left out."""
     count, n = read.shape
     joint, at, angles = np.tile(np.arange(n), count), np.repeat(times, n), read.ravel()
     good = np.isfinite(angles)
     period = float(np.median(np.diff(sent))) if len(sent) > 2 else PERIOD
-    recording = Recording(
-        sent, commands, at[good], joint[good], angles[good], NONE, np.zeros((0, 3)), np.zeros((0, 3)), period
-    )
-    return Log(recording, turned, turns)
+    no_imu = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
+    return Recording(sent, commands, at[good], joint[good], angles[good], *no_imu, period)

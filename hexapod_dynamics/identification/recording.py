@@ -1,9 +1,8 @@
-"""Input of the identification: commands, joint readings and the IMU of one motion, as arrays with their times."""
+"""Input of identification and score: what was commanded and measured during one motion, as arrays with their times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,14 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
 Array = NDArray[np.float64]
-SHORTEST = 10.0  # [s] shortest duration of a recording for identification
-STANDS = 1e-6  # [rad] by which the set-point of a joint that stands changes from one command to the next at most
-SPAN = 0.02  # [s] between the samples over which a set-point's rate is taken
+# The arrays of a Recording that have the same times, which are the first of them.
+GROUPS = {
+    "command": ("command_time", "commands"),
+    "reading": ("reading_time", "reading_joint", "readings"),
+    "imu": ("imu_time", "specific_force", "angular_rate"),
+    "attitude": ("attitude_time", "attitude"),
+    "torque": ("torque_time", "torques"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +29,8 @@ class Recording:
     command_time (C,), commands (C, n) [rad]: targets as they were sent, each reached `command_period` [s] later;
     reading_time (M,), reading_joint (M,) and readings (M,) [rad]: every single reading of a servo; imu_time (I,),
     specific_force (I, 3) [m/s^2] and angular_rate (I, 3) [rad/s] in base_link axes as the robot file mounts the IMU.
-    Raises IdentificationError for arrays that do not fit.
+    For `score`: attitude_time (A,), attitude (A, 3, 3) world <- base_link, torque_time (F,) and torques (F, n) [N m],
+    fed forward; none by default. Raises IdentificationError for arrays that do not fit.
     """
 
     command_time: Array
@@ -37,19 +42,24 @@ class Recording:
     specific_force: Array
     angular_rate: Array
     command_period: float = 0.02
+    attitude_time: Array = field(default_factory=lambda: np.zeros(0))
+    attitude: Array = field(default_factory=lambda: np.zeros((0, 3, 3)))
+    torque_time: Array = field(default_factory=lambda: np.zeros(0))
+    torques: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        for name, times, others in (
-            ("command", self.command_time, (self.commands,)),
-            ("reading", self.reading_time, (self.reading_joint, self.readings)),
-            ("imu", self.imu_time, (self.specific_force, self.angular_rate)),
-        ):
+        for name, arrays in self._groups().items():
+            times, *others = arrays.values()
             if any(len(other) != len(times) for other in others):
                 raise IdentificationError(f"{name}: as many values as times needed, {len(times)} times given")
-            if not all(np.isfinite(values).all() for values in (times, *others)):
+            if not all(np.isfinite(values).all() for values in arrays.values()):
                 raise IdentificationError(f"{name}: a value is not finite; leave such samples out")
             if len(times) > 1 and np.any(np.diff(times) < 0.0):
                 raise IdentificationError(f"{name}: times go back; sort the samples by time")
+
+    def _groups(self) -> dict[str, dict[str, NDArray]]:
+        """Return GROUPS with the arrays, each by its name."""
+        return {group: {name: getattr(self, name) for name in names} for group, names in GROUPS.items()}
 
     def check(self, robot: Robot, what: str) -> None:
         """Raise IdentificationError unless this is `what` ("a suspended exercise") of the robot, long enough."""
@@ -59,8 +69,8 @@ class Recording:
             )
         for name, times in (("commands", self.command_time), ("joint readings", self.reading_time)):
             length = float(times[-1] - times[0]) if len(times) else 0.0
-            if length < SHORTEST:
-                raise IdentificationError(f"{what}: {length:.1f} s of {name}, at least {SHORTEST:.0f} s needed")
+            if length < 10.0:
+                raise IdentificationError(f"{what}: {length:.1f} s of {name}, at least 10 s needed")
 
     def in_counts(self, robot: Robot) -> Recording:
         """The recording with the commands as the servos get them, in whole counts; as it is if the robot file has no
@@ -72,14 +82,10 @@ class Recording:
 
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
-        kept: dict[str, Any] = {}
-        for names in (
-            ("command_time", "commands"),
-            ("reading_time", "reading_joint", "readings"),
-            ("imu_time", "specific_force", "angular_rate"),
-        ):
-            times = getattr(self, names[0])
-            kept |= {name: getattr(self, name)[(times >= begin) & (times < end)] for name in names}
+        kept = {}
+        for arrays in self._groups().values():
+            times = next(iter(arrays.values()))
+            kept |= {name: values[(times >= begin) & (times < end)] for name, values in arrays.items()}
         return replace(self, **kept)
 
     def setpoints(self, times: Array, joint: int) -> Array:
@@ -90,7 +96,7 @@ class Recording:
         """Return the indices (K,) of the commands after which this joint moves, in its longest motion during which no
         other joint of its leg moves; empty if there is none.
         """
-        moves = np.abs(np.diff(self.commands, axis=0)) > STANDS
+        moves = np.abs(np.diff(self.commands, axis=0)) > 1e-6  # [rad] which no joint that stands does
         leg = next(robot.leg_joints(leg.name) for leg in robot.legs if joint in robot.leg_joints(leg.name))
         others = moves[:, [other for other in leg if other != joint]].any(axis=1)
         own = np.flatnonzero(moves[:, joint] & ~others)
@@ -101,36 +107,31 @@ class Recording:
         """Means over the bins between `edges` (B + 1,) [s]; delay (n,) [s]: latency of each joint's set-point; play
         (n,) [rad]: how far a joint leads its encoder.
         """
-        middle = 0.5 * (edges[1:] + edges[:-1])
+        middle, span = 0.5 * (edges[1:] + edges[:-1]), 0.02  # [s] over which a set-point's rate is taken
         bins, n = len(edges) - 1, self.commands.shape[1]
         angle, lead, rate = np.full((3, bins, n), np.nan)
         count = np.zeros((bins, n))
         for joint in range(n):
             mine = self.reading_joint == joint
-            times, values = self.reading_time[mine], self.readings[mine]
-            at = np.searchsorted(edges, times, side="right") - 1
-            inside = (at >= 0) & (at < bins)
-            times, values, at = times[inside], values[inside], at[inside]
+            at, inside = _bins(edges, self.reading_time[mine])
+            times, values = self.reading_time[mine][inside], self.readings[mine][inside]
             wanted = self.setpoints(times - delay[joint], joint)
-            before = self.setpoints(times - delay[joint] - SPAN, joint)
+            before = self.setpoints(times - delay[joint] - span, joint)
             lead[:, joint] = _bin_means(at, wanted - values, bins)
-            rate[:, joint] = _bin_means(at, (wanted - before) / SPAN, bins)
+            rate[:, joint] = _bin_means(at, (wanted - before) / span, bins)
             # Readings are not evenly spread over a bin, in which the joint moves by up to 0.1 rad; its lag is even.
             behind = _bin_means(at, wanted - values - play[joint] * side_of_play(times, values), bins)
             angle[:, joint] = self.setpoints(middle - delay[joint], joint) - behind
             count[:, joint] = np.bincount(at, minlength=bins)
-        at = np.searchsorted(edges, self.imu_time, side="right") - 1
-        inside = (at >= 0) & (at < bins)
-        force = np.stack([_bin_means(at[inside], self.specific_force[inside, k], bins) for k in range(3)], axis=1)
-        turn = np.stack([_bin_means(at[inside], self.angular_rate[inside, k], bins) for k in range(3)], axis=1)
-        return Means(middle, angle, lead, rate, count, force, turn)
+        at, inside = _bins(edges, self.imu_time)
+        force = np.stack([_bin_means(at, column, bins) for column in self.specific_force[inside].T], axis=1)
+        return Means(middle, angle, lead, rate, count, force)
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
     """Means over B bins: time (B,), the joints' angle in the middle of the bin, its play included, set-point less
-    reading, set-point's rate and number of readings (B, n), specific_force and angular_rate (B, 3); NaN if a bin
-    has none.
+    reading, set-point's rate and number of readings (B, n), specific_force (B, 3); NaN if a bin has none.
     """
 
     time: Array
@@ -139,7 +140,6 @@ class Means:
     rate: Array
     count: Array
     specific_force: Array
-    angular_rate: Array
 
     def complete(self) -> NDArray[np.bool_]:
         """Bins (B,) in which every joint and the IMU were read."""
@@ -159,6 +159,13 @@ def side_of_play(times: Array, readings: Array) -> Array:
     if len(moves) == 0:
         return np.zeros(len(readings))
     return np.interp(times, 0.5 * (times[moves] + times[moves + 1]), np.sign(readings[moves + 1] - readings[moves]))
+
+
+def _bins(edges: Array, times: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the bins of the times (M,) that are within the edges, and which times these are (M,)."""
+    at = np.searchsorted(edges, times, side="right") - 1
+    inside = (at >= 0) & (at < len(edges) - 1)
+    return at[inside], inside
 
 
 def _bin_means(at: NDArray[np.intp], values: Array, bins: int) -> Array:

@@ -1,13 +1,13 @@
 """Scores the software on a robot: it processes a recorded walk with the robot's own program (onboard/).
 
-Everything is given to it in the order of its time, as the nodes give it. A prediction is made every LOOK and
-compared with the measurements until the next; for comparison, the set-points themselves are evaluated as a prediction.
+Everything is given to it in the order of its time, as the nodes give it. A prediction is made every half a second
+and compared with the measurements until the next; for comparison, the set-points themselves are evaluated as a prediction.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +22,9 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx
 
 Array = NDArray[np.float64]
-# [s] tick of the model; time between two predictions; time at the start that is not scored
-TICK, LOOK, SETTLING = 0.01, 0.5, 3.0
-UPDATE = 4  # ticks between two updates of the detector
+TICK = 0.01  # [s] of the model
 SLOWEST = 0.04  # [s] period of commands that the damage detector can use
 AGES = ((0.05, 0.15), (0.4, 0.5))  # [s] ages of a prediction that are scored
-MOVING = 0.1  # [rad/s] rate from which a reading shows the lag
-
-
-@dataclass(frozen=True, eq=False)
-class Log:
-    """A Recording with attitudes: attitude_time (A,) [s], attitude (A, 3, 3) world <- base_link; and feed-forward
-    torques: torque_time (F,) [s], torques (F, n) [N m], none by default.
-    """
-
-    recording: Recording
-    attitude_time: Array
-    attitude: Array
-    torque_time: Array = field(default_factory=lambda: np.zeros(0))
-    torques: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +66,12 @@ class _Errors:
 
 
 class _Replay:
-    """The robot's program, fed with a Log: its prediction, which weighs the load, and its damage detection."""
+    """The robot's program, with a command every `period` [s]: its prediction, which weighs the load, and its damage
+    detection.
+    """
 
-    def __init__(self, robot: Robot, log: Log, morphology: Morphology, detect: bool, command_delay: float) -> None:
-        self.period = log.recording.command_period
+    def __init__(self, robot: Robot, period: float, morphology: Morphology, detect: bool, command_delay: float) -> None:
+        self.period = period
         settings = PredictionSettings(
             command_period=self.period, command_delay=command_delay, timestep=2e-3, feedforward=False
         )
@@ -157,11 +143,11 @@ class _Replay:
         if not self.prediction.advance(time)[0]:
             return
         self._ticks += 1
-        if time - self._path[0] >= LOOK and (path := self.prediction.predict_path(time)) is not None:
+        if time - self._path[0] >= 0.5 and (path := self.prediction.predict_path(time)) is not None:
             self._path = time, path[2].copy(), path[1].copy()
         if self.prediction.payload is not None:
             self.prediction.payload.update(time)
-        if self.detection is not None and self._ticks % UPDATE == 0:
+        if self.detection is not None and self._ticks % 4 == 0:
             detector = self.detection.detector
             for decision in self.detection.update(time).declare:
                 self.declared.append((time, decision.text))
@@ -170,38 +156,37 @@ class _Replay:
 
 def score(
     robot: Robot,
-    log: Log,
+    recording: Recording,
     *,
     morphology: Morphology | None = None,
     command_delay: float = 0.017,
     detect: bool = True,
 ) -> Score:
-    """Score the software on a Log of a robot with a morphology, by default intact.
+    """Score the software on a Recording of a robot with a morphology, by default intact.
 
     command_delay [s]: from a command to the servos' start. detect: whether the damage detector runs, which takes most
-    of the time; it does not for commands that are too seldom. Raises IdentificationError for a log that is too short.
+    of the time; it does not for commands that are too seldom. Raises IdentificationError for one that is too short.
     """
-    recording = log.recording
     recording.check(robot, "a walk")
     detect = detect and recording.command_period < SLOWEST
-    replay = _Replay(robot, log, morphology or Morphology.whole(robot), detect, command_delay)
+    replay = _Replay(robot, recording.command_period, morphology or Morphology.whole(robot), detect, command_delay)
     begin = float(recording.command_time[0])
-    sources = log.torque_time, recording.command_time, recording.reading_time, log.attitude_time
+    sources = recording.torque_time, recording.command_time, recording.reading_time, recording.attitude_time
     events = sorted((t, kind, k) for kind, times in enumerate(sources) for k, t in enumerate(times.tolist()))
     now = begin
     for time, kind, k in events:
         while now + TICK <= time:
             now += TICK
             replay.tick(now)
-        scored = time - begin > SETTLING
+        scored = time - begin > 3.0  # [s] at the start that are not scored
         if kind == 0:
-            replay.forward(log.torques[k])
+            replay.forward(recording.torques[k])
         elif kind == 1:
             replay.send(time, recording.commands[k])
         elif kind == 2:
             replay.read(time, int(recording.reading_joint[k]), recording.readings.item(k), scored)
         else:
-            replay.turn(time, log.attitude[k], scored)
+            replay.turn(time, recording.attitude[k], scored)
     if not replay.readings:
         raise IdentificationError("a walk: nothing is left to score after the model has started; record longer")
     joint, residual, rate, lead = (np.array(column) for column in zip(*replay.readings, strict=True))
@@ -211,7 +196,7 @@ def score(
         mine = joint == j
         if mine.any():
             sag[j] = np.nanmean(lead[mine])
-        moving = mine & (np.abs(rate) > MOVING)
+        moving = mine & (np.abs(rate) > 0.1)  # [rad/s] from which a reading shows the lag
         if moving.sum() > 20:
             # The reading lags by T: reading less model = -T rate + offset.
             lag[j] = -np.polyfit(rate[moving], residual[moving], 1)[0]

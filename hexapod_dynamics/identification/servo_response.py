@@ -16,7 +16,9 @@ mean of all joints as prior, because a robot's servos are of one kind.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,42 +31,52 @@ from hexapod_dynamics.identification.robust import CLIP, inflation
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-LATENCY, LAG, KIND, WEIGHT, ZONE, PLAY, FRICTION, ROTOR = range(8)
-NAMES = ("latency", "lag", "kind", "weight", "zone", "play", "friction", "rotor")
-# Mean and standard deviation before anything is known, bounds, and the standard deviation from joint to joint of one
-# robot: latency, lag [s], kind, weight, zone, play, friction/k [rad], rotor's inertia/k [s^2].
-_DEG = np.pi / 180.0
-PRIOR = np.array([0.02, 0.012, 0.5, 1.0, 0.3 * _DEG, 0.2 * _DEG, 0.05 * _DEG, 1e-4])
-WIDTH = np.array([0.02, 0.010, 0.7, 0.4, 0.4 * _DEG, 0.4 * _DEG, 0.10 * _DEG, 1e-4])
-LOW = np.array([0.0, 5e-4, 0.0, 0.1, 0.0, 0.0, 0.0, -3e-5])
-HIGH = np.array([0.2, 0.08, 1.0, 4.0, 5.0 * _DEG, 5.0 * _DEG, 3.0 * _DEG, 1e-3])
-SPREAD = np.array([1.5e-3, 1.5e-3, 0.1, 0.4, 0.08 * _DEG, 0.10 * _DEG, 0.04 * _DEG, 1.5e-5])
-# What the law above leaves out (the loop's own period, friction that grows with the load, couplings between joints), as
-# standard deviations that no amount of data reduces; of the weight, over the joint's mean sag: SAG_ERROR [rad]. That of
-# the latency was fitted to the errors of ten simulated robots (benchmark/identify.py, seeds 1000 to 1009); a kind that
-# is taken for 0 or 1 has none. Of a real servo none of them is known.
-MODEL_ERROR = np.array([0.6e-3, 1.5e-3, 0.1, 0.0, 0.03 * _DEG, 0.05 * _DEG, 0.05 * _DEG, 1.5e-5])
-SAG_ERROR = 0.012 * _DEG
-_STEPS = np.array([1e-3, 1e-3, 0.05, 0.05, 0.03 * _DEG, 0.03 * _DEG, 0.02 * _DEG, 1e-5])
+
+
+class Quantity(NamedTuple):
+    """What is known of a value of a servo before anything is measured.
+
+    prior, width: mean and standard deviation; low, high: bounds; spread: standard deviation from joint to joint of one
+    robot; error: standard deviation that no amount of data reduces, of what the law above leaves out (the loop's own
+    period, friction that grows with the load, couplings between joints); step: of the derivative by differences.
+    """
+
+    prior: float
+    width: float
+    low: float
+    high: float
+    spread: float
+    error: float
+    step: float
+
+
+# Latency and lag in s, angles in rad, the rotor's inertia over the stiffness in s^2. The error of the latency was
+# fitted to those of ten simulated robots (benchmark/identify.py, seeds 1000 to 1009); a kind that is taken for 0 or 1
+# has none, the weight has SAG_ERROR. Of a real servo none of them is known.
+QUANTITIES = {
+    "latency": Quantity(0.02, 0.02, 0.0, 0.2, 1.5e-3, 0.6e-3, 1e-3),
+    "lag": Quantity(0.012, 0.010, 5e-4, 0.08, 1.5e-3, 1.5e-3, 1e-3),
+    "kind": Quantity(0.5, 0.7, 0.0, 1.0, 0.1, 0.1, 0.05),
+    "weight": Quantity(1.0, 0.4, 0.1, 4.0, 0.4, 0.0, 0.05),
+    "zone": Quantity(*np.radians([0.3, 0.4, 0.0, 5.0, 0.08, 0.03, 0.03])),
+    "play": Quantity(*np.radians([0.2, 0.4, 0.0, 5.0, 0.10, 0.05, 0.03])),
+    "friction": Quantity(*np.radians([0.05, 0.10, 0.0, 3.0, 0.04, 0.05, 0.02])),
+    "rotor": Quantity(1e-4, 1e-4, -3e-5, 1e-3, 1.5e-5, 1.5e-5, 1e-5),
+}
+LATENCY, LAG, KIND, WEIGHT, ZONE, PLAY, FRICTION, ROTOR = range(len(QUANTITIES))
+PRIOR, WIDTH, LOW, HIGH, SPREAD, MODEL_ERROR, STEPS = np.array(list(QUANTITIES.values())).T
+SAG_ERROR = math.radians(0.012)  # of the weight, over the joint's mean sag [rad]
 STEP = 2e-3  # [s] of the simulation
-LONGEST = 24.0  # [s] longest part of a joint's motion that is used
-BEFORE, AFTER = 0.5, 0.6  # [s] of rest around it
 NOISE = 1.5e-3  # [rad] of a reading, in addition to its resolution
-CREEP = 0.01  # [rad/s] below which friction is viscous
-MOVES = 0.05  # [rad] that a set-point must move for a joint to be identified
-# Latencies and lags [s] and kinds of damping from which the fit may start.
-LATENCIES, LAGS, KINDS = (0.01, 0.016, 0.022, 0.03, 0.04), (0.006, 0.011, 0.016, 0.022), (0.05, 0.95)
-NEARLY, OF_FIRMWARE = 0.35, 0.02  # distance of the mean kind from 0 or 1 up to which it is rounded, and its spread then
-ROUNDS = (6, 5)  # Gauss-Newton steps without and with the mean of all joints
 
 
 @dataclass(frozen=True, eq=False)
 class ServoResponse:
     """What a suspended exercise tells of each servo.
 
-    values, deviations (n, 8): estimates and standard deviations in the order and units of NAMES. moved (n,): whether
-    the joint moved. noise (n,) [rad]: root mean square of the residuals; before (n,) [rad]: with the servos of the
-    robot file. weight_by_zone (n,) [1/rad]: derivative of the weight with respect to the dead zone, to correct the
+    values, deviations (n, 8): estimates and standard deviations in the order and units of QUANTITIES. moved (n,):
+    whether the joint moved. noise (n,) [rad]: root mean square of the residuals; before (n,) [rad]: with the servos of
+    the robot file. weight_by_zone (n,) [1/rad]: derivative of the weight with respect to the dead zone, to correct the
     weight when the zone is estimated again.
     """
 
@@ -97,11 +109,11 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     width = SPREAD.copy()
     mean[WEIGHT], width[WEIGHT] = PRIOR[WEIGHT], WIDTH[WEIGHT]
     left_out = MODEL_ERROR.copy()
-    if abs(mean[KIND] - round(mean[KIND])) < NEARLY:  # a firmware either feeds the rate forward or does not
-        mean[KIND], width[KIND], left_out[KIND] = round(mean[KIND]), OF_FIRMWARE, 0.0
+    if abs(mean[KIND] - round(mean[KIND])) < 0.35:  # a firmware either feeds the rate forward or does not
+        mean[KIND], width[KIND], left_out[KIND] = round(mean[KIND]), 0.02, 0.0
     starts = np.stack([values, np.where(moved[:, None], mean, values)])
     best = np.argmin(lanes.left(starts), axis=0)
-    values, information, noise = lanes.fit(starts[best, np.arange(n)], mean, width, ROUNDS[1])
+    values, information, noise = lanes.fit(starts[best, np.arange(n)], mean, width, 5)
     covariance = np.array([np.linalg.inv(part) for part in information])
     variance = np.array([np.diag(part) for part in covariance])
     of_mean[[WEIGHT, KIND]] = 0.0, of_mean[KIND] if left_out[KIND] else 0.0
@@ -112,24 +124,23 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
 
 
 def _better_kind(lanes: _Lanes) -> tuple[Array, Array]:
-    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint, started at the two KINDS."""
-    starts = [_best_start(lanes, kind) for kind in KINDS]
-    (best, information, least), (other, of_other, noise) = (lanes.fit(v, PRIOR, WIDTH, ROUNDS[0]) for v in starts)
-    better = noise < least
-    return np.where(better[:, None], other, best), np.where(better[:, None, None], of_other, information)
+    """Values (n, 8) and information (n, 8, 8) of the better of two fits for each joint, started at the two kinds.
 
-
-def _best_start(lanes: _Lanes, kind: float) -> Array:
-    """Return the values (n, 8) from which a fit starts: of a grid of latencies and lags, those with the least
-    residuals in all joints.
-
-    Latency and lag have similar effects, and a joint that overshoots its dead zone comes to rest elsewhere: a fit
-    that starts with wrong values does not leave them.
+    Each starts from those of a grid of latencies and lags that leave the least residuals in all joints: latency and lag
+    have similar effects, and a joint that overshoots its dead zone comes to rest elsewhere, so that a fit which starts
+    with wrong values does not leave them.
     """
-    grid = np.array(list(itertools.product(LATENCIES, LAGS)))
+    grid = np.array(list(itertools.product((0.01, 0.016, 0.022, 0.03, 0.04), (0.006, 0.011, 0.016, 0.022))))
     values = np.tile(PRIOR, (len(grid), len(lanes.moved), 1))
-    values[..., [LATENCY, LAG]], values[..., KIND] = grid[:, None], kind
-    return np.asarray(values[np.argmin(lanes.left(values).sum(axis=1))], np.float64)
+    values[..., [LATENCY, LAG]] = grid[:, None]
+    fits = []
+    for kind in (0.05, 0.95):
+        values[..., KIND] = kind
+        best = values[np.argmin(lanes.left(values).sum(axis=1))]
+        fits.append(lanes.fit(best, PRIOR, WIDTH, 6))
+    (first, information, least), (other, of_other, noise) = fits
+    better = noise < least
+    return np.where(better[:, None], other, first), np.where(better[:, None, None], of_other, information)
 
 
 class _Lanes:
@@ -144,15 +155,15 @@ class _Lanes:
         gravity = np.array([model.gravity_force(turn, row)[6:] for row in commands]) / robot.servo.stiffness
         inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
         motions = [recording.own_motion(robot, joint) for joint in range(n)]
-        self.moved = np.array([len(k) > 0 and np.ptp(commands[k, j]) > MOVES for j, k in enumerate(motions)])
+        self.moved = np.array([len(k) > 0 and np.ptp(commands[k, j]) > 0.05 for j, k in enumerate(motions)])
         if not self.moved.any():
             raise IdentificationError("suspended exercise: no joint's command moves; let each joint move by 0.3 rad")
         starts, lengths = np.zeros(n), np.zeros(n)
         for joint in np.flatnonzero(self.moved):
-            moves = motions[joint]
-            starts[joint] = recording.command_time[moves[0]] - BEFORE
-            lengths[joint] = recording.command_time[moves[-1] + 1] + AFTER - starts[joint]
-        self.length = float(min(lengths.max(), LONGEST))
+            moves = motions[joint]  # with 0.5 s of rest before and 0.6 s after it
+            starts[joint] = recording.command_time[moves[0]] - 0.5
+            lengths[joint] = recording.command_time[moves[-1] + 1] + 0.6 - starts[joint]
+        self.length = float(min(lengths.max(), 24.0))  # [s] longer motions teach nothing new
         self.steps = int(self.length / STEP) + 1
         self.inertia = inertia
         self._time = starts[:, None] + STEP * np.arange(self.steps)  # (n, steps)
@@ -213,7 +224,8 @@ class _Lanes:
         for k in range(self.steps):
             error = setpoint[k] - encoder
             pull = error - np.minimum(np.maximum(error, below), above) + drive[k]
-            speed = (speed + gain * pull) / (damped + rubbing / (np.abs(speed) + CREEP))
+            # Below 0.01 rad/s friction is viscous.
+            speed = (speed + gain * pull) / (damped + rubbing / (np.abs(speed) + 0.01))
             q = q + STEP * speed
             out[:, k] = encoder
             encoder = np.minimum(np.maximum(encoder, q - play), q + play)
@@ -231,8 +243,8 @@ class _Lanes:
         for k in range(rounds + 1):
             sets = np.repeat(trial[None], P + 1, axis=0)
             for p in range(P):
-                sign = np.where(trial[:, p] + _STEPS[p] > HIGH[p], -1.0, 1.0)
-                sets[p + 1, :, p] += sign * _STEPS[p]
+                sign = np.where(trial[:, p] + STEPS[p] > HIGH[p], -1.0, 1.0)
+                sets[p + 1, :, p] += sign * STEPS[p]
             residuals = self.residuals(sets)
             limited = np.clip(residuals[0] / self.sigma, -CLIP, CLIP)
             slopes = (residuals[1:] - residuals[0]) / (sets[1:] - trial)[np.arange(P), :, np.arange(P)][:, self.joint]

@@ -45,7 +45,7 @@ def _score(given: argparse.Namespace) -> int:
 
 
 def _page(given: argparse.Namespace) -> str:
-    from hexapod_dynamics.identification.bag import read_log
+    from hexapod_dynamics.identification.bag import read_bag
     from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
     from hexapod_dynamics.identification.score import page, score
 
@@ -54,6 +54,6 @@ def _page(given: argparse.Namespace) -> str:
     robot = load_robot(given.robot or (own if own.is_file() else None))
     readers = {".csv": read_sysid_csv, ".npz": read_jethexa_npz}
     reader = readers.get(path.suffix)
-    log = read_log(path, robot) if reader is None else reader(path, robot, given.joints)
+    recording = read_bag(path, robot) if reader is None else reader(path, robot, given.joints)
     morphology = Morphology.whole(robot).without(*given.missing)
-    return page(robot, score(robot, log, morphology=morphology, command_delay=given.delay), path.name)
+    return page(robot, score(robot, recording, morphology=morphology, command_delay=given.delay), path.name)

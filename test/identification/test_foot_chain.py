@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hexapod_dynamics.identification.geometry import FootChain
+from hexapod_dynamics.identification.geometry import solve_chain
 
 
 def test_the_chain_solves_the_whole_problem():
@@ -11,21 +11,19 @@ def test_the_chain_solves_the_whole_problem():
     F, G, B = 3, 2, 5
     weights = np.array([[4.0, 1.0, 0.0], [2.0, 3.0, 5.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
     moved = random.normal(size=(B - 1, F))
-    chain = FootChain(F, G)
+    rows, residuals = random.normal(size=(B, 6, F + G)), random.normal(size=(B, 6))
+    information, pull = np.einsum("bki,bkj->bij", rows, rows), np.einsum("bki,bk->bi", rows, residuals)
     whole, right = np.zeros((B * F + G, B * F + G)), np.zeros(B * F + G)
     for b in range(B):
         if b:
-            chain.next(moved[b - 1], weights[b - 1])
             change = np.zeros((F, B * F + G))
             change[:, b * F : (b + 1) * F], change[:, (b - 1) * F : b * F] = np.eye(F), -np.eye(F)
             whole += change.T @ (weights[b - 1][:, None] * change)
             right -= change.T @ (weights[b - 1] * moved[b - 1])
-        rows, residuals = random.normal(size=(6, F + G)), random.normal(size=6)
-        chain.add(rows.T @ rows, rows.T @ residuals)
         here = np.concatenate([np.arange(b * F, (b + 1) * F), B * F + np.arange(G)])
-        whole[np.ix_(here, here)] += rows.T @ rows
-        right[here] += rows.T @ residuals
-    constants, covariance, feet = chain.solve()
+        whole[np.ix_(here, here)] += information[b]
+        right[here] += pull[b]
+    constants, covariance, feet = solve_chain(information, pull, moved, weights)
     wanted = np.linalg.solve(whole, right)
     assert constants == pytest.approx(wanted[-G:], abs=1e-10)
     assert feet.ravel() == pytest.approx(wanted[:-G], abs=1e-10)

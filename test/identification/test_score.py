@@ -11,7 +11,7 @@ from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.identification.public_logs import read_jethexa_npz, read_sysid_csv
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.score import Log, page, score
+from hexapod_dynamics.identification.score import page, score
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation, roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
@@ -25,7 +25,7 @@ TICK = 0.02
 
 @pytest.fixture(scope="module")
 def walk():
-    """A Log of 12 s; what is commanded starts 17 + 25 ms later, whereas the software reckons with 17 ms."""
+    """A Recording of 12 s; what is commanded starts 17 + 25 ms later, whereas the software reckons with 17 ms."""
     sim = MujocoSimulator(ROBOT, timestep=1e-3, truth=Truth(delay=0.025))
     gait = AdaptiveGait().bind(ROBOT)
     gait.reset(walking=True)
@@ -45,10 +45,13 @@ def walk():
                 joint = (joint + 1) % 18
     (at, commands), (times, joints, angles) = zip(*sent, strict=True), zip(*read, strict=True)
     none = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
-    recording = Recording(
-        np.array(at), np.array(commands), np.array(times), np.array(joints, np.intp), np.array(angles), *none
+    turns = {
+        "attitude_time": np.array([time for time, _ in turned]),
+        "attitude": np.array([turn for _, turn in turned]),
+    }
+    return Recording(
+        np.array(at), np.array(commands), np.array(times), np.array(joints, np.intp), np.array(angles), *none, **turns
     )
-    return Log(recording, np.array([time for time, _ in turned]), np.array([turn for _, turn in turned]))
 
 
 def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
@@ -65,14 +68,14 @@ def test_a_walk_is_scored_and_its_servos_lag_is_seen(walk):
 
 def tenth(walk):
     """Every tenth second of the walk: times, commands, readings of all joints, attitudes."""
-    recording, rows = walk.recording, []
+    rows = []
     for time in np.arange(1.0, 12.0, 0.1):
         angles = [
-            float(np.interp(time, recording.reading_time[recording.reading_joint == j], values))
+            float(np.interp(time, walk.reading_time[walk.reading_joint == j], values))
             for j in range(18)
-            for values in (recording.readings[recording.reading_joint == j],)
+            for values in (walk.readings[walk.reading_joint == j],)
         ]
-        command = recording.commands[np.searchsorted(recording.command_time, time) - 1]
+        command = walk.commands[np.searchsorted(walk.command_time, time) - 1]
         rows.append((time, command, angles, walk.attitude[np.searchsorted(walk.attitude_time, time) - 1]))
     return rows
 
@@ -91,9 +94,9 @@ def test_the_csv_of_a_robot_with_bus_servos(walk, tmp_path, capsys):
             read, sent = (np.round(np.degrees(values), 3)[::-1] for values in (angles, command))
             writer.writerow([time, k, time, time + 0.012, *read, *sent])
     log = read_sysid_csv(path, ROBOT, order)
-    assert log.recording.command_period == pytest.approx(0.1)
-    assert log.recording.commands[5] == pytest.approx(rows[5][1], abs=1e-4)
-    assert log.recording.readings[:18] == pytest.approx(rows[0][2], abs=1e-4)
+    assert log.command_period == pytest.approx(0.1)
+    assert log.commands[5] == pytest.approx(rows[5][1], abs=1e-4)
+    assert log.readings[:18] == pytest.approx(rows[0][2], abs=1e-4)
     assert tool.main([str(path), "--joints", *order]) == 0
     assert "after 0.5 s" in capsys.readouterr().out
     assert tool.main([str(path), "--joints", "a"]) == 1
@@ -112,7 +115,7 @@ def test_the_npz_of_a_jethexa(walk, tmp_path):
     np.savez(path, states=states, controls=np.array([command for _, command, _, _ in rows]))
     log = read_jethexa_npz(path, ROBOT)
     assert log.attitude[3] == pytest.approx(rows[3][3], abs=1e-5)
-    assert log.recording.readings[18:36] == pytest.approx(rows[1][2], abs=1e-5)
+    assert log.readings[18:36] == pytest.approx(rows[1][2], abs=1e-5)
     assert math.isfinite(score(ROBOT, log).tilt[0])
     np.savez(path, states=states[:, :22], controls=np.zeros((len(states), 18)))
     with pytest.raises(IdentificationError, match="40"):
