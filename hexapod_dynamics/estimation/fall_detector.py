@@ -7,17 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-GRAVITY = 9.81
 LEVEL = 0.0, 0.0, 1.0
 # Cosines of the tilts of a fallen and of an upright robot; a walk with missing legs stays below 0.4 rad.
 FALLEN, UPRIGHT = math.cos(1.05), math.cos(0.45)
-# Time [s] for which the tilt must last to be a fall; for which the robot must be upright until the fall is over; time
-# constant of the specific force's filter; time without IMU data after which the detector is reset.
-HOLD, SETTLE, SMOOTHING, GAP = 0.15, 1.0, 0.1, 0.5
+# Time [s] for which the robot must be upright until the fall is over; without IMU data, after which nothing is known.
+SETTLE, GAP = 1.0, 0.5
 
 
 class FallDetector:
-    """Reports a fall when the body is tilted beyond FALLEN for HOLD seconds, by one of two measurements.
+    """Reports a fall when the body is tilted beyond FALLEN for 0.15 s, by one of two measurements.
 
     The tilt is measured against the slope of the ground that the gait has learnt. A tilt against gravity beyond
     FALLEN is a fall on every slope, and a tilt against gravity within UPRIGHT is upright, because the robot may
@@ -76,7 +74,7 @@ class FallDetector:
             ux, uy, uz = rotation[2].tolist()
             gravity, slope = uz, ux * lx + uy * ly + uz * lz
         size = math.sqrt(x * x + y * y + z * z)
-        informative = 0.5 * GRAVITY < size < 1.5 * GRAVITY
+        informative = 4.9 < size < 14.7  # [m/s^2] half and one and a half of gravity
         known = math.isfinite(gravity + slope)
         if informative and (known or rotation is None):
             gravity, slope = min(gravity, z / size), min(slope, (x * lx + y * ly + z * lz) / size)
@@ -87,7 +85,7 @@ class FallDetector:
         self.tilt = math.acos(max(-1.0, min(1.0, slope)))
         self._tilted_since = self._since(self._tilted_since, min(gravity, slope) < FALLEN)
         self._upright_since = self._since(self._upright_since, informative and max(gravity, slope) > UPRIGHT)
-        if self._tilted_since is not None and time - self._tilted_since >= HOLD:
+        if self._tilted_since is not None and time - self._tilted_since >= 0.15:
             self.fallen = True
         elif self.upright:
             self.fallen = False
@@ -101,7 +99,7 @@ class FallDetector:
             return self._force if recent else (0.0, 0.0, 0.0)
         fx, fy, fz = map(float, specific_force)
         if before is not None and recent:
-            share, (x, y, z) = 1.0 - math.exp(-(time - before) / SMOOTHING), self._force
+            share, (x, y, z) = 1.0 - math.exp(-(time - before) / 0.1), self._force
             fx, fy, fz = x + share * (fx - x), y + share * (fy - y), z + share * (fz - z)
         self._force_time, self._force = time, (fx, fy, fz)
         return self._force

@@ -16,9 +16,6 @@ import numpy.typing as npt
 
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_vector, rotation_z
 
-# A gap in the IMU's data [s], and a jump of its yaw between two samples [rad], that show that the IMU has restarted.
-GAP, LEAP = 1.0, 0.3
-
 
 class TimedBuffer:
     """Stores the last values of an array with their times; `at` interpolates linearly, without extrapolation.
@@ -172,7 +169,7 @@ class AttitudeFilter:
         step = 0.0 if self._time is None else time - self._time
         yaw = roll_pitch_yaw(measured)[2]
         turned = (yaw - self._yaw + math.pi) % (2 * math.pi) - math.pi
-        if self._time is None or not 0.0 <= step <= GAP or abs(turned) > LEAP:
+        if self._time is None or not 0.0 <= step <= 1.0 or abs(turned) > 0.3:  # [s], [rad]: it has restarted
             self._align = rotation_z(roll_pitch_yaw(modelled)[2] - yaw)
             self.alignments += 1
             step = 0.0
@@ -183,17 +180,16 @@ class AttitudeFilter:
 
 
 AXES = ("roll", "pitch", "yaw")
-# Largest innovations of an intact robot. A joint at rest [rad]; TIMING [s] times the joint's rate is added to it. Tilt,
-# yaw [rad]; learnt offset of a set-point [rad].
-JOINT, TIMING, TILT, YAW, OFFSET = 0.06, 0.03, 0.06, 0.08, 0.25
 UNREAD = 1.0  # [s] longest time without a reading of a joint while others are read
-# Time [s] for which an innovation must exceed its limit; after which an inconsistency is an error; for which everything
-# must fit until the inconsistency ends.
-PATIENCE, WORSE, CALM = 0.3, 1.5, 2.0
+# Time [s] for which an innovation must exceed its limit; for which everything must fit until the inconsistency ends.
+PATIENCE, CALM = 0.3, 2.0
 
 
 class InnovationTest:
-    """Finds joints and axes whose measurements contradict the model; names (n,): of the joints."""
+    """Finds joints and axes whose measurements contradict the model, by the largest innovations of an intact robot.
+
+    names (n,): of the joints.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = [*names, *AXES]
@@ -210,8 +206,8 @@ class InnovationTest:
 
     def joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
         """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
-        excess = abs(error) / (JOINT + TIMING * abs(rate))
-        self._assess(time, joint, max(excess, abs(offset) / OFFSET))
+        excess = abs(error) / (0.06 + 0.03 * abs(rate))  # [rad] at rest, [s] by which the times differ
+        self._assess(time, joint, max(excess, abs(offset) / 0.25))
 
     def silent(self, time: float, joint: int, silence: float) -> None:
         """Note that a joint was not read for `silence` [s], longer than the limit."""
@@ -230,7 +226,7 @@ class InnovationTest:
         x, y, z = innovation
         roll, pitch = cos * x + sin * y, -sin * x + cos * y
         first = len(self.names) - len(AXES)
-        for k, excess in enumerate((roll / TILT, pitch / TILT, z / YAW)):
+        for k, excess in enumerate((roll / 0.06, pitch / 0.06, z / 0.08)):  # [rad]
             self._assess(time, first + k, abs(excess))
 
     def _assess(self, time: float, k: int, excess: float) -> None:
@@ -253,4 +249,4 @@ class InnovationTest:
             return "ok", ""
         worst = ", ".join(self.suspected[:3])
         text = f"the measurements contradict the model at {worst}: the prediction is unreliable"
-        return ("error" if time - self._began > WORSE else "warn"), text
+        return ("error" if time - self._began > 1.5 else "warn"), text

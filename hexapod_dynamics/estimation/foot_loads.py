@@ -27,7 +27,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
 SLOW = 0.02  # [rad/s]
-STRAIGHTEST = 40.0  # condition number of a foot's Jacobian beyond which its sample is left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,7 @@ class BodyStatics:
                 jacobians[k] = turn @ model.tip_jacobian(name, angles[b], morphology)[:3, columns]
                 feet[k] = start + turn[:, 0] * length
             sizes = np.linalg.svd(jacobians, compute_uv=False)
-            if (sizes[:, 0] > STRAIGHTEST * sizes[:, -1]).any():
+            if (sizes[:, 0] > 40.0 * sizes[:, -1]).any():  # of the condition: a leg is nearly straight
                 A[b] = np.nan
                 continue
             forces = np.linalg.inv(jacobians)  # a row for each joint: the foot's force at a torque of 1 N m

@@ -26,7 +26,7 @@ from hexapod_dynamics.estimation.filters import UNREAD, AttitudeFilter, Innovati
 from hexapod_dynamics.estimation.odometry import OdometryCorrection
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.estimation.servo_commands import ServoCommands
-from hexapod_dynamics.estimation.servo_model import DeadBandLearner, ServoLag
+from hexapod_dynamics.estimation.servo_model import DeadBandFilter, ServoLag
 from hexapod_dynamics.estimation.surroundings import EVEN, CarriedLoad, GroundSlope
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import euler_zyx, roll_pitch_yaw, rotation_from_vector, rotation_z
@@ -35,11 +35,6 @@ from hexapod_dynamics.simulation.world import place_returned
 
 # A model that is late by more than this [s] skips the rest.
 LONGEST_CATCH_UP = 0.5
-# A model whose tilt differs by more than this [rad] from the IMU's for this long [s] has tumbled although the robot has
-# not (or the reverse): contacts hold it there against the corrections, so it starts again from the measurements.
-LOST_TILT, LOST_FOR = 0.6, 0.5
-# Time [s] without joint measurements after which commands are not executed: the model holds its joints.
-SILENCE = 0.4
 HORIZON_PERIOD = 0.025  # [s] between two results of `predict_path`
 # The model takes over the learnt dead band and kind of the servos, and the slope is stored, this often [s].
 PERIOD = 1.0
@@ -97,7 +92,9 @@ class Observer:
         self.commands = ServoCommands(robot, delay=s.command_delay, period=s.command_period, guard=s.guard)
         self.joint_filter = JointFilter(self.count, gain=s.joint_gain)
         self.attitude_filter = AttitudeFilter(tilt_gain=s.tilt_gain, yaw_gain=s.yaw_gain)
-        self.dead_band = DeadBandLearner(robot)
+        self.dead_band = DeadBandFilter.of_robot(robot)
+        # Whether a joint's load is mostly weight: those that turn about a vertical axis push against each other only.
+        self._bears = [joint.kind == "revolute" and abs(joint.axis[2]) < 0.5 for joint in robot.joints]
         self.load = CarriedLoad(self.model, robot.gravity)
         self.slope = GroundSlope(self.model, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
@@ -115,6 +112,7 @@ class Observer:
         self.restarts = 0  # number of restarts because the model had tumbled
         # The history of the state, for measurements that are older than the state.
         self._joints, self._rotations = TimedBuffer((self.count,)), TimedBuffer((3, 3))
+        self._springs = TimedBuffer((2, self.count))  # set-points without learnt offsets, stretches of the servos [rad]
         self._attitude: np.ndarray | None = None
         self._attitude_time = self._joints_time = -np.inf  # of the last measurements
         self._fits_at = np.inf  # time of the last attitude with which the model agreed
@@ -196,10 +194,12 @@ class Observer:
             self._reach = self.commands.period
             return
         if self._learns:
-            self.dead_band.measure(time, joint, angle, rate)
+            stretch = self._springs.element_at(time, 1, joint)
+            if self._bears[joint]:
+                self.dead_band.measure(joint, self._springs.element_at(time, 0, joint) - angle, stretch, rate)
+            else:
+                self.way.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
-            if not self.dead_band.bears[joint]:
-                self.way.strides.read_coxa(angle - modelled, self.dead_band.stretch(time, joint))
         self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:
@@ -223,7 +223,7 @@ class Observer:
             innovation = self.attitude_filter.innovation.tolist()
             if self.following:
                 self.consistency.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
-            if math.hypot(innovation[0], innovation[1]) < LOST_TILT:
+            if math.hypot(innovation[0], innovation[1]) < 0.6:  # [rad]
                 self._fits_at = time
             self.rotation[:] = turn @ self.rotation
             # Rotate about the point on the ground below the body, so that the correction does not move the feet.
@@ -284,7 +284,9 @@ class Observer:
         to be at its command. At the start the robot stands on its lowest feet at the origin, heading along x, with
         the tilt of the IMU.
         """
-        if self.started and self._attitude_time - self._fits_at > LOST_FOR:
+        if self.started and self._attitude_time - self._fits_at > 0.5:
+            # The model has tumbled although the robot has not (or the reverse): contacts hold it there against the
+            # corrections, so it starts again from the measurements.
             self.restarts += 1
             self.restart()
         if not self.started:
@@ -304,7 +306,7 @@ class Observer:
         while (command := self.commands.next_due(time)) is not None:
             due, setpoints, interval = command
             self._run(max(due, self.time))
-            if due - self._joints_time < SILENCE:  # else the servos do not execute the command
+            if due - self._joints_time < 0.4:  # [s]; else the servos do not execute the command
                 np.add(setpoints, self.joint_filter.offsets, out=self._targets)
                 held = ~np.isfinite(self._targets)
                 self._targets[held] = self.model.setpoints[held]
@@ -315,12 +317,13 @@ class Observer:
         self._joints.add(time, self.q)
         self._rotations.add(time, self.rotation)
         stretches = self.model.joint_torques / self.robot.servo.stiffness
-        self.dead_band.store(time, self.model.setpoints - self.joint_filter.offsets, stretches)
+        self._springs.add(time, (self.model.setpoints - self.joint_filter.offsets, stretches))
         if time - self._learnt_at > PERIOD:
             passed = min(time - self._learnt_at, PERIOD)
             self.servo_lag.forget(passed)
             if self._learns:
-                self.model.set_dead_band(self.dead_band.learn(passed))
+                self.dead_band.forget(passed)
+                self.model.set_dead_band(self.dead_band.band)
                 self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
             self.slope.store()
             self._learnt_at = time
@@ -350,7 +353,7 @@ class Observer:
         known = np.isfinite(place).all() and np.isfinite(yaw)
         self._origin = (place, yaw) if known else (np.zeros(2), 0.0)
         self.time = math.nan
-        for each in (self.commands, self._joints, self._rotations, self.dead_band, self.slope):
+        for each in (self.commands, self._joints, self._rotations, self._springs, self.slope):
             each.clear()
         self._attitude = self._first = None
         self.joint_filter.clear()

@@ -19,7 +19,7 @@ SpeedFactor estimates the ratio of the true to the modelled way from how the str
     share = SURGE (1 - surge) + DEFLECTION deflection - PITCHING max(pitching - CALM, 0)
             - STUMBLE max(|z| - EVEN, 0) + PLAY p
 
-surge, deflection and pitching: see above. z [rad] is the innovation of the yaw without its mean over MEAN: a
+surge, deflection and pitching: see above. z [rad] is the innovation of the yaw without its mean over 2 s: a
 foot that strikes a bump turns the body for a moment, and its step is shorter; a steady difference, as in a turn, has
 no such effect. p [rad] is the servos' play, which no reading shows; 0 where `identify` has not found it. The share of
 a robot that walks as its model is 0.
@@ -45,25 +45,20 @@ import numpy as np
 
 from hexapod_dynamics.estimation.filters import TimedBuffer
 from hexapod_dynamics.estimation.pose_uncertainty import PoseUncertainty, Spread
+from hexapod_dynamics.estimation.servo_model import LOADED, MEMORY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Predictor
 
-# Memory and weight of the prior [s of walking]; the slowest modelled speed [m/s] that is walking.
-MEMORY, PRIOR, SLOW = 30.0, 3.0, 0.02
-# Band of a cycle and its first harmonics [Hz]; the mean square of m in it [m^2/s^4], of 80 walks.
-BAND, USUAL = (0.5, 2.0), 0.0044
-# Stretch of a coxa's spring [rad] from which the sign of its load is known; readings of coxae a second.
-LOADED, READINGS = 7e-3, 67.0
-# Time constant of the direction of travel [s]. A gap [s] of the samples after which the filters begin again: at 25
-# samples a second the shocks of the feet are aliased into the band, and surge was 0.2 instead of 0.9 (8 walks).
-DIRECTION, GAP = 1.0, 0.03
+PRIOR, SLOW = 3.0, 0.02  # weight of the prior [s of walking]; the slowest modelled speed [m/s] that is walking
+USUAL = 0.0044  # mean square of m [m^2/s^4], of 80 walks
+READINGS = 67.0  # of coxae a second
 
 
 class BandPass:
-    """The difference of two low-pass filters of first order; band: their corner frequencies [Hz]."""
+    """The difference of two low-pass filters of first order: passes a cycle and its first harmonics, 0.5 to 2 Hz."""
 
-    def __init__(self, band: tuple[float, float] = BAND) -> None:
-        self._low, self._high = (-2.0 * math.pi * corner for corner in band)
+    def __init__(self) -> None:
+        self._low, self._high = (-2.0 * math.pi * corner for corner in (0.5, 2.0))
         self._slow = self._fast = 0.0
 
     def begin(self, value: float) -> None:
@@ -129,7 +124,7 @@ class StrideMeasures:
         ax = (vx - before[0]) / dt + wy * vz - wz * vy + self._gravity * up.item(0)
         ay = (vy - before[1]) / dt + wz * vx - wx * vz + self._gravity * up.item(1)
         self._modelled.add(time - 0.5 * dt, (ax, ay))
-        share = -math.expm1(-dt / DIRECTION)
+        share = -math.expm1(-dt)  # the direction of travel has a time constant of 1 s
         self._along += share * (vx - self._along)
         self._across += share * (vy - self._across)
 
@@ -144,7 +139,9 @@ class StrideMeasures:
             return
         self._felt = time
         values = (acceleration[0], acceleration[1], *self._modelled.at(time).tolist(), rate[0], rate[1])
-        if dt > GAP:
+        if dt > 0.03:
+            # The filters begin again: at 25 samples a second the shocks of the feet are aliased into the band, and
+            # surge was 0.2 instead of 0.9 (8 walks).
             for band, value in zip(self._bands, values, strict=True):
                 band.begin(value)
             return
@@ -173,10 +170,8 @@ class StrideMeasures:
 SURGE, DEFLECTION = 0.0353, 20.6  # [1], [1/rad]
 PITCHING, CALM = 1.99, 0.0218  # [s/rad], [rad/s]
 STUMBLE, PLAY = 22.0, 3.0  # [1/rad]
-# Changes of the heading that count, and the largest of them [rad]; time constant of their mean [s].
-EVEN, LARGEST, MEAN = math.radians(0.3), math.radians(0.8), 2.0
-# Bounds of `surge` and of each other share: they are beyond what any of these walks has.
-MOST_SURGE, MOST = 2.0, 0.1
+EVEN, LARGEST = math.radians(0.3), math.radians(0.8)  # changes of the heading that count, and the largest of them [rad]
+MOST = 0.1  # bound of each share: it is beyond what any of these walks has, as that of `surge`
 
 
 class SpeedFactor:
@@ -199,8 +194,8 @@ class SpeedFactor:
         yaw_innovation [rad]: measured less modelled heading. dt [s]: since the last call.
         """
         turned = yaw_innovation - self._mean
-        self._mean -= turned * math.expm1(-dt / MEAN)
-        surge = SURGE * (1.0 - min(max(strides.surge, 0.0), MOST_SURGE))
+        self._mean -= turned * math.expm1(-dt / 2.0)
+        surge = SURGE * (1.0 - min(max(strides.surge, 0.0), 2.0))
         deflected = min(max(DEFLECTION * strides.deflection, -MOST), MOST)
         pitched = min(PITCHING * max(strides.pitching - CALM, 0.0), MOST)
         stumbled = STUMBLE * max(min(abs(turned), LARGEST) - EVEN, 0.0)

@@ -6,7 +6,7 @@ The part beyond the weight of the tared robot is the payload's weight:
 
     carried - bias = m g (u; c x u) + noise,    u: up in base_link, c: the payload's centre
 
-linear in (m, m cx, m cy) for a known height cz. The mean is over the cycles of the last LONGEST, or since the load has
+linear in (m, m cx, m cy) for a known height cz. The mean is over the cycles of the last 20 s, or since the load has
 changed. Like a kitchen scale, it defines the first load as zero: `tare`, which goes on for up to a minute while nothing
 is put on. The standard deviations have three parts: the scatter of the cycles; the unknown properties of the servos,
 whose effect grows with the load (without tare: with the whole weight), and their rounding errors, which are the same in
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,33 +28,30 @@ from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-# [s] durations of cycles: that are averaged; until the first estimate; in which a change of the load is detected.
-LONGEST, LEAST, RECENT = 20.0, 8.0, 4.0
-FEWEST = 4  # number of cycles until the first estimate, and before those in RECENT
-# [s] without a load that must follow a cycle which the tare takes, and longest duration of all cycles of a tare;
-# squared standard deviations of the cycles of CONFIRMED from the tare at which it takes no more.
-CONFIRMED, TARED_FOR, DOUBTED = 20.0, 60.0, 4.0
+LEAST = 8.0  # [s] duration of cycles until the first estimate
+FEWEST = 4  # number of cycles until the first estimate, and before those in which a change is looked for
 _ROWS = 64
-CHANGED = 16.0  # squared standard deviations of the recent cycles from those before at which the load has changed
 # Least standard deviations of one cycle: mass [kg], first moments [kg m].
 CYCLE = np.array([0.05, 0.003, 0.003])
-# Standard deviations of what dead zones, friction and stiffnesses leave unknown, identified and of a catalogue: of the
-# mass, relative and [kg]; of the first moments [kg m]; of those of the whole robot that nobody tared [kg m]. The second
-# and the third hold for a load of ENOUGH [kg] and more, less for a lighter one, which changes less in the servos, but
-# never less than LEFT of it: play and friction stay otherwise than before a load was put on and taken off.
-IDENTIFIED, CATALOGUE = (0.06, 0.055, 0.01, 0.01), (0.2, 0.06, 0.014, 0.1)
-# The same for identified servos while the body sways (weighing_sway of the gait).
-SWAYED = (0.04, 0.015, 0.0025, 0.01)
-SWAY = 1.0  # median deviation of the joints' mean set-points of the cycles, in counts, from which the body sways
-ENOUGH, LEFT = 0.15, 0.5
-CARRIED = 2.0  # number of standard deviations above which a mass counts as a load
-# Height of a payload over base_link's origin, HEIGHT +- HEIGHT_ERROR [m].
-HEIGHT, HEIGHT_ERROR = 0.05, 0.03
-FORCE_NOISE, MOMENT_NOISE = 2.0, 0.2  # [N, N m] weights of a cycle's wrench
-# Prior standard deviations of the load: mass [kg], first moments [kg m].
-USUAL_MASS, USUAL_MOMENT = 0.25, 0.012
-# A mass this many standard deviations below zero, or a centre this far [m] outside the body's box, is not a payload.
-SIGNIFICANT, OUTSIDE = 3.0, 0.05
+SIGNIFICANT = 3.0  # number of standard deviations at which something contradicts a payload
+
+
+class Unknown(NamedTuple):
+    """Standard deviations of what dead zones, friction and stiffnesses leave unknown.
+
+    relative, mass [kg]: of the mass; moment [kg m]: of the first moments; of_robot [kg m]: of those of the whole robot
+    that nobody tared. The second and the third hold for a load of 0.15 kg and more, less for a lighter one, which
+    changes less in the servos, but never less than half of it: play and friction stay otherwise than before a load was
+    put on and taken off.
+    """
+
+    relative: float
+    mass: float
+    moment: float
+    of_robot: float
+
+
+HEIGHT = 0.05  # of a payload over base_link's origin, +- 30 mm [m]
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,6 @@ class PayloadEstimator:
         self.windows = WrenchWindows(robot, command_delay=command_delay, command_period=command_period)
         self.command, self.measure_joint = self.windows.command, self.windows.measure_joint
         self.measure_up, self.set_period = self.windows.measure_up, self.windows.set_period
-        self._unknown = IDENTIFIED if robot.joint_servos else CATALOGUE
         self._weight = self.windows.model.total_mass(self.morphology)
         self._wrenches, self._ups, self._count = np.zeros((_ROWS, 6)), np.zeros((_ROWS, 3)), 0
         self._setpoints, self._tare_swayed = np.zeros((_ROWS, robot.joint_count)), False
@@ -147,7 +144,7 @@ class PayloadEstimator:
         self._wrenches[row], self._ups[row] = closed
         self._setpoints[row] = self.windows.setpoints
         self._count += 1
-        recent = max(2, round(RECENT / self.windows.period))
+        recent = max(2, round(4.0 / self.windows.period))  # of the last 4 s
         if self._averaged >= recent + FEWEST and self._changed(recent):
             self._keep(max(recent // 2, 1))
             self._tared_count = 0
@@ -175,20 +172,17 @@ class PayloadEstimator:
         if not reason and not self._known:
             reason = f"{self._averaged * self.windows.period:.0f} s of measurements, {LEAST:.0f} s needed"
         if reason:
-            unknown = math.inf
-            return Payload(0.0, 0.0, 0.0, unknown, unknown, unknown, self.tared, reason, self._expected)
+            return Payload(0.0, 0.0, 0.0, math.inf, math.inf, math.inf, self.tared, reason, self._expected)
         value, covariance = self._solve(self._rows(self._averaged))
         mass = float(value[0])
         least = max(abs(mass), 1e-3)
         up = self._ups[(self._count - 1) % len(self._ups)]
-        height = HEIGHT_ERROR * math.hypot(up[0], up[1])
-        relative, heavier, moment, of_robot = self._unknown
-        if self.robot.joint_servos and self._tare_swayed and self._swayed:
-            relative, heavier, moment, of_robot = SWAYED
-        share = min(max(abs(mass) / ENOUGH, LEFT), 1.0)
+        height = 0.03 * math.hypot(up[0], up[1])
+        unknown = self._unknown()
+        share = min(max(abs(mass) / 0.15, 0.5), 1.0)
         scaled = abs(mass) if self.tared else self._weight + mass
-        covariance[0, 0] += (relative * scaled) ** 2 + (heavier * share) ** 2
-        lever = (height * mass) ** 2 + (moment * share if self.tared else of_robot) ** 2
+        covariance[0, 0] += (unknown.relative * scaled) ** 2 + (unknown.mass * share) ** 2
+        lever = (height * mass) ** 2 + (unknown.moment * share if self.tared else unknown.of_robot) ** 2
         covariance[1, 1] += lever
         covariance[2, 2] += lever
         x, y = (value[1:] / mass).tolist() if abs(mass) > 1e-6 else (0.0, 0.0)
@@ -198,10 +192,11 @@ class PayloadEstimator:
             spread.append(math.sqrt(max(float(own), 0.0)) / least)
         deviation = math.sqrt(float(covariance[0, 0]))
         reason = self._inconsistency(value, covariance, deviation, x, y, spread)
-        if mass + CARRIED * deviation < self._expected[0] or (not reason and mass < CARRIED * deviation):
+        # A mass above two standard deviations counts as a load.
+        if mass + 2.0 * deviation < self._expected[0] or (not reason and mass < 2.0 * deviation):
             self._expected = (0.0, 0.0, 0.0)  # the load was taken off, or never existed
         elif not reason:
-            usual = np.diag([USUAL_MASS**2, USUAL_MOMENT**2, USUAL_MOMENT**2])
+            usual = np.diag(np.square([0.25, 0.012, 0.012]))  # [kg, kg m] of the loads that are usual
             mean = usual @ np.linalg.solve(usual + covariance, value)
             self._expected = (float(mean[0]), float(mean[1]), float(mean[2]))
         return Payload(mass, x, y, deviation, spread[0], spread[1], self.tared, reason, self._expected)
@@ -211,20 +206,30 @@ class PayloadEstimator:
     @property
     def _averaged(self) -> int:
         """Number of cycles that are averaged."""
-        return min(self._count, max(FEWEST, round(LONGEST / self.windows.period)), _ROWS)
+        return min(self._count, max(FEWEST, round(20.0 / self.windows.period)), _ROWS)
 
     @property
     def _known(self) -> bool:
         """Whether enough has been measured."""
         return self._averaged >= FEWEST and self._averaged * self.windows.period >= LEAST
 
+    def _unknown(self) -> Unknown:
+        """What is unknown of the servos: of a catalogue, identified, identified while the body sways."""
+        if not self.robot.joint_servos:
+            return Unknown(0.2, 0.06, 0.014, 0.1)
+        if self._tare_swayed and self._swayed:
+            return Unknown(0.04, 0.015, 0.0025, 0.01)
+        return Unknown(0.06, 0.055, 0.01, 0.01)
+
     @property
     def _swayed(self) -> bool:
-        """Whether the body swayed in the averaged cycles, so that the servos' rounding errors differ between them."""
+        """Whether the body swayed in the averaged cycles, so that the servos' rounding errors differ between them: the
+        median deviation of the joints' mean set-points exceeds a count.
+        """
         means = self._setpoints[self._rows(self._averaged)][:, self.morphology.moving_mask]
         # Medians: a step of the body, or the start of the walk in the first cycle, is no sway.
         spread = np.median(np.abs(means - np.median(means, axis=0)), axis=0)
-        return bool(np.median(spread) > SWAY * self.robot.servo.resolution)
+        return bool(np.median(spread) > self.robot.servo.resolution)
 
     def _rows(self, last: int, before: int = 0) -> Rows:
         """Return the rows of the `last` cycles without the last `before`."""
@@ -244,7 +249,7 @@ class PayloadEstimator:
         H[:3, 0], H[3:, 0] = u, np.cross([0.0, 0.0, HEIGHT], u)
         H[3:, 1], H[3:, 2] = np.cross([1.0, 0.0, 0.0], u), np.cross([0.0, 1.0, 0.0], u)
         H *= self.robot.gravity
-        weighted = H.T * np.repeat([FORCE_NOISE**-2, MOMENT_NOISE**-2], 3)
+        weighted = H.T / np.repeat([2.0**2, 0.2**2], 3)  # [N, N m] noise of a cycle's wrench
         return np.linalg.solve(weighted @ H, weighted), H
 
     def _scatter(self, rows: Rows) -> Array:
@@ -272,27 +277,28 @@ class PayloadEstimator:
         self._bias_covariance = self._scatter(rows) / self._tared_count
 
     def _go_on_taring(self) -> None:
-        """Add a cycle to the tare: the one before the last CONFIRMED seconds, if these agree with the tare.
+        """Add a cycle to the tare: the one before the last 20 s, if these agree with the tare within two standard
+        deviations, up to a minute.
 
         If they do not, the tare is complete: a light load may have been put on.
         """
-        confirming = min(math.ceil(CONFIRMED / self.windows.period), _ROWS - 1)  # with very short steps less
+        confirming = min(math.ceil(20.0 / self.windows.period), _ROWS - 1)  # with very short steps less
         self._since_tare += 1
         if self._since_tare <= confirming:
             return
         rows = self._rows(confirming)
         value, covariance = self._solve(rows)
-        if ((value - self._carried) ** 2 > DOUBTED * np.diag(covariance)).any():
+        if ((value - self._carried) ** 2 > 4.0 * np.diag(covariance)).any():
             self._tared_count = 0
             return
         self._tared_sum += self._wrenches[(self._count - 1 - confirming) % _ROWS]
         self._tared_count += 1
         self._average_tare(rows)
-        if self._tared_count * self.windows.period > TARED_FOR:
+        if self._tared_count * self.windows.period > 60.0:
             self._tared_count = 0
 
     def _changed(self, recent: int) -> bool:
-        """Whether the load of the `recent` cycles differs from that of the previous cycles."""
+        """Whether the load of the `recent` cycles differs from the previous ones by four standard deviations."""
         new, old = self._rows(recent), self._rows(self._averaged, recent)
         fit = self._fit(new)[0]
         before, after = self._wrenches[old] @ fit.T, self._wrenches[new] @ fit.T
@@ -300,7 +306,7 @@ class PayloadEstimator:
         count = len(old) - 1
         usual = before.var(axis=0, ddof=1) * count / (count - 2.0) + CYCLE**2
         step = (after.mean(axis=0) - before.mean(axis=0)) ** 2 / (usual * (1.0 / len(new) + 1.0 / len(old)))
-        return bool(step.max() > CHANGED)
+        return bool(step.max() > 16.0)
 
     def _unseen(self) -> str:
         """Return why the load cannot be estimated in this morphology; empty if it can."""
@@ -322,7 +328,7 @@ class PayloadEstimator:
         mass = float(value[0])
         if mass < -SIGNIFICANT * deviation:
             return "lighter than the tared robot: taken off, a part is lost, or the body rests on something"
-        half = 0.5 * np.asarray(self.robot.body.box)[:2] + OUTSIDE
+        half = 0.5 * np.asarray(self.robot.body.box)[:2] + 0.05  # [m]
         if mass > SIGNIFICANT * deviation and (
             abs(x) - SIGNIFICANT * spread[0] > half[0] or abs(y) - SIGNIFICANT * spread[1] > half[1]
         ):

@@ -19,8 +19,6 @@ from hexapod_dynamics.estimation.foot_loads import SLOW, BodyStatics, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 Array = NDArray[np.float64]
-WINDOW = 0.25  # [s] approximate duration of a time window: a cycle consists of a whole number of them
-LONGEST_GAP = 0.3  # [s] between two readings of a joint
 STANDING = 1.25  # [s] duration of a "cycle" if no period is known
 _ROWS = 32  # number of commands that are stored
 
@@ -111,7 +109,7 @@ class WrenchWindows:
             torque = (torque - self._coulomb * moves) / (1.0 + math.copysign(self._loaded, torque) * moves)
         last, sums = self._last[joint], self._sums[joint]
         between = time - last.item(0)
-        if 0.0 < between < LONGEST_GAP:
+        if 0.0 < between < 0.3:  # [s]
             sums[0] += 0.5 * between * (angle + last.item(1))
             sums[1] += 0.5 * between * (torque + last.item(2))
             sums[2] += between
@@ -138,7 +136,8 @@ class WrenchWindows:
 
     @property
     def _length(self) -> float:
-        return self.period / max(round(self.period / WINDOW), 1)
+        """Duration [s] of a window, about a quarter of a second: a cycle consists of a whole number of them."""
+        return self.period / max(round(self.period / 0.25), 1)
 
     def close(self) -> tuple[Array, Array] | None:
         """End the window; after the last one of a cycle return the wrench (6,) [N, N m], force first, with which the

@@ -39,11 +39,7 @@ import numpy as np
 
 from hexapod_dynamics.robot import Robot
 
-X, Y, YAW, ALONG, ACROSS, RATE, EARLY_ALONG, EARLY_ACROSS, STATES = range(9)
-
-
-# Time constant of the speed [s], largest change of it [m/s^2].
-SMOOTH, HARDEST = 0.04, 3.0
+SMOOTH = 0.04  # [s] time constant of the speed
 # Way [m] in which dead band and slope are learnt: some 15 s of walking.
 LEARNT = 1.2
 
@@ -115,7 +111,7 @@ class PoseUncertainty:
     def __init__(self, spread: Spread | None = None) -> None:
         self.spread = spread or Spread()
         self.pose = np.zeros((6, 6))  # x, y, z [m], roll, pitch, yaw [rad], world axes; as nav_msgs/Odometry
-        self._transition, self._noise = np.eye(STATES), np.zeros(STATES)
+        self._transition, self._noise = np.eye(8), np.zeros(8)  # of the error e
         self.clear()
 
     def clear(self) -> None:
@@ -150,29 +146,22 @@ class PoseUncertainty:
         jerked = self._jerks(way, dt)
         cos, sin = math.cos(yaw), math.sin(yaw)
         wx, wy = cos * dx - sin * dy, sin * dx + cos * dy
-        f = self._transition
-        f[X, YAW], f[Y, YAW] = -wy, wx
-        f[X, ALONG], f[Y, ALONG] = wx, wy
-        f[X, ACROSS], f[Y, ACROSS] = -wy, wx
         self._walked += way
         self._displaced = [sum(each) for each in zip(self._displaced, (wx, wy, dx, dy), strict=True)]
         early = math.exp(-self._walked / LEARNT)
-        f[X, EARLY_ALONG], f[Y, EARLY_ALONG] = early * wx, early * wy
-        f[X, EARLY_ACROSS], f[Y, EARLY_ACROSS] = -early * wy, early * wx
-        f[YAW, RATE] = dt
-        noise = self._noise
-        noise[X] = noise[Y] = s.way_noise**2 * way
-        noise[YAW] = s.turn_noise**2 * jerked + s.yaw_rate**2 * dt
+        f, noise = self._transition, self._noise
+        f[0, 2:] = -wy, wx, -wy, 0.0, early * wx, -early * wy
+        f[1, 2:] = wx, wy, wx, 0.0, early * wy, early * wx
+        f[2, 5] = dt
+        noise[:3] = s.way_noise**2 * way, s.way_noise**2 * way, s.turn_noise**2 * jerked + s.yaw_rate**2 * dt
         if inconsistent:
             # Since then the velocity may be any constant one, with 0.1 m/s and 0.1 rad/s as standard deviations.
-            noise[X] += 0.01 * (2.0 * self._unreliable + dt) * dt
-            noise[Y] += 0.01 * (2.0 * self._unreliable + dt) * dt
-            noise[YAW] += 0.01 * (2.0 * self._unreliable + dt) * dt
+            noise[:3] += 0.01 * (2.0 * self._unreliable + dt) * dt
             self._unreliable += dt
         else:
             self._unreliable = 0.0
         self.covariance = f @ self.covariance @ f.T
-        self.covariance.ravel()[:: STATES + 1] += noise  # its diagonal
+        self.covariance.ravel()[::9] += noise  # its diagonal
         self._fill(tilt_innovation, yaw_innovation)
 
     def _jerks(self, way: float, dt: float) -> float:
@@ -181,7 +170,7 @@ class PoseUncertainty:
             return 0.0
         a = (way / dt - self._speed) * -math.expm1(-dt / SMOOTH) / dt
         self._speed += a * dt
-        return min(abs(a), HARDEST) ** 2 * dt
+        return min(abs(a), 3.0) ** 2 * dt  # [m/s^2]
 
     def _fill(self, tilt_innovation: float, yaw_innovation: float) -> None:
         s, pose, planar = self.spread, self.pose, self.covariance

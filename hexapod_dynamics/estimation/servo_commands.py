@@ -21,12 +21,6 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
-# Length of the stored history, and of the recent commands that must match earlier ones [s]: the longest gait period
-# that can be found is the difference.
-DURATION, WINDOW = 4.0, 0.4
-# Largest rms difference, as a fraction of the window's own rms motion, that counts as a match; rms motion [rad] below
-# which the joints are at rest.
-TOLERANCE, STILLNESS = 0.1, 2e-3
 DECAY = 0.1  # time constant of the decaying hold and of the step at the seam of a continuation [s]
 
 
@@ -38,7 +32,9 @@ class CommandHistory:
 
     def __init__(self, width: int, *, period: float = 0.02) -> None:
         self.width, self.period = width, period
-        self._capacity, self._window = round(DURATION / period), round(WINDOW / period)
+        # The stored history, and the recent commands that must match earlier ones, of 4 and 0.4 s: the longest period
+        # of a gait that can be found is the difference.
+        self._capacity, self._window = round(4.0 / period), round(0.4 / period)
         # Every row is written twice, one capacity apart, so that the last rows are always one contiguous block.
         self._rows = np.zeros((2 * self._capacity, width))
         self._next = 0
@@ -139,7 +135,7 @@ class CommandHistory:
         rows, size = self._recent(), self._window
         window = rows[-size:]
         motion = np.sqrt(np.mean(np.square(window - window.mean(axis=0))))
-        if motion < STILLNESS:
+        if motion < 2e-3:  # [rad]: the joints are at rest
             return None
         lags = len(rows) - size  # lag l compares rows[-size-l : -l] with the window
         past = np.lib.stride_tricks.sliding_window_view(rows, size, axis=0)[:lags].transpose(0, 2, 1)
@@ -150,7 +146,7 @@ class CommandHistory:
         curvature = before - 2 * here + after
         # A period between two rows matches no row exactly: the minimum of a parabola through three errors is used.
         least = here - (before - after) ** 2 / (8 * np.where(curvature > 0, curvature, np.inf))
-        dips = np.flatnonzero((here <= before) & (here < after) & (least < (TOLERANCE * motion) ** 2))
+        dips = np.flatnonzero((here <= before) & (here < after) & (least < (0.1 * motion) ** 2))
         # A slow motion matches itself at short lags: a lag is a period only if there is no match at some shorter lag.
         for dip in dips:
             if error[: dip + 1].max() > motion**2:

@@ -33,20 +33,20 @@ from statistics import mean
 
 import numpy as np
 
-from hexapod_dynamics.estimation.filters import TimedBuffer
 from hexapod_dynamics.robot import Robot
 
 # Stretch [rad] beyond which a joint is used.
 LOADED = 7e-3
 # Time constant of the memory [s].
 MEMORY = 30.0
-# Standard deviations before anything is known: of c [1], b [rad], o [rad]; of a reading [rad] and of its time [s].
-# The errors of successive readings are correlated: this number of readings counts as one.
-RATIO, WIDTH, TRIM, NOISE, TIMING, ALIKE = 0.1, 6e-3, 1.5e-3, 4e-3, 0.01, 10.0
-KNOWN = 1e-3  # [rad] instead of WIDTH where `identify` has found the dead zone (docs/results/identify.md)
-RATIO_INDEX, WIDTH_INDEX, TRIMS = 0, 1, 2
-# Largest width of the band [counts of the servos].
-WIDEST = 4.0
+# Standard deviations of a reading [rad] and of its time [s]; the errors of successive readings are correlated: this
+# number of readings counts as one.
+NOISE, TIMING, ALIKE = 4e-3, 0.01, 10.0
+
+
+def weight_of_reading(rate: float) -> float:
+    """Return the weight [1/rad^2] of a reading while the joint turns at a rate [rad/s]."""
+    return 1.0 / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
 
 
 class DeadBandFilter:
@@ -56,11 +56,18 @@ class DeadBandFilter:
 
     def __init__(self, count: int, largest: float, identified: float | None = None) -> None:
         self.count, self.largest = count, largest
-        width = WIDTH if identified is None else KNOWN
-        self._prior = np.array([RATIO**-2, width**-2, *[TRIM**-2] * count])
+        # Standard deviations before anything is known of c, b (docs/results/identify.md) and o of each joint.
+        deviations = np.array([0.1, 6e-3 if identified is None else 1e-3, *[1.5e-3] * count])
+        self._prior = deviations**-2
         self._prior_sums = self._prior * np.array([1.0, identified or 0.0, *[0.0] * count])  # c is about 1
-        self._diagonal = np.diag_indices(TRIMS + count)
+        self._diagonal = np.diag_indices(2 + count)
         self.clear()
+
+    @classmethod
+    def of_robot(cls, robot: Robot) -> DeadBandFilter:
+        """Return the filter of a Robot, with the dead zone of its servos if it has been identified."""
+        identified = mean(servo.dead_zone for servo in robot.joint_servos) if robot.joint_servos else None
+        return cls(robot.joint_count, 4.0 * robot.servo.resolution, identified)
 
     def clear(self) -> None:
         """Reset the estimate."""
@@ -71,7 +78,7 @@ class DeadBandFilter:
     def band(self) -> float:
         """The certain part of the dead band [rad]: the estimate less its standard deviation."""
         covariance = np.linalg.inv(self._information)
-        least = covariance[WIDTH_INDEX] @ self._sums - np.sqrt(covariance[WIDTH_INDEX, WIDTH_INDEX])
+        least = covariance[1] @ self._sums - np.sqrt(covariance[1, 1])
         return float(np.clip(least, 0.0, self.largest))
 
     def measure(self, joint: int, lag: float, stretch: float, rate: float) -> None:
@@ -82,9 +89,8 @@ class DeadBandFilter:
         """
         if abs(stretch) < LOADED:
             return
-        weight = 1.0 / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
-        sign = 1.0 if stretch > 0.0 else -1.0
-        equation = ((RATIO_INDEX, stretch), (WIDTH_INDEX, sign), (TRIMS + joint, 1.0))
+        weight, sign = weight_of_reading(rate), 1.0 if stretch > 0.0 else -1.0
+        equation = ((0, stretch), (1, sign), (2 + joint, 1.0))
         for i, here in equation:
             self._sums[i] += weight * lag * here
             for k, there in equation:
@@ -99,51 +105,6 @@ class DeadBandFilter:
         self._sums += share * self._prior_sums
 
 
-class DeadBandLearner:
-    """Feeds a DeadBandFilter with the readings of joints whose load is mostly weight; `band` [rad] is the present
-    estimate.
-
-    robot: Robot. `bears`: whether each joint's load is mostly weight; joints that turn about a vertical axis push
-    against each other only.
-    """
-
-    def __init__(self, robot: Robot) -> None:
-        joints = robot.joints
-        zones = [servo.dead_zone for servo in robot.joint_servos]
-        zone = float(np.mean(zones)) if zones else None
-        self.filter = DeadBandFilter(robot.joint_count, WIDEST * robot.servo.resolution, zone)
-        self.band = 0.0
-        self.bears = [j.kind == "revolute" and abs(j.axis[2]) < 0.5 for j in joints]
-        # Set-points without learnt offsets, stretches of the servos' springs [rad].
-        self._springs = TimedBuffer((2, robot.joint_count))
-
-    def clear(self) -> None:
-        """Delete the stored set-points and stretches; what is learnt stays."""
-        self._springs.clear()
-
-    def store(self, time: float, setpoints: np.ndarray, stretches: np.ndarray) -> None:
-        """Store the model's set-points without learnt offsets and stretches of its springs (n,) [rad] at `time` [s]."""
-        self._springs.add(time, (setpoints, stretches))
-
-    def measure(self, time: float, joint: int, angle: float, rate: float) -> None:
-        """Process a reading [rad]: it is compared with set-point and load at its time; rate [rad/s]: of the model."""
-        if self.bears[joint]:
-            lag = self._springs.element_at(time, 0, joint) - angle
-            self.filter.measure(joint, lag, self._springs.element_at(time, 1, joint), rate)
-
-    def stretch(self, time: float, joint: int) -> float:
-        """Return the stretch [rad] of a joint's servo spring at `time` [s]."""
-        return self._springs.element_at(time, 1, joint)
-
-    def learn(self, seconds: float) -> float:
-        """Advance by a time [s] and return the band [rad]."""
-        self.filter.forget(seconds)
-        self.band = self.filter.band
-        return self.band
-
-
-# Standard deviation of tau before anything is known [s].
-UNKNOWN = 0.01
 LARGEST = 0.05  # the residual is limited to it [rad]
 FIRST, RANGE = 1.0, 0.4  # beyond FIRST d / k some damp against zero rate, beyond FIRST + RANGE all do
 
@@ -179,7 +140,7 @@ class ServoLag:
     def measure(self, residual: float, rate: float) -> None:
         """Learn from one reading; residual: measured less modelled angle [rad]; rate: of the modelled joint [rad/s]."""
         residual = self.behind_feed_forward(residual, rate)
-        weight = rate / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
+        weight = rate * weight_of_reading(rate)
         self._information += weight * rate
         self._sum -= weight * min(max(residual, -LARGEST), LARGEST)
 
@@ -196,7 +157,7 @@ class ServoLag:
     @property
     def seconds(self) -> float:
         """The lag tau [s] beyond that of a model that feeds the rate forward; 0 before the first reading."""
-        return self._sum / (self._information + UNKNOWN**-2)
+        return self._sum / (self._information + 0.01**-2)  # [s] its standard deviation before anything is known
 
     @property
     def feed_forward(self) -> float:

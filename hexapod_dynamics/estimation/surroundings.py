@@ -18,20 +18,15 @@ from hexapod_dynamics.simulation import Predictor
 # A longer time [s] between two attitudes comes from a stall, after which model and robot differ by the missed motion:
 # no slope is learnt from it.
 EVEN = 0.05
-# Mean tilts up to this [rad] have other causes: the IMU's mounting and offsets, play of joints.
-PLAY = 0.005
-GAIN = 1.0  # learnt slope per second and per unexplained tilt [1/s]
-# The slope turns no faster than STEEPENING [rad/s]. A loss is declared late, and the tilt of the body between the loss
-# and its declaration is no slope: the ground turns back, at RECALLING [rad/s], to the slope of SLOPES_KEPT periods
-# before.
-STEEPENING, RECALLING, SLOPES_KEPT = 0.0175, 0.1, 4
-# On its belly (the body's underside nearer to the ground than BELLY [m]), and for a while [s] after it, the body's tilt
-# is not that of a slope under the feet. The same holds for this time after a change of the morphology.
-BELLY, STANDING_UP = 0.03, 4.0
+RECALLING = 0.1  # [rad/s] at which the ground turns back after a change of the morphology
 
 
 class GroundSlope:
     """Estimates the ground's slope from tilts that the model does not explain; tilts the model's ground plane.
+
+    A loss is declared late, and the tilt of the body between the loss and its declaration is no slope: the ground turns
+    back to the slope of four periods before. On its belly (the body's underside nearer to the ground than 3 cm), while
+    it stands up, and for 4 s after a change of the morphology, the body's tilt is not that of a slope under the feet.
 
     Args:
         model: the model whose ground plane is tilted.
@@ -39,9 +34,9 @@ class GroundSlope:
     """
 
     def __init__(self, model: Predictor, underside: float) -> None:
-        self._model, self._low = model, underside + BELLY
+        self._model, self._low = model, underside + 0.03
         self._low_at = -np.inf  # [s] last time at which nothing could be learnt
-        self._slopes: deque[np.ndarray] = deque(maxlen=SLOPES_KEPT)
+        self._slopes: deque[np.ndarray] = deque(maxlen=4)
         self._recalled: np.ndarray | None = None  # the slope to which the ground turns back
 
     def clear(self) -> None:
@@ -77,10 +72,11 @@ class GroundSlope:
             model.tilt_ground_to(model.slope + np.minimum(np.maximum(way, -RECALLING * dt), RECALLING * dt))
             if np.abs(way).max() < RECALLING * dt:
                 self._recalled = None
-        if time - self._low_at > STANDING_UP:
-            unexplained = [each - _bounded(each, PLAY) for each in tilt]
-            if any(unexplained):
-                model.tilt_ground([dt * _bounded(GAIN * each, STEEPENING) for each in unexplained])
+        if time - self._low_at > 4.0:
+            # Smaller tilts [rad] have other causes: the IMU's mounting and offsets, play of joints.
+            unexplained = [each - _bounded(each, 0.005) for each in tilt]
+            if any(unexplained):  # learnt within a second, no faster than 1 degree a second
+                model.tilt_ground([dt * _bounded(each, 0.0175) for each in unexplained])
 
 
 def _bounded(value: float, most: float) -> float:

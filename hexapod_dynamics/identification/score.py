@@ -1,7 +1,8 @@
 """Scores the software on a robot: it processes a recorded walk with the robot's own program (onboard/).
 
-Everything is given to it in the order of its time, as the nodes give it. A prediction is made every half a second
-and compared with the measurements until the next; for comparison, the set-points themselves are evaluated as a prediction.
+Everything is given to it in the order of its time, as the nodes give it. A prediction is made every half a
+second and compared with the measurements until the next; for comparison, the set-points themselves are evaluated as a
+prediction.
 """
 
 from __future__ import annotations

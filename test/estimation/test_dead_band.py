@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sensed_walk import SensedWalk
 
-from hexapod_dynamics.estimation.servo_model import LOADED, DeadBandFilter, DeadBandLearner
+from hexapod_dynamics.estimation.servo_model import LOADED, DeadBandFilter
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
@@ -48,11 +48,12 @@ def test_what_is_learnt_follows_a_change_and_stays_within_its_bound():
 
 def test_an_identified_dead_zone_is_known_from_the_first_step_on():
     laws = (JointServo(30.0, 2.0 * COUNT, 0.02, 0.01, 1.0, 0.004, 0.02, 0.1),) * 18
-    learner = DeadBandLearner(dataclasses.replace(Robot.jethexa(), joint_servos=laws))
-    assert learner.learn(0.0) == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    found = DeadBandFilter.of_robot(dataclasses.replace(Robot.jethexa(), joint_servos=laws))
+    assert found.band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
     for _ in range(60):  # nothing is read for a minute
-        assert learner.learn(1.0) == pytest.approx(2.0 * COUNT, abs=1.1e-3)
-    assert DeadBandLearner(Robot.jethexa()).learn(0.0) == 0.0
+        found.forget(1.0)
+        assert found.band == pytest.approx(2.0 * COUNT, abs=1.1e-3)
+    assert DeadBandFilter.of_robot(Robot.jethexa()).band == 0.0
 
 
 def test_joints_without_load_say_nothing():
@@ -66,7 +67,7 @@ def test_joints_without_load_say_nothing():
 def test_the_model_of_a_walk_takes_the_learnt_band_over(band):
     walk = SensedWalk("built_in", Truth(deadband=band), gait=AdaptiveGait())
     walk.run(12.0)
-    learnt = walk.observer.dead_band.filter.band / COUNT
+    learnt = walk.observer.dead_band.band / COUNT
     assert (0.7 < learnt < 2.5) if band else learnt < 0.3
     rows = np.array(walk.rows)
     way = rows[-1, 1] - rows[-60, 1]
