@@ -75,27 +75,13 @@ def count_operations(method: str, n: int) -> Operations:
         raise DynamicsError(f"{n!r} joints, allowed: 1, 2, ...")
     rates = Counting.array(n), Counting.array(n)
     if method == "configuration_space":
-        return count(
-            hollerbach.configuration_space_terms,
-            Counting.array(n),
-            Counting.array(n, n),
-            Counting.array(n, n, n),
-            *rates,
-        )
-    terms = hollerbach.LinkTerms(
-        A=Counting.array(n, 4, 4),
-        dA=Counting.array(n, 4, 4),
-        d2A=Counting.array(n, 4, 4),
-        J=Counting.array(n, 4, 4),
-        m=Counting.array(n),
-        mass_outward=Counting.array(n),
-        r=Counting.array(n, 4),
-        inertia=Counting.array(n, 3, 3),
-        g=Counting.array(4),
-        p_star=Counting.array(n, 3),
-        z=Counting.array(n, 3),
-        slides=(False,) * n,
-    )
+        tables = Counting.array(n), Counting.array(n, n), Counting.array(n, n, n)
+        return count(hollerbach.configuration_space_terms, *tables, *rates)
+    matrices = {name: Counting.array(n, 4, 4) for name in ("A", "dA", "d2A", "J")}
+    vectors = {name: Counting.array(n, 3) for name in ("p_star", "z")}
+    masses = {name: Counting.array(n) for name in ("m", "mass_outward")}
+    points, g = {"r": Counting.array(n, 4), "inertia": Counting.array(n, 3, 3)}, Counting.array(4)
+    terms = hollerbach.LinkTerms(**matrices, **vectors, **masses, **points, g=g, slides=(False,) * n)
     return count(hollerbach.TERMS[method], terms, *rates)
 
 

@@ -13,7 +13,6 @@ they can be printed, evaluated, compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -160,11 +159,6 @@ class PartialLagrangian:
             [ca.vertcat(*_symbols(name, i + 1)) for name in ("q", "qd", "qdd")],
             [self._columns[i].forces],
         )
-
-    def column_functions(self, threads: int = 1) -> list[ca.Function]:
-        """Return all columns as functions, made by a number of threads, because the columns are independent."""
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.column_function, range(len(self))))
 
     def torques(self) -> ca.SX:
         """tau_k = sum of row k: (n, 1) expression."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hexapod_dynamics.dynamics.casadi_extra import INSTALL
 
-# Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with reproduce(output_folder, progress).
+# Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with TITLE and reproduce(page, progress).
 PAPERS = {
     "farghdani2025": "Farghdani & Chhabra 2025: the damaged hexapod (figures 3 to 8, runtime)",
     "hollerbach1980": "Hollerbach 1980: recursive Lagrangian dynamics (tables I, II)",
@@ -53,9 +53,17 @@ def shown(page):
 
 def reproduce(papers, output, *, progress=Progress):
     """Make the papers' pages in the folder `output` and yield the path of each."""
+    import matplotlib  # whose absence `main` reports
+
+    from hexapod_dynamics.papers.figures.output import STYLE, Page
+
     for paper in papers:
-        module = importlib.import_module(f"hexapod_dynamics.papers.figures.{paper}")
-        yield module.reproduce(output, progress(paper))
+        module, report = importlib.import_module(f"hexapod_dynamics.papers.figures.{paper}"), progress(paper)
+        page = Page(output, paper, module.TITLE)
+        with matplotlib.rc_context(STYLE):
+            module.reproduce(page, report)
+        report(1.0, "done")
+        yield page.write()
 
 
 def main(args=None):

@@ -191,13 +191,6 @@ def test_extending_and_replacing_differentiate_only_what_changes():
     assert len(chain) == 5 and chain.computed == 5  # the old chain is as it was
 
 
-def test_columns_made_by_two_threads_are_the_same():
-    chain, state = pendulum(6), np.random.default_rng(3).normal(size=(3, 6))
-    for i, (one, two) in enumerate(zip(chain.column_functions(1), chain.column_functions(2), strict=True)):
-        arguments = [row[: i + 1] for row in state]
-        assert np.array_equal(np.asarray(one(*arguments)), np.asarray(two(*arguments)))
-
-
 def test_wrong_input_is_refused_by_name():
     with pytest.raises(DynamicsError, match="mass of a link is -1"):
         revolute_link(1, -1)

@@ -7,11 +7,12 @@ import time
 
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, panels
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation import Ground, Simulator, TripodGait, simulate_many
 
+TITLE = "Farghdani & Chhabra 2025: a hexapod that loses legs"
 SECONDS, TIMESTEP, LOG_EVERY = 5.2, 1e-3, 10
 STEP_LENGTH, STEP_HEIGHT, PERIOD = 0.05, 0.012, 1.3  # Table IV
 PAPER_RUNTIME = 1.93  # seconds for 5 s of motion, section VI-B
@@ -39,9 +40,8 @@ def in_paper_axes(log):
     return 1e3 * log.position @ TO_PAPER.T, np.degrees(np.stack([roll, pitch, yaw], axis=1))
 
 
-def reproduce(output_folder, progress):
-    """Write the figures, their data and a comparison with the paper's statements; returns the page's path."""
-    page = Page(output_folder, "farghdani2025", "Farghdani & Chhabra 2025: a hexapod that loses legs")
+def reproduce(page, progress):
+    """Write the figures, their data and a comparison with the paper's statements."""
     page.text(
         f"{SECONDS} s of the tripod gait of eq. (64) (Table IV: S = {100 * STEP_LENGTH:.0f} cm, "
         f"S_h = {1e3 * STEP_HEIGHT:.0f} mm, depth 0.1 mm, T = {PERIOD} s, height 12 cm), {1e3 * TIMESTEP:.0f} ms "
@@ -86,8 +86,6 @@ def reproduce(output_folder, progress):
         "Not compared: the measured curves (camera, IMU), which the paper gives as pictures only, and their size: "
         "it depends on the PID gains, which its text does not give."
     )
-    progress(1.0, "done")
-    return page.write()
 
 
 def _motion(page, attitude, place, damage, text, healthy, hurt):
@@ -103,8 +101,8 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
             for (who, values), colour, style in zip(curves.items(), COLOURS, ("--", "-"), strict=False):
                 axis.plot(healthy.time, values[which][:, k], color=colour, linestyle=style, lw=1.6, label=who)
             axis.set_ylabel(labels[k])
-        axes[0, 0].legend(fontsize=8, frameon=False, ncol=2)
-        axes[0, 0].set_title(f"{damage}: {text}", fontsize=10, loc="left")
+        axes[0, 0].legend(ncol=2)
+        axes[0, 0].set_title(f"{damage}: {text}")
         axes[-1, 0].set_xlabel("time [s]")
         page.figure(name, figure, f"{name.replace('figure', 'Figure ')}, {damage} ({text}): {caption}")
     header = ["t [s]"]
@@ -112,7 +110,7 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
     for who, (position, angles) in curves.items():
         columns += [*position.T, *angles.T]
         header += [f"{who} {what}" for what in quantities]
-    page.table(f"{attitude}_{place}", header, np.column_stack(columns).tolist(), show=False)
+    page.data(f"{attitude}_{place}", header, *columns)
 
 
 def _snapshots(page, name, damage, morphology, log):

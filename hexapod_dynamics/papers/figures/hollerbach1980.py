@@ -5,7 +5,7 @@ of joints.
 import numpy as np
 
 from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, least_time, logarithmic, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, least_time, logarithmic, panels
 from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
 from hexapod_dynamics.papers.hollerbach_operations import (
     TABLE_I,
@@ -16,6 +16,7 @@ from hexapod_dynamics.papers.hollerbach_operations import (
     printed,
 )
 
+TITLE = "Hollerbach 1980: operations of six formulations of dynamics"
 NAMES = {
     "uicker_kahn": "Uicker/Kahn",
     "waters": "Waters",
@@ -26,9 +27,8 @@ NAMES = {
 }
 
 
-def reproduce(output_folder, progress):
-    """Write tables I, II, their differences by name, and two figures; returns the page's path."""
-    page = Page(output_folder, "hollerbach1980", "Hollerbach 1980: operations of six formulations of dynamics")
+def reproduce(page, progress):
+    """Write tables I, II, their differences by name, and two figures."""
     page.text(
         "Counted: `papers/hollerbach.py` run on numbers that tally each product and sum. Printed: the "
         "paper's polynomials. All six give the same torques (1e-10 of each other and of Pinocchio)."
@@ -77,7 +77,7 @@ def reproduce(output_folder, progress):
         axis.plot(n, [sum(count_operations(method, int(k))) for k in n], color=colour, lw=1.6, label=name)
         axis.plot(n, [float(sum(printed(method, int(k)))) for k in n], "o", color=colour, ms=3.5, mfc="none")
     logarithmic(axis, (1, 2, 3, 4, 6, 8, 12), "multiplications and additions")
-    axis.set_title("Lines: counted. Circles: the printed polynomials.", fontsize=10, loc="left")
+    axis.set_title("Lines: counted. Circles: the printed polynomials.")
     page.figure("operations", figure, "Operations against the number of joints")
 
     times, slopes = {}, []
@@ -103,8 +103,6 @@ def reproduce(output_folder, progress):
     logarithmic(axis, (2, 4, 8, 16, 32, 64, 128), "time of one call [ms]")
     page.figure("times", figure, "Measured time against the number of joints (last two points: the orders above)")
     page.text("Timed is what the table counts: A_j and its derivatives are given.")
-    progress(1.0, "done")
-    return page.write()
 
 
 def _written(coefficients):

@@ -4,7 +4,7 @@ time.
 
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, logarithmic, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, curves, least_time, logarithmic, panels
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, usual_lagrangian_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -14,6 +14,7 @@ from hexapod_dynamics.papers.partial_lagrangian_examples import (
     slider,
 )
 
+TITLE = "Kusaka & Tanaka 2022: partial Lagrangian by differentiation"
 EXAMPLES = (
     ("figure1a", "Figure 1a: one link, damped oscillation", free_pendulum(1)),
     ("figure1b", "Figure 1b: one link, PD control to 110 degrees", controlled_pendulum(1)),
@@ -26,9 +27,8 @@ EXAMPLES = (
 )
 
 
-def reproduce(output_folder, progress):
-    """Write the pendulums' motions and the cost against the number of links; returns the page's path."""
-    page = Page(output_folder, "kusaka_tanaka2022", "Kusaka & Tanaka 2022: partial Lagrangian by differentiation")
+def reproduce(page, progress):
+    """Write the pendulums' motions and the cost against the number of links."""
     page.text(
         "Masses, lengths, friction, gains and targets as printed. The start (all links level, at rest), the "
         "third link's parameters (as the second's) and the slider's PID gains are not printed and chosen "
@@ -40,8 +40,6 @@ def reproduce(output_folder, progress):
         _motion(page, name, title, example)
     progress(0.75, "cost against the number of links")
     _cost(page)
-    progress(1.0, "done")
-    return page.write()
 
 
 def _motion(page, name, title, example):
@@ -59,7 +57,7 @@ def _motion(page, name, title, example):
         length = left.twinx()
         length.plot(times, q[:, 1], color=COLOURS[4], lw=1.8, label="q2 (slider)")
         length.set_ylabel("length [m]")
-        length.legend(fontsize=8, frameon=False, loc="center right")
+        length.legend(loc="center right")
     else:
         curves(left, times, shown.T, labels, "time [s]", "angle [degrees]", title)
         for i in np.flatnonzero(example.control.proportional):
@@ -70,14 +68,10 @@ def _motion(page, name, title, example):
     for k, alpha in ((0, 0.35), (-1, 1.0)):
         right.plot(*joints[k].T, "o-", color="0.15", ms=3, lw=1.8, alpha=alpha)
     right.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    right.set_title("Paths of the masses; start pale, end dark", fontsize=10, loc="left")
+    right.set_title("Paths of the masses; start pale, end dark")
     page.figure(name, figure, title)
-    page.table(
-        name,
-        ["t [s]", *(f"{label} [{'m' if slides and label == 'q2' else 'degrees'}]" for label in labels)],
-        np.column_stack((times, shown)).tolist(),
-        show=False,
-    )
+    units = ("m" if slides and label == "q2" else "degrees" for label in labels)
+    page.data(name, ["t [s]", *(f"{label} [{unit}]" for label, unit in zip(labels, units, strict=True))], times, shown)
 
 
 def _positions(q, slides):

@@ -5,16 +5,16 @@ each order.
 import numpy as np
 
 from hexapod_dynamics.papers.arms import franka, franka_trajectory
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, least_time, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, curves, least_time, panels
 from hexapod_dynamics.papers.nth_order import closed_form, recursive, second_order
 
+TITLE = "Mueller & Kumar: n-th order time derivatives of inverse dynamics"
 ORDER, DURATION = 3, 10.0
 UNITS = ("Q [N m]", "dQ/dt [N m/s]", "d2Q/dt2 [N m/s^2]", "d3Q/dt3 [N m/s^3]")
 
 
-def reproduce(output_folder, progress):
-    """Write the five figures, the agreement of the forms and the cost of each order; returns the page's path."""
-    page = Page(output_folder, "mueller_kumar", "Mueller & Kumar: n-th order time derivatives of inverse dynamics")
+def reproduce(page, progress):
+    """Write the five figures, the agreement of the forms and the cost of each order."""
     page.text(
         "The Franka Emika Panda with the parameters of Gaz et al. 2019 (see `papers/arms.py`), the source "
         "the paper names; all seven joints, where the paper says six. The paper gives its trajectory as a "
@@ -39,12 +39,8 @@ def reproduce(output_folder, progress):
         if k:
             axis.get_legend().remove()
     page.figure("figure1", figure, "Figure 1: the trajectory of the seven joints")
-    page.table(
-        "trajectory",
-        ["t [s]", *(f"{what}{i + 1}" for what in ("q", "qdot", "qddot") for i in range(7))],
-        np.column_stack((t, *(motion[:, k] for k in range(3)))).tolist(),
-        show=False,
-    )
+    header = ["t [s]", *(f"{what}{i + 1}" for what in ("q", "qdot", "qddot") for i in range(7))]
+    page.data("trajectory", header, t, *(motion[:, k] for k in range(3)))
 
     forces, apart = [], np.zeros(ORDER + 1)
     for k, sample in enumerate(motion):
@@ -65,7 +61,7 @@ def reproduce(output_folder, progress):
                 f"Figure {k + 2}: {_ordinal(k)}. Circles: differences of the figure before.", fontsize=10, loc="left"
             )
         page.figure(f"figure{k + 2}", figure, f"Figure {k + 2}: {_ordinal(k)} of the joint torques")
-        page.table(f"figure{k + 2}", ["t [s]", *names], np.column_stack((t, forces[:, k])).tolist(), show=False)
+        page.data(f"figure{k + 2}", ["t [s]", *names], t, forces[:, k])
     page.heading("Recursive and closed form")
     page.table(
         "agreement",
@@ -101,8 +97,6 @@ def reproduce(output_folder, progress):
         "at low orders and for long chains; at seven joints and high orders the "
         "closed form's few large products cost numpy about as much as the recursion's many small ones."
     )
-    progress(1.0, "done")
-    return page.write()
 
 
 def _ordinal(k):

@@ -6,6 +6,7 @@ import csv
 import time
 from pathlib import Path
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -44,6 +45,10 @@ class Page:
             self.lines += ["| " + " | ".join(_shown(v) for v in row) + " |" for row in rows] + [""]
         self.lines += [f"[{path.name}]({path.name})", ""]
 
+    def data(self, name, header, *columns):
+        """Write columns (T,) or (T, n), under one header for each, to <paper>_<name>.csv."""
+        self.table(name, header, np.column_stack(columns).tolist(), show=False)
+
     def figure(self, name, figure: Figure, caption):
         """Write <paper>_<name>.png and show it."""
         path = self.folder / f"{self.paper}_{name}.png"
@@ -56,6 +61,10 @@ class Page:
         path = self.folder / f"{self.paper}.md"
         path.write_text("\n".join(self.lines))
         return path
+
+
+# Titles and legends of all figures; for matplotlib.rc_context.
+STYLE = {"axes.titlesize": 10, "axes.titlelocation": "left", "legend.fontsize": 8, "legend.frameon": False}
 
 
 def panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
@@ -75,11 +84,11 @@ def curves(axis, x, columns, names, xlabel, ylabel, title=None):
         axis.plot(x, column, color=COLOURS[i % len(COLOURS)], linestyle=dashes, label=name, lw=1.6)
     axis.set(xlabel=xlabel, ylabel=ylabel)
     if title:
-        axis.set_title(title, fontsize=10, loc="left")
+        axis.set_title(title)
     if len(names) > 4:
-        axis.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     else:
-        axis.legend(fontsize=8, frameon=False, ncol=len(names))
+        axis.legend(ncol=len(names))
 
 
 def logarithmic(axis, ticks, ylabel, xlabel="joints"):
@@ -87,7 +96,7 @@ def logarithmic(axis, ticks, ylabel, xlabel="joints"):
     axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     axis.set_xticks(ticks, list(map(str, ticks)))
     axis.minorticks_off()
-    axis.legend(fontsize=8, frameon=False)
+    axis.legend()
 
 
 def least_time(function, *arguments, least=0.15):

@@ -8,8 +8,9 @@ from scipy.integrate import solve_ivp
 from hexapod_dynamics.dynamics.chain.sensitivities import sensitivities
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
 from hexapod_dynamics.papers.arms import LENGTH, closed_form, tip_load, two_link_arm
-from hexapod_dynamics.papers.figures.output import COLOURS, Page, curves, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, curves, panels
 
+TITLE = "Xiang, Arora, Abdel-Malek 2008: sensitivities and motion prediction"
 GRAVITY, LOAD = 9.8062, 10.0
 STARTS = [(1.0, 0.0), (0.5, 0.3), (2.0, 0.3), (0.7, 0.5), (1.5, 0.1)]
 EXAMPLES = {
@@ -34,9 +35,8 @@ EXAMPLES = {
 }
 
 
-def reproduce(output_folder, progress):
-    """Write both examples' figures and tables and the comparison of sensitivities; returns the page's path."""
-    page = Page(output_folder, "xiang2008", "Xiang, Arora, Abdel-Malek 2008: sensitivities and motion prediction")
+def reproduce(page, progress):
+    """Write both examples' figures and tables and the comparison of sensitivities."""
     page.text(
         "Clamped cubic B-splines, 22 control points a joint; gradients by the recursion (21)-(35) through to "
         "control points and total time; solver: scipy's SLSQP (the paper: SNOPT). The torque bound is asked for "
@@ -67,8 +67,6 @@ def reproduce(output_folder, progress):
     page.table("times", [*header.split(","), "torques integrated forward miss the motion by [rad]"], rows)
     progress(0.92, "sensitivities")
     _sensitivity_figure(page, motions["example2"])
-    progress(1.0, "done")
-    return page.write()
 
 
 def _figures(page, key, motion, numbers):
@@ -83,12 +81,7 @@ def _figures(page, key, motion, numbers):
     for bound in (-10, 10):
         axes[1, 0].axhline(bound, color="0.4", lw=0.8)
     page.figure(f"{key}_profiles", figure, f"Figures {numbers[0]} and {numbers[1]}: T = {motion.duration:.4f} s")
-    page.table(
-        f"{key}_profiles",
-        ["t [s]", "q1 [rad]", "q2 [rad]", "tau1 [N m]", "tau2 [N m]"],
-        np.column_stack((t, q, torques)).tolist(),
-        show=False,
-    )
+    page.data(f"{key}_profiles", ["t [s]", "q1 [rad]", "q2 [rad]", "tau1 [N m]", "tau2 [N m]"], t, q, torques)
 
     figure, ((strobe, history),) = panels(1, 2, width=9, height=3.8)
     for k, (q1, q2) in enumerate(q[np.linspace(0, len(t) - 1, 13).astype(int)]):
@@ -96,7 +89,7 @@ def _figures(page, key, motion, numbers):
         tip = elbow + LENGTH * np.array([np.cos(q1 + q2), np.sin(q1 + q2)])
         strobe.plot(*np.transpose([(0, 0), elbow, tip]), "o-", ms=3, lw=1.5, color=COLOURS[0], alpha=0.2 + k / 15)
     strobe.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    strobe.set_title(f"Figure {numbers[2]}: the motion, dark last", fontsize=10, loc="left")
+    strobe.set_title(f"Figure {numbers[2]}: the motion, dark last")
     history.plot(np.arange(1, len(motion.history) + 1), motion.history, color=COLOURS[1], lw=1.6)
     history.set(xlabel="iteration", ylabel="cost", yscale="log" if max(motion.history) > 10 else "linear")
     history.set_title(
@@ -129,14 +122,14 @@ def _sensitivity_figure(page, motion):
             axis.plot(t[::5], theirs[::5, i, j], "o", color=COLOURS[k], ms=4, mfc="none")
             header.append(f"d tau{i + 1} / d {name}{j + 1}")
             columns.append(ours[:, i, j])
-        axis.legend(fontsize=7, frameon=False, ncol=4)
+        axis.legend(fontsize=7, ncol=4)
         largest = max(largest, float(np.abs(ours - theirs).max()))
     axes[0, 0].set_title(
         "Figure 14. Lines: the recursion. Circles: the closed form of the appendix.", fontsize=10, loc="left"
     )
     axes[2, 0].set_xlabel("time [s]")
     page.figure("sensitivities", figure, f"Figure 14: recursion and closed form differ by {largest:.1e} at most")
-    page.table("sensitivities", header, np.column_stack(columns).tolist(), show=False)
+    page.data("sensitivities", header, *columns)
 
 
 def _integration_error(motion, gravity, force):

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from hexapod_dynamics.papers.figures import mueller_kumar
+from hexapod_dynamics.papers.reproduce import reproduce
 
 
 def rows_of(path):
@@ -13,7 +13,7 @@ def rows_of(path):
 
 
 def test_the_franka_arms_five_figures_are_made(tmp_path):
-    page = mueller_kumar.reproduce(tmp_path, lambda fraction, what: None)
+    (page,) = reproduce(["mueller_kumar"], tmp_path, progress=lambda paper: lambda fraction, what: None)
     assert all(f"mueller_kumar_figure{k}.png" in page.read_text() for k in range(1, 6))
     _, *agreement = rows_of(tmp_path / "mueller_kumar_agreement.csv")
     assert [row[0] for row in agreement] == ["0", "1", "2", "3"]
