@@ -19,13 +19,6 @@ from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 from hexapod_dynamics.simulation.readings import Readings
 
 TIMESTEP, TICK, IMU_PERIOD = 2e-3, 0.02, 0.01  # [s]
-READS = 2  # servos read in each tick
-CLEAR = 0.02  # [m] over the ground: a link that begins within a height field may stay there
-LANDS = 1.5  # [s] after which a dropped robot lies still
-# Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque; the
-# winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K)) warm uniformly and lose no heat.
-STALL_POWER, HEAT_CAPACITY = 33.0, 12.0  # [W], [J/K]
-SATURATED = 0.99  # share of the torque limit
 
 
 class FallenRobot:
@@ -55,20 +48,19 @@ class FallenRobot:
         self._rotation = np.eye(3)
         self._force, self._rate = np.zeros(3), np.zeros(3)
         self._joints = np.full(n, np.nan)
-        self._limit = SATURATED * robot.servo.torque_limit
         self._saturated_for, self.saturated, self.heat = np.zeros(n), np.zeros(n), np.zeros(n)
         self.time = 0.0
         self.before_tick: Callable[[FallenRobot], None] | None = None
 
     def drop(self, height: float, rotation: np.ndarray, joints: np.ndarray) -> None:
         """Let the robot fall with the attitude (3, 3) and joints (n,) [rad] until it lies; height [m]: of base_link, at
-        first, or as much more as its lowest link needs to be CLEAR of the ground.
+        first, or as much more as its lowest link needs to be 2 cm over the ground: within a height field it may stay.
         """
         physics = self.physics
         physics.reset(rotation=rotation, joints=joints)  # the lowest link touches the ground
-        height = max(height, float(physics.position[2]) + CLEAR)
+        height = max(height, float(physics.position[2]) + 0.02)
         physics.reset(position=[0.0, 0.0, height], rotation=rotation, joints=joints)
-        physics.step(round(LANDS / TIMESTEP))
+        physics.step(round(1.5 / TIMESTEP))  # [s] until it lies still
         self.settle()
 
     def settle(self) -> None:
@@ -101,7 +93,7 @@ class FallenRobot:
             self.physics.command(sent, TICK)
         for _ in range(round(TICK / IMU_PERIOD)):
             self._sense()
-        self._joints[:] = self.readings.poll(READS)
+        self._joints[:] = self.readings.poll(2)
         self.time += TICK
 
     def _sense(self) -> None:
@@ -111,11 +103,16 @@ class FallenRobot:
         self._rotation[:] = rotation_from_quaternion(self._attitude.update(force, rate, self.physics.time))
 
     def _step(self, steps: int) -> None:
-        """Step the physics, and evaluate the servos' torques at the end of the step."""
+        """Step the physics, and evaluate the servos' torques at the end of the step.
+
+        Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque.
+        The winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K): 12 J/K) warm uniformly and lose
+        no heat.
+        """
         self.physics.step(steps)
-        torques, dt = self.physics.joint_torques, steps * TIMESTEP
-        self.heat += STALL_POWER * np.square(torques / self.robot.servo.torque_limit) * dt / HEAT_CAPACITY
-        at_limit = np.abs(torques) >= self._limit
+        shares, dt = self.physics.joint_torques / self.robot.servo.torque_limit, steps * TIMESTEP
+        self.heat += 33.0 * np.square(shares) * dt / 12.0
+        at_limit = np.abs(shares) >= 0.99
         self._saturated_for = np.where(at_limit, self._saturated_for + dt, 0.0)
         np.maximum(self.saturated, self._saturated_for, out=self.saturated)
 

@@ -22,11 +22,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import SATURATION
 
-FALLS = 100
-FIRST, SEEDS = 1_000_000, 2_000_000_000  # the least seed of a fall, and how many there are: Truth has 2^31
-HEIGHTS = 0.2, 0.4  # [m] from which the robot falls, at least and at most
-LONGEST = 30.0  # [s] of a run
-ON_ITS_BACK = np.diag([1.0, -1.0, -1.0])
+FIRST = 1_000_000  # the least seed of a fall
 
 
 class Turned(NamedTuple):
@@ -63,9 +59,9 @@ class Verdict:
         return f"{what}: of {self.falls} fresh falls it turned {new.upright} over, the old one {old.upright}{times}"
 
 
-def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int = FALLS) -> Verdict:
+def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> Verdict:
     """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
-    seed = FIRST + zlib.crc32(new.numbers().tobytes()) % SEEDS
+    seed = FIRST + zlib.crc32(new.numbers().tobytes()) % 2_000_000_000  # Truth has 2^31
     better, before = (turned_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
     return Verdict(better, before, falls, seed)
 
@@ -89,10 +85,10 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
         fallen = FallenRobot(robot, get_up, truth=random_truth(random, seed), actual=morphology, seed=seed)
         rotation = random_rotation(random)
         if rotation[2, 2] > 0.0:
-            rotation = rotation @ ON_ITS_BACK
-        fallen.drop(random.uniform(*HEIGHTS), rotation, joints_near(stance, random))
+            rotation = rotation @ np.diag([1.0, -1.0, -1.0])
+        fallen.drop(random.uniform(0.2, 0.4), rotation, joints_near(stance, random))
         get_up.begin(gait, morphology)
-        while get_up.active and get_up.phase is not Phase.STAND and fallen.time < LONGEST:
+        while get_up.active and get_up.phase is not Phase.STAND and fallen.time < 30.0:
             fallen.tick()
         count += fallen.upright > UPRIGHT
         saturated.append(fallen.saturated.max())

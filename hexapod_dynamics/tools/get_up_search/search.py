@@ -9,8 +9,10 @@ equal angles for all legs of a side, no manoeuvre was found for some sets of los
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,7 +24,7 @@ from hexapod_dynamics.gait.planning.search import minimise
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.get_up_search.judge import FALLS, judge
+from hexapod_dynamics.tools.get_up_search.judge import judge
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SERVES, Condition, RollTrial
 
 # The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
@@ -34,8 +36,24 @@ FIRST_POSES = (
     (0.59, 0.67, -1.03, 1.19, 1.34, 0.94),
 )
 FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
-SIGMA, SMALL = 0.2, 0.07  # [rad] first step size of the search; the same if it starts from a manoeuvre that works
 GENTLE = 0.2  # cost below which the search ends
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a manoeuvre is searched and judged.
+
+    speed [rad/s]: of the joints. most: largest number of manoeuvres until one works, from each start; refine: number of
+    further ones after that, until one costs less than GENTLE; seeds: of the searches. conditions: under which it has to
+    work; falls: fresh ones on which it is compared with what there is.
+    """
+
+    speed: float = 2.0
+    most: int = 1500
+    refine: int = 60
+    seeds: tuple[int, ...] = (1, 2)
+    conditions: tuple[Condition, ...] = CONDITIONS
+    falls: int = 100
 
 
 class _Enough(Exception):
@@ -43,15 +61,12 @@ class _Enough(Exception):
 
 
 def search_manoeuvre(
-    trial: RollTrial, start: Manoeuvre, *, most: int = 1500, refine: int = 0, seed: int = 1
+    trial: RollTrial, start: Manoeuvre, effort: Effort, seed: int = 1
 ) -> tuple[Manoeuvre | None, float, int]:
     """Return the best manoeuvre found from `start` (None if none works), its cost, and the number of tried
     manoeuvres.
-
-    most: largest number of manoeuvres until one works; refine: number of further ones after that, until one costs
-    less than GENTLE.
     """
-    tried, best, least, until = 0, start, np.inf, most
+    tried, best, least, until = 0, start, np.inf, effort.most
 
     def evaluate(points: np.ndarray, values: np.ndarray) -> None:
         nonlocal tried, best, least, until
@@ -62,13 +77,14 @@ def search_manoeuvre(
             values[k] = trial.cost(manoeuvre, least if least < SERVES else np.inf)
             tried += 1
             if values[k] < min(least, SERVES) and least >= SERVES:
-                until = tried + refine
+                until = tried + effort.refine
             if values[k] < least:
                 best, least = manoeuvre, float(values[k])
 
     try:
         evaluate(start.numbers()[None], np.zeros(1))
-        minimise(evaluate, start.numbers(), SIGMA if least >= SERVES else SMALL, most + refine, seed=seed)
+        step = 0.2 if least >= SERVES else 0.07  # [rad] at first; smaller if it starts from a manoeuvre that works
+        minimise(evaluate, start.numbers(), step, effort.most + effort.refine, seed=seed)
     except _Enough:
         pass
     return (best if least < SERVES else None), least, tried
@@ -80,15 +96,7 @@ def first_manoeuvre(robot: Robot) -> Manoeuvre:
 
 
 def find_manoeuvre(
-    robot: Robot,
-    lost: Iterable[str],
-    starts: Iterable[Manoeuvre],
-    *,
-    speed: float,
-    seeds: Iterable[int] = (1, 2),
-    most: int = 1500,
-    refine: int = 60,
-    conditions: Iterable[Condition] = CONDITIONS,
+    robot: Robot, lost: Iterable[str], starts: Iterable[Manoeuvre], effort: Effort
 ) -> tuple[Manoeuvre | None, int]:
     """Return a manoeuvre for a set of lost legs, found from one of `starts`, and the number of tried manoeuvres.
 
@@ -96,14 +104,13 @@ def find_manoeuvre(
     such a start, and these do not lead from one good manoeuvre to another.
     """
     lost, count = tuple(lost), 0
-    trial = RollTrial(robot, lost, speed, conditions)
+    trial = RollTrial(robot, lost, effort.speed, effort.conditions)
     order = sorted((start.without(lost) for start in starts), key=lambda one: min(trial.cost(one), SERVES))
-    for seed in seeds:
-        for start in order:
-            found, _, tried = search_manoeuvre(trial, start, most=most, refine=refine, seed=seed)
-            count += tried
-            if found is not None:
-                return found, count
+    for seed, start in itertools.product(effort.seeds, order):
+        found, _, tried = search_manoeuvre(trial, start, effort, seed)
+        count += tried
+        if found is not None:
+            return found, count
     return None, count
 
 
@@ -125,30 +132,20 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
 
 
 def find_better(
-    robot: Robot,
-    lost: Iterable[str],
-    starts: Iterable[Manoeuvre],
-    old: Manoeuvre | None,
-    *,
-    speed: float,
-    most: int = 1500,
-    refine: int = 60,
-    falls: int = FALLS,
-    conditions: Iterable[Condition] = CONDITIONS,
+    robot: Robot, effort: Effort, lost: tuple[str, ...], starts: Iterable[Manoeuvre], old: Manoeuvre | None
 ) -> tuple[Manoeuvre | None, str]:
     """Return a manoeuvre for a set of lost legs, None where none is good enough, and what was found, in words.
 
-    old: what the robot has for the set, None: nothing; the new one is judged against it on fresh `falls`.
+    old: what the robot has for the set, None: nothing; the new one is judged against it on fresh falls.
     """
-    lost = tuple(lost)
-    found, tried = find_manoeuvre(robot, lost, starts, speed=speed, most=most, refine=refine, conditions=conditions)
+    found, tried = find_manoeuvre(robot, lost, starts, effort)
     if found is None:
         return None, f"none of {tried} serves"
     if old is None:
         return found, f"found, the best of {tried}"
     if np.array_equal(found.numbers(), old.numbers()):
         return None, f"none of {tried} costs less than the old one"
-    verdict = judge(robot, found, old, speed=speed, falls=falls)
+    verdict = judge(robot, found, old, speed=effort.speed, falls=effort.falls)
     return (found if verdict.takes else None), f"found, the best of {tried}; {verdict}"
 
 
@@ -157,23 +154,19 @@ def make_get_up_library(
     report: Callable[[int, int, tuple[str, ...], str], None],
     library: GetUpLibrary,
     *,
-    speed: float = 2.0,
     most_lost: int = 3,
     sets: Iterable[tuple[str, ...]] | None = None,
     improve: bool = False,
     jobs: int | None = None,
-    most: int = 1500,
-    refine: int = 60,
-    falls: int = FALLS,
-    conditions: Iterable[Condition] = CONDITIONS,
+    effort: Effort | None = None,
 ) -> GetUpLibrary:
     """Add the manoeuvres for every set of lost legs, one of each mirror pair, to a library; return the library.
 
     report: called with (done, all, set, what was found) after each. improve: go on from what there is, too; of the new
-    and the old manoeuvre that one is kept which turns the robot over after more of as many fresh `falls`. jobs:
+    and the old manoeuvre that one is kept which turns the robot over after more of as many fresh falls. jobs:
     processes, one a core by default. HexapodError where the whole robot finds no manoeuvre.
     """
-    find = partial(find_better, robot, speed=speed, most=most, refine=refine, falls=falls, conditions=tuple(conditions))
+    find = partial(find_better, robot, effort or Effort())
     if library.universal is None or (improve and sets is None):
         found, what = find((), starts_of(robot, library, ()), library.universal)
         if found is None and library.universal is None:

@@ -70,8 +70,8 @@ def test_each_manoeuvre_is_judged_on_falls_of_its_own_which_no_table_has(falls):
 )
 def test_a_search_replaces_what_there_is_only_by_what_turns_as_many_over(monkeypatch, new, old, takes):
     """What the search found costs less: that alone does not count."""
-    monkeypatch.setattr(search, "find_manoeuvre", lambda *_, **__: (LIKE, 7))
+    monkeypatch.setattr(search, "find_manoeuvre", lambda *_: (LIKE, 7))
     monkeypatch.setattr(search, "judge", lambda *_, falls, **__: Verdict(Turned(*new), Turned(*old), falls, 0))
-    found, what = search.find_better(ROBOT, ["LM"], [GOOD], GOOD, speed=2.0, falls=50)
+    found, what = search.find_better(ROBOT, search.Effort(falls=50), ("LM",), [GOOD], GOOD)
     assert (found is LIKE) == takes and (found is None) != takes
     assert f"the best of 7; {'taken' if takes else 'the old one is kept'}: of 50 fresh falls it turned {new[0]}" in what

@@ -10,6 +10,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.get_up_search.roll_trial import FALLS_BACK, Condition, RollTrial
 from hexapod_dynamics.tools.get_up_search.search import (
     GENTLE,
+    Effort,
     find_manoeuvre,
     first_manoeuvre,
     make_get_up_library,
@@ -48,7 +49,7 @@ def test_a_search_goes_on_from_the_start_that_costs_least_of_those_that_serve():
     nothing = FIRST.with_numbers([*np.tile([0.0, 0.0, 1.0], 24), *FIRST.times])
     slow = replace(FIRST, times=tuple(2.0 * time for time in FIRST.times))
     for starts in ([nothing, slow, FIRST], [slow, FIRST, nothing]):
-        found, _ = find_manoeuvre(ROBOT, (), starts, speed=2.0, refine=0, conditions=[EASY])
+        found, _ = find_manoeuvre(ROBOT, (), starts, Effort(refine=0, conditions=(EASY,)))
         assert found == FIRST
 
 
@@ -65,21 +66,21 @@ class Bowl:
 
 def test_the_search_ends_after_as_many_manoeuvres_from_the_first_that_serves_on_as_are_wanted():
     bowl = Bowl(FEW.numbers() + 0.15)
-    found, cost, tried = search_manoeuvre(bowl, FEW, most=5000)
+    found, cost, tried = search_manoeuvre(bowl, FEW, Effort(most=5000, refine=0))
     assert found is not None and np.linalg.norm((found.numbers() - bowl.goal)[:-4]) == cost < 0.9
     assert tried == bowl.asked
-    _, better, more = search_manoeuvre(Bowl(bowl.goal), FEW, most=5000, refine=300)
+    _, better, more = search_manoeuvre(Bowl(bowl.goal), FEW, Effort(most=5000, refine=300))
     assert better < cost and tried < more <= tried + 300
 
 
 def test_the_search_ends_where_a_manoeuvre_is_gentle():
     bowl = Bowl(FEW.numbers() + 0.15)
-    _, cost, tried = search_manoeuvre(bowl, FEW, most=5000, refine=50000)
+    _, cost, tried = search_manoeuvre(bowl, FEW, Effort(most=5000, refine=50000))
     assert cost < GENTLE and tried < 20000
 
 
 def test_a_search_without_success_returns_none():
-    found, _, tried = search_manoeuvre(Bowl(FEW.numbers() + 5.0), FEW, most=30)
+    found, _, tried = search_manoeuvre(Bowl(FEW.numbers() + 5.0), FEW, Effort(most=30, refine=0))
     assert found is None and tried == 30
 
 
@@ -105,9 +106,7 @@ def test_a_library_keeps_what_serves_and_improves_it_where_asked():
             sets=sets,
             improve=improve,
             jobs=1,
-            most=5,
-            refine=0,
-            conditions=[EASY],
+            effort=Effort(most=5, refine=0, conditions=(EASY,)),
         )
 
     assert make(("LM",)) is library and told == {} and library.own(["LM"])[0] == before
