@@ -8,11 +8,10 @@ optimised for speed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.se3 import Ad, ad, exp, inverse, pose, skew, spatial_inertia
 
@@ -250,77 +249,3 @@ def momentum_bracket(momentum: np.ndarray) -> np.ndarray:
     B[:3, 3:] = B[3:, :3] = -skew(momentum[:3])
     B[3:, 3:] = -skew(momentum[3:])
     return B
-
-
-# ---- the paper's fast form: section V, lemma 4, (52)-(63) -----------------------------------------------------------
-
-FUNCTIONS = 5  # number of functions of one joint
-PAPER_BASIS = {1: 6, 2: 30, 3: 140}
-_ORDERS = np.fft.fftfreq(FUNCTIONS, 1 / FUNCTIONS)  # m, in the order of the discrete Fourier transform
-
-
-class TrigonometricLeg:
-    """A leg's M_00, M_0i, M_ii and screws in its mount frame as coefficients times products of sines and cosines.
-
-    Farghdani & Chhabra 2025, section V, lemma 4 and equations (52)-(63). Every entry of a leg's mass blocks is of
-    order at most two in the sine and cosine of each revolute joint, hence a linear combination of products of
-
-        1, cos q_k, sin q_k, cos 2q_k, sin 2q_k        one factor for each joint k,
-
-    or of exp(i m q_k) with m from -2 to 2: 5^n independent functions for n joints. There are 6^n plain monomials of
-    order at most two in each joint (s^2, sc, c^2, s, c, 1), which are not independent because s^2 + c^2 = 1; in the
-    paper the vector has 6, 30 and 140 entries for one, two and three joints, which is (2n+1)!/(n!)^2. The number of
-    functions that a leg really needs is the rank of its coefficients, `independent`; the class serves to check that.
-    """
-
-    def __init__(self, robot: Robot, leg: Leg) -> None:
-        if any(joint.kind != "revolute" for joint in leg.joints):
-            raise DynamicsError(
-                f"leg {leg.name}: lemma 4 holds for revolute joints; its joints are "
-                + ", ".join(joint.kind for joint in leg.joints)
-            )
-        at_origin = replace(leg, mount_rotation=np.eye(3), mount_position=np.zeros(3))
-        alone = replace(robot, legs=(at_origin,))
-        self._constants = leg_constants(Morphology.whole(alone), at_origin)
-        self.joint_count = n = len(leg.joints)
-        angles = np.moveaxis(np.indices([FUNCTIONS] * n), 0, -1).reshape(-1, n) * (2 * np.pi / FUNCTIONS)
-        values = np.array([self.direct(q) for q in angles]).reshape(*[FUNCTIONS] * n, -1)
-        # five equally spaced angles determine the coefficients of the five functions of each joint
-        coefficients = np.fft.fftn(values, axes=range(n)).reshape(FUNCTIONS**n, -1).T / FUNCTIONS**n
-        coefficients[np.abs(coefficients) < 1e-14 * np.abs(coefficients).max(axis=1, keepdims=True)] = 0.0
-        self.coefficients = coefficients  # (entries, 5^n), (54)
-
-    def direct(self, q: np.ndarray) -> np.ndarray:
-        """All entries from the closed form: M_00 lower triangle, M_0i, M_ii lower triangle, J."""
-        terms = LegTerms(self._constants, np.asarray(q, dtype=float))
-        return self._flat(*terms.mass(), terms.J)
-
-    def direct_derivative(self, q: np.ndarray, joint: int) -> np.ndarray:
-        """The same entries' derivatives by one joint, from Lemma 3."""
-        terms = LegTerms(self._constants, np.asarray(q, dtype=float))
-        return self._flat(*terms.dmass(joint), terms.dJ(self.joint_count - 1, joint))
-
-    def _flat(self, M00: np.ndarray, M0i: np.ndarray, Mii: np.ndarray, J: np.ndarray) -> np.ndarray:
-        lower = np.tril_indices(6), np.tril_indices(len(Mii))
-        return np.concatenate([M00[lower[0]], M0i.ravel(), Mii[lower[1]], J.ravel()])
-
-    def vector(self, q: np.ndarray, derivative: int | None = None) -> np.ndarray:
-        """The 5^n products (55), or their derivatives by one joint; only this vector is differentiated, not the
-        matrix.
-        """
-        product = np.ones(1)
-        for k, angle in enumerate(q):
-            waves = np.exp(1j * _ORDERS * angle) * (1j * _ORDERS if k == derivative else 1.0)
-            product = np.outer(product, waves).ravel()
-        return product
-
-    def evaluate(self, q: np.ndarray, derivative: int | None = None) -> np.ndarray:
-        """All entries (54), or their derivatives by one joint (61)-(63)."""
-        return np.real(self.coefficients @ self.vector(q, derivative))
-
-    @property
-    def independent(self) -> int:
-        """Number of independent functions of which the entries consist."""
-        scale = np.abs(self.coefficients).max(axis=1, keepdims=True)
-        scaled = self.coefficients / np.where(scale == 0, 1.0, scale)
-        return int(np.linalg.matrix_rank(scaled, tol=1e-9))

@@ -48,15 +48,18 @@ def split_names(option: str, text: str | None, kind: str, known: Sequence[str]) 
     return names
 
 
-def exit_code(command: str, action: Callable[[], int]) -> int:
-    """Return the exit code of `action`, 1 after an error, 130 after Ctrl-C, both of which are printed; notes on
-    recordings are printed, too.
+def run_command(
+    parser: argparse.ArgumentParser, action: Callable[[argparse.Namespace], int], args: Sequence[str] | None
+) -> int:
+    """Return the exit code of `action` for the words of the command line, 1 after an error, 130 after Ctrl-C, both of
+    which are printed; notes on recordings are printed, too.
     """
+    given, command = parser.parse_args(args), parser.prog
     with warnings.catch_warnings():
         warnings.simplefilter("always", RecordingWarning)
         warnings.showwarning = lambda message, *_: print(f"{command}: note: {message}", file=sys.stderr)
         try:
-            return action()
+            return action(given)
         except (HexapodError, OSError) as error:
             print(f"{command}: {error}", file=sys.stderr)
             return 1

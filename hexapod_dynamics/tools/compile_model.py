@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from hexapod_dynamics.dynamics.c_export import write_model
-from hexapod_dynamics.tools.command_line import exit_code, load_robot
+from hexapod_dynamics.tools.command_line import load_robot, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -18,8 +18,7 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="compile", description="Write the model of a robot as C.")
     parser.add_argument("--robot", default="", help="the robot's YAML file; by default the JetHexa")
     parser.add_argument("--out", required=True, help="directory for hexapod_model.h, hexapod_model.c and examples")
-    given = parser.parse_args(args)
-    return exit_code("compile", lambda: _compile(given))
+    return run_command(parser, _compile, args)
 
 
 def _compile(given: argparse.Namespace) -> int:

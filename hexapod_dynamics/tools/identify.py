@@ -15,7 +15,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.command_line import exit_code, load_robot, parser_of
+from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,8 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    given = parser().parse_args(args)
-    return exit_code("identify", lambda: _exercise(given) if given.exercise else _identify(given))
+    return run_command(parser(), lambda given: _exercise(given) if given.exercise else _identify(given), args)
 
 
 def _exercise(given: argparse.Namespace) -> int:

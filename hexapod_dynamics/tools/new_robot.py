@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
+from hexapod_dynamics.tools.command_line import describe_plan, load_robot, plan_reporter, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -57,8 +57,7 @@ def parser() -> argparse.ArgumentParser:
 def main(args: list[str] | None = None) -> int:
     """Run the tool; exit code 0: all checks passed and the plans are made, 1: otherwise, 130: interrupted."""
     compute_in_one_thread()
-    given = parser().parse_args(args)
-    return exit_code("new_robot", lambda: _make(given))
+    return run_command(parser(), _make, args)
 
 
 def _make(given: argparse.Namespace) -> int:

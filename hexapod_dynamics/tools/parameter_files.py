@@ -45,22 +45,18 @@ def yaml_value(value: object) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
 
 
-def in_file(parameter: ParameterSpec) -> tuple[object, str]:
-    """Return the value of a ParameterSpec in config/nodes.yaml, and the comment behind it."""
-    if parameter.file_value is None:
-        return parameter.default, parameter.description
-    return parameter.file_value, f"{parameter.description}; {parameter.file_reason}"
-
-
 def yaml_section(name: str, parameters: Iterable[ParameterSpec]) -> str:
     """Return the section of a node in config/nodes.yaml, with comments behind the values, or above them if they
     are long.
     """
-    rows = [(f"    {parameter.name}: {yaml_value(in_file(parameter)[0])}", parameter) for parameter in parameters]
+    rows = []
+    for each in parameters:
+        own = each.file_value is not None  # a value of the file
+        text = f"    {each.name}: {yaml_value(each.file_value if own else each.default)}"
+        rows.append((text, f"{each.description}; {each.file_reason}" if own else each.description))
     column = max(len(text) for text, _ in rows if len(text) < 40) + 2
     lines = [f"{name}:", "  ros__parameters:"]
-    for text, parameter in rows:
-        words = in_file(parameter)[1]
+    for text, words in rows:
         line = f"{text:{column}}# {words}"
         if len(text) < column and len(line) <= WIDTH:
             lines.append(line)
@@ -78,11 +74,6 @@ def nodes_yaml() -> str:
     return "\n".join([YAML_HEAD, *(yaml_section(name, each) for name, each in chosen.items() if each)])
 
 
-def number(value: float) -> str:
-    """Return a bound as text."""
-    return str(value) if isinstance(value, int) else f"{value:.6g}"
-
-
 def default_text(parameter: ParameterSpec) -> str:
     """Return the default of a ParameterSpec for the table, and a different value in config/nodes.yaml."""
     if isinstance(parameter.default, Derived):
@@ -95,7 +86,8 @@ def default_text(parameter: ParameterSpec) -> str:
 
 def row(parameter: ParameterSpec, *more: str) -> str:
     """Return a ParameterSpec as a row of the table."""
-    allowed = "" if parameter.low is None else f"{number(parameter.low)} to {number(parameter.high)}"
+    bounds = (str(bound) if isinstance(bound, int) else f"{bound:.6g}" for bound in (parameter.low, parameter.high))
+    allowed = "" if parameter.low is None else " to ".join(bounds)
     if parameter.choices is not None:
         allowed = ", ".join(f"`{choice}`" for choice in parameter.choices)
     live = "" if parameter.read_only else "live"

@@ -17,7 +17,7 @@ import os
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import describe_plan, exit_code, load_robot, plan_reporter
+from hexapod_dynamics.tools.command_line import describe_plan, load_robot, plan_reporter, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -38,9 +38,12 @@ def main(args: list[str] | None = None) -> int:
         "--most-lost", type=int, default=None, help="largest number of lost legs for which plans are made"
     )
     parser.add_argument("--get-up", action="store_true", help="search how it turns over after a fall (needs mujoco)")
-    given = parser.parse_args(args)
+    return run_command(parser, _plan, args)
+
+
+def _plan(given: argparse.Namespace) -> int:
     action = _get_up if given.get_up else _make if given.missing is None else _show
-    return exit_code("plan", lambda: action(given))
+    return action(given)
 
 
 def _make(given: argparse.Namespace) -> int:

@@ -18,14 +18,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 import yaml
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.robot_file import jethexa_path
-from hexapod_dynamics.tools.command_line import exit_code, parser_of
+from hexapod_dynamics.tools.command_line import parser_of, run_command
 
 # Commands, readings with their times, raw IMU; then events: declarations, detections, stops, and the log of the nodes.
 TOPICS = (
@@ -46,7 +45,6 @@ TOPICS = (
     "predicted_state",
     "/diagnostics",
 )
-ENDING = 20.0  # [s] within which `ros2 bag record` must end
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,39 +62,26 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    given = parser().parse_args(args)
-    return exit_code("record", lambda: _record(given))
+    return run_command(parser(), _record, args)
 
 
 def describe(given: argparse.Namespace, robot: Robot) -> str:
     """Return the text of recording.yaml."""
-    return str(
-        yaml.safe_dump(
-            {
-                "robot": robot.name,
-                "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-                "hexapod_dynamics": _version(),
-                "python": platform.python_version(),
-                "machine": platform.machine(),
-                "firmware": given.firmware,
-                "notes": given.notes,
-                "photos": [photo.name for photo in given.photos],
-            },
-            sort_keys=False,
-            allow_unicode=True,
-        )
-    )
-
-
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _version() -> str:
     try:
-        return importlib.metadata.version("hexapod_dynamics")
+        version = importlib.metadata.version("hexapod_dynamics")
     except importlib.metadata.PackageNotFoundError:
-        return "unknown: run from a source tree"
+        version = "unknown: run from a source tree"
+    values = {
+        "robot": robot.name,
+        "recorded": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "hexapod_dynamics": version,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "firmware": given.firmware,
+        "notes": given.notes,
+        "photos": [photo.name for photo in given.photos],
+    }
+    return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
 
 
 def _record(given: argparse.Namespace) -> int:
@@ -112,7 +97,9 @@ def _record(given: argparse.Namespace) -> int:
     text = describe(given, robot)
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
-    signal.signal(signal.SIGTERM, _end)  # else the recorder, which is in its own session, would outlive this program
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # else the recorder, which is in its own session, would outlive this program
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
     begun = time.monotonic()
@@ -120,7 +107,10 @@ def _record(given: argparse.Namespace) -> int:
         while bag.poll() is None and not given.out.is_dir():
             time.sleep(0.02)
         if given.out.is_dir():  # at once, so that even a killed recording has them
-            _describe_in(given.out, file, text, given.photos)
+            shutil.copyfile(file, given.out / "robot.yaml")
+            (given.out / "recording.yaml").write_text(text, encoding="utf-8")
+            for photo in given.photos:
+                shutil.copyfile(photo, given.out / photo.name)
         left = None if given.seconds is None else max(0.0, given.seconds - (time.monotonic() - begun))
         code = bag.wait(left)
         print(f"record: ros2 bag record ended with code {code}", file=sys.stderr)
@@ -128,19 +118,11 @@ def _record(given: argparse.Namespace) -> int:
         bag.send_signal(signal.SIGINT)
         code = 0
         try:
-            bag.wait(ENDING)
+            bag.wait(20.0)
         except subprocess.TimeoutExpired:
             bag.kill()
-            raise HexapodError(f"ros2 bag record did not end in {ENDING:.0f} s: {given.out} may lack its end") from None
+            raise HexapodError(f"ros2 bag record did not end in 20 s: {given.out} may lack its end") from None
     if not given.out.is_dir():
         raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
     print(given.out)
     return code
-
-
-def _describe_in(folder: Path, file: Path, text: str, photos: Sequence[Path]) -> None:
-    """Write the robot file, recording.yaml and the photos."""
-    shutil.copyfile(file, folder / "robot.yaml")
-    (folder / "recording.yaml").write_text(text, encoding="utf-8")
-    for photo in photos:
-        shutil.copyfile(photo, folder / photo.name)

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from hexapod_dynamics.robot import Morphology
-from hexapod_dynamics.tools.command_line import exit_code, load_robot, parser_of
+from hexapod_dynamics.tools.command_line import load_robot, parser_of, run_command
 
 ROBOT_FILE = "robot.yaml"  # file that `record` writes into a bag
 
@@ -30,8 +30,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: list[str] | None = None) -> int:
     """Run the tool; return its exit code."""
-    given = parser().parse_args(args)
-    return exit_code("score", lambda: _score(given))
+    return run_command(parser(), _score, args)
 
 
 def _score(given: argparse.Namespace) -> int:

@@ -37,11 +37,6 @@ REGISTERS = (
     ("LED shows", Command.LED_ERROR_READ, lambda v: v.name or "nothing"),
 )
 FULL_PACK = 12.6  # [V] voltage of three fully charged lithium cells
-SLOW = math.radians(30.0)  # [rad/s]
-SETTLING = 0.1  # [s] after the end of a motion until the servo is at rest
-
-
-QUIET = 0.05  # [s] pause after a late or damaged answer
 
 
 class Progress:
@@ -54,13 +49,10 @@ class Progress:
     def show(self, done: int, note: str = "") -> None:
         """Draw the bar after `done` of the total."""
         if self._shown:
-            width = 30
-            filled = width * done // max(1, self._total)
-            bar = "#" * filled + "." * (width - filled)
-            self._stream.write(f"\r{self._what} [{bar}] {done}/{self._total} {note}\033[K")
-            if done >= self._total:
-                self._stream.write("\n")
-            self._stream.flush()
+            bar = "#" * (30 * done // max(1, self._total))
+            end = "\n" if done >= self._total else ""
+            text = f"\r{self._what} [{bar:.<30}] {done}/{self._total} {note}\033[K"
+            print(text, end=end, file=self._stream, flush=True)
 
 
 class ServoTool:
@@ -82,6 +74,10 @@ class ServoTool:
     def _named(self, servo_id: int) -> str:
         return self._names.get(servo_id, "not one of this robot")
 
+    def _say_of(self, servo_id: int, text: str) -> None:
+        """Print a line about a servo."""
+        self._say(f"{servo_id:3}  {self._named(servo_id):22} {text}")
+
     def _id(self, text: str) -> int:
         """Return the servo id for a joint's name or a number."""
         if text in self._joints:
@@ -101,7 +97,7 @@ class ServoTool:
                     break
                 if self._bus.fault is Fault.TIMEOUT and (attempt or servo_id not in self._names):
                     break
-                time.sleep(QUIET)  # late answers must not be mistaken for answers to the next request
+                time.sleep(0.05)  # late answers must not be mistaken for answers to the next request
             else:
                 if self._bus.fault is not Fault.TIMEOUT:
                     damaged.append(servo_id)
@@ -113,12 +109,12 @@ class ServoTool:
         found, damaged = self.find()
         for servo_id in list(found):
             try:
-                self._say(f"{servo_id:3}  {self._named(servo_id):22} {self._summary(servo_id)}")
+                self._say_of(servo_id, self._summary(servo_id))
             except NoReply:
                 found.remove(servo_id)
                 damaged.append(servo_id)
         for servo_id in damaged:
-            self._say(f"{servo_id:3}  {self._named(servo_id):22} corrupted answers: two servos with this id, or noise")
+            self._say_of(servo_id, "corrupted answers: two servos with this id, or noise")
         missing = [
             f"{name} (id {joint.servo_id})"
             for name, joint in self._joints.items()
@@ -159,7 +155,7 @@ class ServoTool:
         for servo_id in ids:
             angle = self._bus.read(servo_id, Command.POS_READ)
             if abs(angle) > math.radians(2.0):
-                self._say(f"{servo_id:3}  {self._named(servo_id):22} is {math.degrees(angle):.1f} deg off: blocked?")
+                self._say_of(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
         return True
 
     def move(self, name: str, angle: float) -> bool:
@@ -180,10 +176,10 @@ class ServoTool:
         rest there.
         """
         before = self._bus.read(servo_id, Command.POS_READ)
-        duration = min(max(abs(angle - before) / SLOW, 0.2), lx.MAX_MOVE_TIME)
+        duration = min(max(abs(angle - before) / math.radians(30.0), 0.2), lx.MAX_MOVE_TIME)
         self._bus.send(lx.move_time(servo_id, angle, duration))
         self._bus.drain()
-        time.sleep(duration + SETTLING)
+        time.sleep(duration + 0.1)
 
     def calibrate(self, which: str, degrees: float) -> bool:
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""

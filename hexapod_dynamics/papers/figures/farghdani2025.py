@@ -2,10 +2,13 @@
 simulation.
 """
 
+import itertools
 import os
 import time
 
 import numpy as np
+from mpl_toolkits.mplot3d import Axes3D
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from hexapod_dynamics.papers.figures.output import COLOURS, panels
 from hexapod_dynamics.robot import Morphology, Robot
@@ -18,7 +21,6 @@ STEP_LENGTH, STEP_HEIGHT, PERIOD = 0.05, 0.012, 1.3  # Table IV
 PAPER_RUNTIME = 1.93  # seconds for 5 s of motion, section VI-B
 # The paper walks along its +y with +x to the right: x = -y_ros, y = x_ros.
 TO_PAPER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-SNAPSHOTS = np.arange(6) * 0.325  # figure 8 shows 1.625 s
 
 
 def scenarios(robot):
@@ -115,9 +117,8 @@ def _motion(page, attitude, place, damage, text, healthy, hurt):
 
 def _snapshots(page, name, damage, morphology, log):
     """The robot at six instants over one and a quarter period, seen from behind and the left."""
-    figure, axes = panels(2, 3, width=9.0, height=2.0)
-    for axis, instant in zip(axes.ravel(), SNAPSHOTS, strict=True):
-        axis.grid(False)
+    figure, axes = panels(2, 3, width=9.0, height=2.0, subplot_kw={"projection": "3d"})
+    for axis, instant in zip(axes.ravel(), 0.325 * np.arange(6), strict=True):
         k = int(np.argmin(np.abs(log.time - (instant + TIMESTEP * LOG_EVERY))))
         draw(axis, morphology, log.position[k], log.rotation[k], log.joint_positions[k], log.foot_forces[k])
         axis.set_title(f"t = {instant:.3f} s", fontsize=9)
@@ -233,86 +234,35 @@ def findings(logs, seconds_needed):
 
 # ---- a plain picture of the robot: body box, legs, feet on the ground, in parallel projection -----------------------
 
-LEG, GROUND, FOOT = "#0b6e99", "#e9e4d8", "#d1495b"
-# Faces of the box as corners 0..7 (bits: x, y, z).
-FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
-
-
-def skeleton(morphology: Morphology, q: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Return, for each leg that is left, its name and the points (k + 1, 3) [m] of its joints and end in base_link.
-
-    q (n,) [rad or m].
-    """
-    tree, chains = LinkTree(morphology.robot, morphology), []
-    poses = tree.base_poses(q)
-    for leg in morphology.robot.legs:
-        frames = [branch.child for branch in tree.branches if branch.leg == leg.name]
-        if frames:
-            chains.append((leg.name, np.array([poses[frame][:3, 3] for frame in frames])))
-    return chains
-
-
-def view(azimuth: float, elevation: float) -> np.ndarray:
-    """Return the rotation (3, 3) world -> picture (right, up, towards the eye); angles in degrees."""
-    a, e = np.radians([azimuth, elevation])
-    right = np.array([-np.sin(a), np.cos(a), 0.0])
-    eye = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
-    return np.array([right, np.cross(eye, right), eye])
-
 
 def draw(
-    axis,
-    morphology: Morphology,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    q: np.ndarray,
-    forces: np.ndarray,
-    *,
-    azimuth: float = -150.0,
-    elevation: float = 22.0,
-    tile: float = 0.1,
+    axis: Axes3D, morphology: Morphology, position: np.ndarray, rotation: np.ndarray, q: np.ndarray, forces: np.ndarray
 ) -> None:
-    """Draw the robot on a matplotlib axis; forces (legs, 3) [N] show which feet stand. Tiles [m] are fixed in the
-    world.
+    """Draw the robot on three-dimensional axes; forces (legs, 3) [N] show which feet stand. Tiles of 10 cm are fixed in
+    the world.
     """
-    looking = view(azimuth, elevation)
-
-    def flat(points: np.ndarray | list) -> np.ndarray:
-        return (np.atleast_2d(points) @ looking.T)[:, :2].T
-
-    reach = 0.3
-    offset = tile * np.round(position[:2] / tile)
-    for k in range(-3, 4):
-        for ends in (
-            np.array([[k * tile, -reach, 0.0], [k * tile, reach, 0.0]]),
-            np.array([[-reach, k * tile, 0.0], [reach, k * tile, 0.0]]),
-        ):
-            axis.plot(*flat(ends + [*offset, 0.0]), color=GROUND, lw=1.0, zorder=0)
-    half = morphology.robot.body.box / 2
-    corners = half * np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)])
-    corners = position + corners @ rotation.T
-    parts = []
-    for face in FACES:
-        polygon = corners[list(face)]
-        normal = np.cross(polygon[1] - polygon[0], polygon[3] - polygon[0])
-        normal *= np.sign(normal @ (polygon.mean(axis=0) - position))
-        if normal @ looking[2] > 0:
-            light = 0.78 + 0.22 * normal[2] / np.linalg.norm(normal)
-            parts.append((polygon.mean(axis=0) @ looking[2], "face", polygon, light))
-    names = morphology.robot.leg_names
-    for name, points in skeleton(morphology, q):
-        points = position + points @ rotation.T
-        standing = forces[names.index(name), 2] > 0.0
-        parts.append((points.mean(axis=0) @ looking[2], "leg", points, standing))
-    for depth, kind, points, mark in sorted(parts, key=lambda part: part[0]):
-        order = 2.0 + depth
-        if kind == "face":
-            shade = np.array([0.79, 0.81, 0.84]) * mark
-            axis.fill(*flat(points), facecolor=shade, edgecolor="#6b7280", lw=0.8, zorder=order)
-        else:
-            axis.plot(*flat(points * [1.0, 1.0, 0.0]), color="#000000", alpha=0.10, lw=3.0, zorder=0.5)
-            axis.plot(*flat(points), color=LEG, lw=2.4, solid_capstyle="round", marker="o", ms=2.6, zorder=order)
-            if mark:
-                axis.plot(*flat(points[-1]), "o", color=FOOT, ms=4.5, zorder=order + 0.01)
-    axis.set_aspect("equal")
+    tiles = np.arange(-3, 4)
+    x, y = (0.1 * (tiles + np.round(place / 0.1)) for place in position[:2])
+    for a, b in zip(x, y, strict=True):
+        axis.plot([a, a], y[[0, -1]], 0.0, color="#e9e4d8", lw=1.0)
+        axis.plot(x[[0, -1]], [b, b], 0.0, color="#e9e4d8", lw=1.0)
+    corners = (
+        np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * morphology.robot.body.box @ rotation.T + position
+    )
+    faces = np.array([(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)])
+    axis.add_collection3d(Poly3DCollection(corners[faces], facecolor="#c9cfd6", edgecolor="#6b7280", lw=0.8))
+    tree = LinkTree(morphology.robot, morphology)
+    poses = tree.base_poses(q)
+    for leg, force in zip(morphology.robot.legs, forces, strict=True):
+        frames = [poses[branch.child][:3, 3] for branch in tree.branches if branch.leg == leg.name]
+        if frames:
+            points = position + np.array(frames) @ rotation.T  # of the leg's joints and its end
+            axis.plot(*points[:, :2].T, 0.0, color="#000000", alpha=0.1, lw=3.0)  # its shadow
+            axis.plot(*points.T, "o-", color=COLOURS[0], lw=2.4, ms=2.6)
+            if force[2] > 0.0:
+                axis.plot(*points[-1:].T, "o", color=COLOURS[1], ms=4.5)
+    axis.set(xlim=x[[1, -2]], ylim=y[[1, -2]], zlim=(0.0, 0.15))
+    axis.set_box_aspect((4.0, 4.0, 1.5), zoom=1.4)
+    axis.set_proj_type("ortho")
+    axis.view_init(22.0, -150.0)
     axis.set_axis_off()

@@ -105,9 +105,8 @@ class FallenRobot:
     def _step(self, steps: int) -> None:
         """Step the physics, and evaluate the servos' torques at the end of the step.
 
-        Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, in proportion to the square of the torque.
-        The winding, rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K): 12 J/K) warm uniformly and lose
-        no heat.
+        Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, as the square of the torque. The winding,
+        rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K): 12 J/K) warm uniformly and lose no heat.
         """
         self.physics.step(steps)
         shares, dt = self.physics.joint_torques / self.robot.servo.torque_limit, steps * TIMESTEP
