@@ -1,8 +1,29 @@
 """Environments of Gymnasium for learning to walk: `hexapod_dynamics/Walk-v0` and `hexapod_dynamics/Damaged-v0`.
 
-Importing this package registers them. It needs gymnasium: pip install 'hexapod_dynamics[learning]'.
+Importing this package registers them, each with its vectorised form; HexapodError with the remedy without gymnasium.
 """
 
-from hexapod_dynamics.learning.registration import register_environments
+from __future__ import annotations
 
-register_environments()
+from hexapod_dynamics.errors import HexapodError
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise HexapodError(
+        "hexapod_dynamics.learning needs the Python package gymnasium, which is not installed here: "
+        "pip install 'hexapod_dynamics[learning]' (or pip install 'gymnasium>=1.0')"
+    ) from error
+
+NAMES = {"hexapod_dynamics/Walk-v0": False, "hexapod_dynamics/Damaged-v0": True}  # whether the robot is damaged
+EPISODE = 500  # steps: 10 s
+
+for _name, _damaged in NAMES.items():
+    if _name not in gymnasium.registry:
+        gymnasium.register(
+            _name,
+            entry_point=f"{__name__}.environments:WalkEnv",
+            vector_entry_point=f"{__name__}.environments:WalkVectorEnv",
+            max_episode_steps=EPISODE,
+            kwargs={"damaged": _damaged},
+        )

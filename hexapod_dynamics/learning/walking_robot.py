@@ -18,26 +18,58 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
+from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.learning.random_damage import RandomDamage
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.world import SteppedModel
 
 # Where the parts of an observation begin.
 UP, VELOCITY, TURNING, HEIGHT, ASKED, JOINTS = 0, 3, 6, 9, 10, 13
-# Bounds: of the direction, velocity [m/s], angular velocity [rad/s], height [m], what is asked for, then of the joints.
-BOUNDS = (1.0, 5.0, 30.0, 2.0, 2.0)
-JOINT_BOUNDS = (2 * np.pi, 50.0, 2 * np.pi)
-FASTEST = np.array([0.08, 0.05, 0.4])  # largest random velocities asked for: forward, left [m/s], yaw [rad/s]
 
 
 def bounds(joints: int) -> np.ndarray:
-    """Largest absolute values of an observation, (13 + 3 n,) float32."""
-    widths = (3, 3, 3, 1, 3)
-    parts = [np.full(width, bound) for width, bound in zip(widths, BOUNDS, strict=True)]
-    return np.concatenate([*parts, *(np.full(joints, bound) for bound in JOINT_BOUNDS)]).astype(np.float32)
+    """Largest absolute values of an observation, (13 + 3 n,) float32: of the direction, velocity [m/s], angular
+    velocity [rad/s], height [m], what is asked for, then of the joints [rad, rad/s, rad].
+    """
+    largest = [1.0, 5.0, 30.0, 2.0, 2.0, 2.0 * np.pi, 50.0, 2.0 * np.pi]
+    return np.repeat(largest, [3, 3, 3, 1, 3, joints, joints, joints]).astype(np.float32)
+
+
+class RandomDamage:
+    """At most `most` injuries in an episode, each kind equally likely, with exponentially distributed times
+    between them.
+
+    interval [s]: mean time between two injuries. Each leg is injured at most once.
+    """
+
+    def __init__(self, interval: float = 3.0, most: int = 2) -> None:
+        self.interval, self.most = interval, most
+
+    def times(self, random: np.random.Generator) -> list[float]:
+        """Times [s] of an episode's injuries, in order."""
+        return np.cumsum(random.exponential(self.interval, self.most)).tolist()
+
+    def strike(self, random: np.random.Generator, morphology: Morphology, q: np.ndarray) -> Morphology:
+        """Return the morphology with one more injury; a joint that locks does so at its present position in q (n,)
+        [rad].
+
+        The morphology is returned unchanged if no leg is intact.
+        """
+        robot, whole = morphology.robot, Morphology.whole(morphology.robot)
+        columns = {leg: list(robot.leg_joints(leg)) for leg in robot.leg_names}
+        differs = (morphology.table != whole.table).any(axis=0)
+        sound = [leg for leg in robot.legs if not differs[columns[leg.name]].any()]
+        if not sound:
+            return morphology
+        leg = sound[int(random.integers(len(sound)))]
+        k, injury = int(random.integers(len(leg.links))), int(random.integers(len(KINDS.injuries)))
+        value, damaged = KINDS.injuries[injury]
+        part = leg.name if value.of_leg else f"{leg.name}.{leg.links[k].name}"
+        injured = float(random.uniform(0.2, 0.9)) if damaged is None else damaged  # remaining fraction of a link
+        position = float(np.clip(q[columns[leg.name][k]], -np.pi, np.pi))
+        return morphology.updated({f"{value.prefix}.{part}": injured}, {leg.joints[k].name: position})
 
 
 class WalkingRobot:
@@ -113,7 +145,8 @@ class WalkingRobot:
         self.time = 0.0
         self._times = [] if self.damage is None else self.damage.times(random)
         if self.random_velocity:
-            self.asked[:] = random.uniform(-FASTEST, FASTEST)
+            fastest = np.array([0.08, 0.05, 0.4])  # forward, left [m/s], yaw [rad/s]
+            self.asked[:] = random.uniform(-fastest, fastest)
         self._memory.observe()
         return self._memory.observation.astype(np.float32)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.robot import Leg, Morphology, Robot
+from hexapod_dynamics.robot import Leg, Morphology
 from hexapod_dynamics.se3 import Ad, ad, exp, inverse, pose, skew, spatial_inertia
 
 

@@ -10,12 +10,10 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-import hexapod_dynamics.learning  # noqa: E402, F401  registers the environments
 from hexapod_dynamics.errors import HexapodError  # noqa: E402
 from hexapod_dynamics.gait import TripodGait  # noqa: E402
-from hexapod_dynamics.learning.random_damage import RandomDamage  # noqa: E402
-from hexapod_dynamics.learning.registration import EPISODE, NAMES  # noqa: E402
-from hexapod_dynamics.learning.walking_robot import ASKED, HEIGHT, JOINTS, UP, VELOCITY  # noqa: E402
+from hexapod_dynamics.learning import EPISODE, NAMES  # noqa: E402
+from hexapod_dynamics.learning.walking_robot import ASKED, HEIGHT, JOINTS, UP, VELOCITY, RandomDamage  # noqa: E402
 from hexapod_dynamics.robot import Morphology, Robot  # noqa: E402
 
 WALK, DAMAGED = NAMES

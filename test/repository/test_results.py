@@ -1,11 +1,8 @@
-"""The pages of docs/results/ have the numbers of their data, and the programs named there write these numbers."""
+"""The pages of docs/results/ have the numbers of their data, which the programs write there."""
 
-import ast
 import importlib.util
 import json
 import re
-import shlex
-import string
 import sys
 from pathlib import Path
 
@@ -29,17 +26,6 @@ def data_of(page):
     return json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
 
 
-def written_by(program):
-    """Return the names of the numbers that a program writes, and whether it computes some names."""
-    calls = [
-        node
-        for node in ast.walk(ast.parse(program.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "record" and len(node.args) == 2
-    ]
-    names = [keyword.arg for call in calls for keyword in call.keywords]
-    return set(names), None in names
-
-
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.stem not in WITHOUT_NUMBERS], ids=lambda page: page.stem
 )
@@ -54,33 +40,6 @@ def test_a_page_has_the_numbers_of_its_data(page, results):
         assert run["commit"] and run["command"], name
     for row in data["rows"]:
         assert row["what"] and any(row["measured"]), row
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.stem not in WITHOUT_NUMBERS], ids=lambda page: page.stem
-)
-def test_the_programs_of_a_page_have_their_options_and_write_its_numbers(page):
-    data = data_of(page)
-    for row in data["rows"]:
-        words = shlex.split(data["runs"][row["run"]]["command"].replace("`", ""))
-        program = ROOT / words[0]
-        if program.suffix != ".py" or not program.is_file() or program.is_relative_to(ROOT / "test"):
-            assert "/" not in words[0] or program.exists(), words
-            continue
-        text = program.read_text(encoding="utf-8")
-        for option in (word for word in words if word.startswith("--")):
-            assert f'"{option}"' in text, f"{words[0]} has no {option}"
-        if not program.is_relative_to(ROOT / "benchmark"):
-            continue
-        assert "results.add_option(" in text, f"{words[0]} has no --json"
-        names, computed = written_by(program)
-        shown = {
-            re.match(r"[^.\[]+", field)[0]
-            for template in row["measured"]
-            for _, field, _, _ in string.Formatter().parse(template)
-            if field
-        }
-        assert computed or shown <= names, f"{words[0]} does not write {shown - names}"
 
 
 def test_a_program_writes_its_numbers_command_date_and_commit(results, tmp_path, monkeypatch):

@@ -5,27 +5,36 @@ and slope, because a manoeuvre that works under only one of them is often dynami
 conditions are tried one after the other, and the first that fails ends the evaluation. What works under all of them
 is tried under harder ones, too, for its margins (roll_trial.py). Each leg has its own angles: with
 equal angles for all legs of a side, no manoeuvre was found for some sets of lost legs.
+
+What a search finds passes its few conditions, which is not what passes a hundred falls: some manoeuvres that cost less
+turned fewer robots over. So it is compared with the old one on the same fresh falls: how many robots each turns over,
+and for how long their servos are at their torque limit. The falls are drawn from the numbers of each manoeuvre that is
+judged, so that no search has seen them, and come out the same when it is judged again.
 """
 
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.planning.search import minimise
+from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
 from hexapod_dynamics.process_environment import worker_processes
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.get_up_search.judge import judge
-from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SERVES, Condition, RollTrial
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
+from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SATURATION, SERVES, Condition, RollTrial
 
 # The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
 # (coxa, femur, tibia) of the legs that push and of the others.
@@ -36,6 +45,7 @@ FIRST_POSES = (
     (0.59, 0.67, -1.03, 1.19, 1.34, 0.94),
 )
 FIRST_TIMES = (0.83, 0.55, 0.19, 0.21)
+FIRST = 1_000_000  # the least seed of a fall that judges
 GENTLE = 0.2  # cost below which the search ends
 
 
@@ -129,6 +139,76 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
         pass  # the robot is not symmetric
     side = best_side(robot, lost)
     return own + (sorted(whole, key=lambda one: one.pushers != side) if lost else whole[:1])
+
+
+class Turned(NamedTuple):
+    """What a manoeuvre has done after some falls.
+
+    upright: number of robots that are, at the end; saturated [s]: median of the longest uninterrupted time of a servo
+    at its torque limit.
+    """
+
+    upright: int
+    saturated: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the new and the old manoeuvre do after the same `falls`; seed: of the first fall."""
+
+    new: Turned
+    old: Turned
+    falls: int
+    seed: int
+
+    @property
+    def takes(self) -> bool:
+        """Whether the new manoeuvre replaces the old one: it turns over as many, or more, and its servos are not longer
+        at their limit, or for not longer than SATURATION.
+        """
+        return self.new.upright >= self.old.upright and self.new.saturated <= max(SATURATION, self.old.saturated)
+
+    def __str__(self) -> str:
+        what = "taken" if self.takes else "the old one is kept"
+        new, old = self.new, self.old
+        times = f"; servos at their limit for {new.saturated:.2f} s, {old.saturated:.2f} s before"
+        return f"{what}: of {self.falls} fresh falls it turned {new.upright} over, the old one {old.upright}{times}"
+
+
+def judge(robot: Robot, new: Manoeuvre, old: Manoeuvre, *, speed: float, falls: int) -> Verdict:
+    """Return how `new` compares with `old`, which is for the same lost legs, on falls of the robot without them."""
+    seed = FIRST + zlib.crc32(new.numbers().tobytes()) % 2_000_000_000  # Truth has 2^31
+    better, before = (turned_over(robot, one, new.lost, range(seed, seed + falls), speed) for one in (new, old))
+    return Verdict(better, before, falls, seed)
+
+
+def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: Iterable[int], speed: float) -> Turned:
+    """Let a robot without the legs `lost` fall onto the back or an edge, and turn over in one attempt.
+
+    seeds: one of each fall; speed [rad/s]: of the joints.
+    """
+    gone = tuple(lost)
+    morphology = Morphology.whole(robot).without(*gone)
+    gait = AdaptiveGait().bind(robot)
+    stance = gait.position.copy()
+    gait.set_morphology(morphology)
+    # The first manoeuvre of the library is tried first; there is one attempt.
+    library = GetUpLibrary(robot, [manoeuvre])
+    count, saturated = 0, []
+    for seed in seeds:
+        random = np.random.default_rng(seed)
+        get_up = GetUp(robot, library, speed, most_attempts=1)
+        fallen = FallenRobot(robot, get_up, truth=random_truth(random, seed), actual=morphology, seed=seed)
+        rotation = random_rotation(random)
+        if rotation[2, 2] > 0.0:
+            rotation = rotation @ np.diag([1.0, -1.0, -1.0])
+        fallen.drop(random.uniform(0.2, 0.4), rotation, joints_near(stance, random))
+        get_up.begin(gait, morphology)
+        while get_up.active and get_up.phase is not Phase.STAND and fallen.time < 30.0:
+            fallen.tick()
+        count += fallen.upright > UPRIGHT
+        saturated.append(fallen.saturated.max())
+    return Turned(count, float(np.median(saturated)))
 
 
 def find_better(

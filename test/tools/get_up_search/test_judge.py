@@ -5,9 +5,8 @@ import pytest
 
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.tools.get_up_search import judge as judge_module
 from hexapod_dynamics.tools.get_up_search import search
-from hexapod_dynamics.tools.get_up_search.judge import FIRST, Turned, Verdict, judge, turned_over
+from hexapod_dynamics.tools.get_up_search.search import FIRST, Turned, Verdict, judge, turned_over
 
 ROBOT = Robot.jethexa()
 GOOD = find_get_up_library(ROBOT).own(["LM"])[0]
@@ -31,7 +30,7 @@ def falls(monkeypatch):
         noted.append((manoeuvre, tuple(lost), list(seeds), speed))
         return Turned(len(noted[-1][2]) if manoeuvre is GOOD else 0, 0.05)
 
-    monkeypatch.setattr(judge_module, "turned_over", turned)
+    monkeypatch.setattr(search, "turned_over", turned)
     return noted
 
 
