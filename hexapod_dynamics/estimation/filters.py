@@ -76,31 +76,14 @@ class JointFilter:
 
         b <- b + gain dt w (measured - modelled),    w = noise^2 / (noise^2 + (timing rate)^2)
 
-    with dt the time since the previous measurement, at most `longest`, and w the weight of a measurement whose
-    angle is known to `noise` [rad] and whose time to `timing` [s] while the joint turns at `rate`.
+    with dt the time since the previous measurement, at most 0.3 s, and w the weight of a measurement whose angle is
+    known to half a count of a servo, 2 mrad, and whose time to 10 ms while the joint turns at a rate.
 
-    Args:
-        count: number of joints.
-        gain: of the integration [1/s].
-        limit: largest offset [rad].
-        noise: half a count of the servo [rad].
-        timing: standard deviation of the time of a measurement [s].
-        longest: see above [s].
-
+    count: number of joints; gain [1/s]: of the integration; limit [rad]: largest offset.
     """
 
-    def __init__(
-        self,
-        count: int,
-        *,
-        gain: float = 2.0,
-        limit: float = 0.5,
-        noise: float = 2e-3,
-        timing: float = 0.01,
-        longest: float = 0.3,
-    ) -> None:
-        self.gain, self.limit, self.noise, self.timing = gain, limit, noise, timing
-        self.longest = longest
+    def __init__(self, count: int, *, gain: float = 2.0, limit: float = 0.5) -> None:
+        self.gain, self.limit = gain, limit
         self.offsets = np.zeros(count)
         self.latest = np.full(count, np.nan)
         self.fresh_time = np.full(count, -np.inf)
@@ -112,22 +95,15 @@ class JointFilter:
         self.fresh_time[:] = -np.inf
 
     def measure(self, time: float, joint: int, measured: float, modelled: float, rate: float) -> bool:
-        """Process the reading of a joint; return whether it is newer than the previous one.
-
-        Args:
-            time: of the measurement [s].
-            joint: index.
-            measured: [rad].
-            modelled: at that time [rad].
-            rate: modelled [rad/s].
-
+        """Process the reading of a joint, measured and modelled angle [rad] at a time [s] and modelled rate [rad/s];
+        return whether it is newer than the previous one.
         """
         since = time - self.fresh_time.item(joint)
         if not since > 0.0:
             return False
-        variance = self.noise**2
-        step = min(since, self.longest) if math.isfinite(since) else 0.0
-        step *= variance / (variance + (self.timing * rate) ** 2)
+        variance = 2e-3**2
+        step = min(since, 0.3) if math.isfinite(since) else 0.0
+        step *= variance / (variance + (0.01 * rate) ** 2)
         offset = self.offsets.item(joint) + self.gain * step * (measured - modelled)
         self.offsets[joint] = max(-self.limit, min(self.limit, offset))
         self.latest[joint], self.fresh_time[joint] = measured, time
@@ -140,11 +116,7 @@ class AttitudeFilter:
     The yaw of the IMU has an arbitrary origin: it is aligned with the model's yaw at the start, and again after a gap
     in the data or a jump, which show that the IMU has restarted.
 
-        turn = gain dt log( R_imu R_model^T ),   tilt (world x, y) and yaw (world z) with gains of their own
-
-    Args:
-        tilt_gain, yaw_gain: [1/s].
-
+        turn = gain dt log( R_imu R_model^T ),   tilt (world x, y) and yaw (world z) with gains of their own [1/s]
     """
 
     def __init__(self, *, tilt_gain: float = 2.0, yaw_gain: float = 2.0) -> None:
@@ -160,11 +132,8 @@ class AttitudeFilter:
         self.innovation = np.zeros(3)
 
     def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray) -> np.ndarray:
-        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time.
-
-        Returns:
-            (3,) rotation vector in world axes by which the model is to be turned [rad].
-
+        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time; return the rotation vector
+        (3,) in world axes by which the model is to be turned [rad].
         """
         step = 0.0 if self._time is None else time - self._time
         yaw = roll_pitch_yaw(measured)[2]

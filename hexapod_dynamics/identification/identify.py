@@ -116,11 +116,10 @@ def identify(
 def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
     """Offset (3,) and noise (3,) [rad/s] of the gyroscope while no set-point moves, base_link axes, and the samples."""
     rates = np.abs(np.diff(recording.commands, axis=0)).max(axis=1) / np.maximum(np.diff(recording.command_time), 1e-3)
-    last = recording.command_time[1:][rates > 0.002]  # [rad/s] of the set-points of a robot that moves
-    after = np.searchsorted(last, recording.imu_time)
-    since = recording.imu_time - np.where(after > 0, last[np.maximum(after, 1) - 1] if len(last) else -np.inf, -np.inf)
-    until = np.where(after < len(last), last[np.minimum(after, max(len(last) - 1, 0))] if len(last) else np.inf, np.inf)
-    still = (since > 0.3) & (until - recording.imu_time > 0.05)
+    moved = recording.command_time[1:][rates > 0.002]  # [rad/s] of the set-points of a robot that moves
+    # From 0.3 s after a motion to 0.05 s before the next.
+    begin, end = np.searchsorted(moved, recording.imu_time - 0.3), np.searchsorted(moved, recording.imu_time + 0.05)
+    still = begin == end
     rate = recording.angular_rate[still]
     if len(rate) < 2:
         return np.full(3, np.nan), np.full(3, np.nan), len(rate)

@@ -49,21 +49,12 @@ class Score:
     payload: Payload | None
 
 
-class _Errors:
-    """Sums of squares by the age of a prediction."""
-
-    def __init__(self) -> None:
-        self._sums, self._counts = [0.0, 0.0], [0, 0]
-
-    def add(self, age: float, *errors: float) -> None:
-        for k, (low, high) in enumerate(AGES):
-            if low <= age <= high:
-                self._sums[k] += sum(error * error for error in errors)
-                self._counts[k] += len(errors)
-
-    def rms(self) -> tuple[float, float]:
-        one, other = (math.sqrt(s / n) if n else math.nan for s, n in zip(self._sums, self._counts, strict=True))
-        return one, other
+def _rms_at_ages(errors: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the root mean squares of errors (age of the prediction [s], error) at the two AGES, NaN for none."""
+    ages, values = np.array(errors).reshape(-1, 2).T
+    found = [values[(low <= ages) & (ages <= high)] for low, high in AGES]
+    first, last = (math.sqrt(np.mean(some**2)) if len(some) else math.nan for some in found)
+    return first, last
 
 
 class _Replay:
@@ -84,7 +75,8 @@ class _Replay:
         n = robot.joint_count
         self.command = np.full(n, np.nan)
         self.declared: list[tuple[float, str]] = []
-        self.joints, self.tilts = _Errors(), _Errors()
+        self.joints: list[tuple[float, float]] = []  # age of the prediction [s], its error [rad]
+        self.tilts: list[tuple[float, float]] = []
         self.readings: list[tuple[int, float, float, float]] = []  # joint, reading less model, rate, less set-point
         self._ticks, self._path = 0, (-math.inf, np.zeros((0, n)), np.zeros((0, 3, 3)))
 
@@ -111,7 +103,7 @@ class _Replay:
             residual = observer.servo_lag.behind_feed_forward(angle - expected, rate)
             self.readings.append((joint, residual, rate, self.command.item(joint) - angle))
             begun, joints, _ = self._path
-            self.joints.add(time - begun, angle - self._ahead(joints[:, joint], time - begun))
+            self.joints.append((time - begun, angle - self._ahead(joints[:, joint], time - begun)))
         self.prediction.joint(time, joint, angle)
         if self.detection is not None:
             angles = np.full(len(self.command), np.nan)
@@ -133,7 +125,7 @@ class _Replay:
         if scored and len(rotations):
             k = int(min(max(round(age / self.observer.model.horizon_period) - 1, 0), len(rotations) - 1))
             (_, pitch, roll), (_, predicted_pitch, predicted_roll) = euler_zyx(rotation), euler_zyx(rotations[k])
-            self.tilts.add(age, pitch - predicted_pitch, roll - predicted_roll)
+            self.tilts += [(age, pitch - predicted_pitch), (age, roll - predicted_roll)]
         reading = ImuReading(rotation, None, None, None, None)
         self.prediction.imu(time, reading)
         if self.detection is not None:
@@ -203,9 +195,9 @@ def score(
             lag[j] = -np.polyfit(rate[moving], residual[moving], 1)[0]
     return Score(
         duration=float(events[-1][0] - begin),
-        joints=replay.joints.rms(),
+        joints=_rms_at_ages(replay.joints),
         setpoints=float(np.sqrt(np.nanmean(lead**2))),
-        tilt=replay.tilts.rms(),
+        tilt=_rms_at_ages(replay.tilts),
         lag=lag,
         sag=sag,
         declared=replay.declared if detect else None,
