@@ -132,8 +132,8 @@ class AttitudeFilter:
         self.innovation = np.zeros(3)
 
     def measure(self, time: float, measured: np.ndarray, modelled: np.ndarray) -> np.ndarray:
-        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time; return the rotation vector
-        (3,) in world axes by which the model is to be turned [rad].
+        """Compare attitudes (3, 3) world <- base, the IMU's and the model's at the same time; return the rotation
+        vector (3,) in world axes by which the model is to be turned [rad].
         """
         step = 0.0 if self._time is None else time - self._time
         yaw = roll_pitch_yaw(measured)[2]

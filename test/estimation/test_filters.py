@@ -39,7 +39,7 @@ def test_a_constant_offset_of_a_joint_is_found_with_the_stated_time_constant():
 
 
 def test_a_joint_that_turns_fast_is_believed_less():
-    joints, rate = JointFilter(2, gain=2.0, noise=2e-3, timing=0.01), np.array([0.0, 0.4])
+    joints, rate = JointFilter(2, gain=2.0), np.array([0.0, 0.4])
     for k in range(2):
         measure(joints, 0.1 * k, np.full(2, 0.1 + k), np.full(2, k), rate)
     np.testing.assert_allclose(joints.offsets, 2.0 * 0.1 * 0.1 * np.array([1.0, 0.2]))
