@@ -1,4 +1,7 @@
-"""What deploy/ promises fits together: files that are named exist, options are those the launch file has."""
+"""What deploy/ promises fits together: files that are named exist, options are those the launch file has.
+
+hadolint and the schema of the compose file: .ci/run.
+"""
 
 import os
 import re
@@ -6,7 +9,6 @@ import runpy
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,32 +62,6 @@ def arguments_of(name):
 def environment():
     """What the image's ENV sets."""
     return dict(pair.split("=", 1) for argument in arguments_of("ENV") for pair in shlex.split(argument))
-
-
-def program_of_development(name):
-    """A program of requirements-dev.txt."""
-    program = shutil.which(name) or str(Path(sys.executable).with_name(name))
-    if not os.path.exists(program):
-        pytest.skip(f"{name} is not installed (requirements-dev.txt)")
-    return program
-
-
-@pytest.mark.parametrize("folder", ["deploy", ".devcontainer"])
-def test_hadolint_has_no_complaint(folder):
-    program = program_of_development("hadolint")
-    done = subprocess.run([program, ROOT / folder / "Dockerfile"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout
-
-
-def test_the_compose_file_fits_the_schema_of_the_compose_specification(tmp_path):
-    check = [program_of_development("check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
-    done = subprocess.run([*check, DEPLOY / "compose.yaml"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout
-    wrong = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    wrong["services"]["robot"]["device"] = ["/dev/i2c-1"]
-    (tmp_path / "compose.yaml").write_text(yaml.safe_dump(wrong))
-    done = subprocess.run([*check, tmp_path / "compose.yaml"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "'device'" in done.stdout
 
 
 def test_the_image_has_every_requirement_within_its_bounds(monkeypatch):
