@@ -86,6 +86,17 @@ def plan_reporter(
     return report
 
 
+def make_plans(robot: Robot, path: str | Path, *, jobs: int, most_lost: int | None) -> int:
+    """Make the plans of a robot in a number of processes, 0: one a core, and save each; return how many there are."""
+    from hexapod_dynamics.gait.planning.library import PlanLibrary
+    from hexapod_dynamics.gait.planning.search import make_library
+
+    library = PlanLibrary(robot)
+    report = plan_reporter(library, path, describe_plan)
+    make_library(robot, report, jobs=jobs or None, most_lost=most_lost, library=library)
+    return len(library)
+
+
 def describe_plan(plan: GaitPlan | HexapodError) -> str:
     """Return a plan in one line, or why there is none."""
     if isinstance(plan, HexapodError):

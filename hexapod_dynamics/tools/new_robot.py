@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import describe_plan, load_robot, plan_reporter, run_command
+from hexapod_dynamics.tools.command_line import load_robot, make_plans, run_command
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot import Robot
@@ -125,11 +125,6 @@ def _checked(robot: Robot) -> bool:
 
 def _plan(robot: Robot, given: argparse.Namespace) -> None:
     """Make the plans of a robot beside its file, with a progress bar."""
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.search import make_library
-
-    path, library = given.file.resolve().parent / f"plans_{robot.name}.yaml", PlanLibrary(robot)
-    most = max(0, min(given.most_lost, len(robot.legs) - 3))
-    report = plan_reporter(library, path, describe_plan)
-    make_library(robot, report, jobs=given.jobs or None, most_lost=most, library=library)
-    print(f"{path}: {len(library)} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")
+    path, most = given.file.resolve().parent / f"plans_{robot.name}.yaml", len(robot.legs) - 3
+    count = make_plans(robot, path, jobs=given.jobs, most_lost=max(0, min(given.most_lost, most)))
+    print(f"{path}: {count} plans; more by `ros2 run hexapod_dynamics plan`, or made while the robot sits")

@@ -17,7 +17,7 @@ import os
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
-from hexapod_dynamics.tools.command_line import describe_plan, load_robot, plan_reporter, run_command
+from hexapod_dynamics.tools.command_line import describe_plan, load_robot, make_plans, plan_reporter, run_command
 
 
 def main(args: list[str] | None = None) -> int:
@@ -47,15 +47,9 @@ def _plan(given: argparse.Namespace) -> int:
 
 
 def _make(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.gait.planning.library import PlanLibrary
-    from hexapod_dynamics.gait.planning.search import make_library
-
     robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
-    library = PlanLibrary(robot)
-    report = plan_reporter(library, path, describe_plan)
-    make_library(robot, report, jobs=given.jobs or None, most_lost=given.most_lost, library=library)
-    print(f"{len(library)} plans in {path}")
+    print(f"{make_plans(robot, path, jobs=given.jobs, most_lost=given.most_lost)} plans in {path}")
     return 0
 
 

@@ -136,11 +136,9 @@ def _call(node: Node, given: argparse.Namespace) -> int:
     values = changes(**damaged, restore=given.restore, known=known)
     client = node.create_client(SetParametersAtomically, given.service)
     if not client.wait_for_service(timeout_sec=given.timeout):
-        print(
-            f"nobody offers {client.srv_name}: is the robot running (ros2 launch hexapod_dynamics walk.launch.py), "
-            "in this namespace and ROS_DOMAIN_ID?",
-            file=sys.stderr,
-        )
+        launch = "ros2 launch hexapod_dynamics walk.launch.py"
+        where = f"is the robot running ({launch}), in this namespace and ROS_DOMAIN_ID?"
+        print(f"nobody offers {client.srv_name}: {where}", file=sys.stderr)
         return 2
     request = SetParametersAtomically.Request()
     request.parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]

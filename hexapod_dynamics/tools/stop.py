@@ -77,6 +77,11 @@ def _report(success: bool, message: str) -> int:
     return 0 if success else 1
 
 
+def _no_answer(why: str) -> int:
+    print(why, file=sys.stderr)
+    return 2
+
+
 def _call(given: argparse.Namespace, args: list[str] | None, request: StopRequest | None) -> int:
     """Call the service once, while a request that the socket has taken may still be answered; return the exit code."""
     if "site" not in sys.modules:  # python3 -S
@@ -87,22 +92,18 @@ def _call(given: argparse.Namespace, args: list[str] | None, request: StopReques
         import rclpy
         from hexapod_dynamics.process_environment import allow_participants
     except ModuleNotFoundError as error:
-        print(
+        return _no_answer(
             f"no node servos of this user answers here in ROS_DOMAIN_ID {os.environ.get('ROS_DOMAIN_ID', 0)} and "
             f"namespace {given.namespace or '/'}, and there is no {error.name} for the service: source ROS 2 first, "
-            "or use ./with_ros2",
-            file=sys.stderr,
+            "or use ./with_ros2"
         )
-        return 2
     allow_participants()
     try:
         rclpy.init(args=args)
     except RuntimeError as error:  # as where neither HOME nor ROS_LOG_DIR is set
-        print(
-            f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}",
-            file=sys.stderr,
+        return _no_answer(
+            f"no node servos answers here, and ROS 2 does not start for {given.namespace or '/'}: {error}"
         )
-        return 2
     node = rclpy.create_node(
         "stop_call", namespace=given.namespace or None, start_parameter_services=False, enable_rosout=False
     )
@@ -144,15 +145,12 @@ def _answer(node: Node, given: argparse.Namespace, stop: StopRequest | None) -> 
             rclpy.spin_until_future_complete(node, future, timeout_sec=LOOK)
             if future.done():
                 return _report(future.result().success, future.result().message)
-    if future is None:
-        print(
-            f"nobody offers {client.srv_name}: is the node servos running, in this --namespace and ROS_DOMAIN_ID? "
-            "Without it the servos hold where they are; the battery switch lets them go.",
-            file=sys.stderr,
-        )
-    else:
-        print(f"{client.srv_name} did not answer within {given.timeout} s", file=sys.stderr)
-    return 2
+    if future is not None:
+        return _no_answer(f"{client.srv_name} did not answer within {given.timeout} s")
+    return _no_answer(
+        f"nobody offers {client.srv_name}: is the node servos running, in this --namespace and ROS_DOMAIN_ID? "
+        "Without it the servos hold where they are; the battery switch lets them go."
+    )
 
 
 if __name__ == "__main__":
