@@ -59,7 +59,9 @@ def read_bag(path: Path, robot: Robot) -> Recording:
             imu.append((time, chip @ force, chip @ rate))
     for time, message in rows[IMU]:
         turn = _numbers(message.orientation, "xyzw")
-        if message.orientation_covariance[0] != -1.0 and np.isfinite(turn).all():
+        if (
+            message.orientation_covariance[0] != -1.0 and 1e-12 < turn @ turn < np.inf
+        ):  # a driver without one sends zeros
             attitudes.append((time, rotation_from_quaternion(turn) @ chip.T))
     for time, message in rows[TORQUES]:
         efforts = dict(_named(message, message.effort, robot))
