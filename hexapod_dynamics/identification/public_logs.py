@@ -63,7 +63,7 @@ def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = Non
             f"{path}: states {states.shape}, controls {controls.shape}; (T, {width}) and (T, {JOINTS}), commanded "
             "joints, are needed"
         )
-    times = PERIOD * np.arange(len(states))
+    times = np.asarray(PERIOD * np.arange(len(states)), np.float64)
     try:
         attitudes = np.array([rotation_from_quaternion(row) for row in states[:, :4]])
     except HexapodError as error:

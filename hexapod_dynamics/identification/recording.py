@@ -82,7 +82,7 @@ class Recording:
 
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
-        kept = {}
+        kept: dict[str, NDArray] = {}
         for arrays in self._groups().values():
             times = next(iter(arrays.values()))
             kept |= {name: values[(times >= begin) & (times < end)] for name, values in arrays.items()}

@@ -12,7 +12,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import new_robot as tool
 from hexapod_dynamics.tools.commissioning import asked_robot
 from hexapod_dynamics.tools.commissioning.file_checks import check_robot_file
-from hexapod_dynamics.tools.commissioning.findings import all_passed
+from hexapod_dynamics.tools.commissioning.findings import all_passed, passed
 
 CONFIG = Path(__file__).parents[2] / "config"
 ARGUMENTS = ["--most-lost", "0"]
@@ -82,12 +82,12 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
     ],
 )
 def test_what_is_wrong_in_a_file_is_found(tmp_path, monkeypatch, change, check, seen):
-    monkeypatch.setattr("hexapod_dynamics.tools.commissioning.file_checks._walk", lambda robot: None)
+    monkeypatch.setattr("hexapod_dynamics.tools.commissioning.file_checks._walk", lambda robot: passed("walk", ""))
     content = yaml.safe_load((CONFIG / "phantomx.yaml").read_text())
     change(content)
     file = tmp_path / "robot.yaml"
     file.write_text(yaml.safe_dump(content))
-    found = [one for one in check_robot_file(Robot.load(file)) if one is not None and one.remedy]
+    found = [one for one in check_robot_file(Robot.load(file)) if one.remedy]
     assert [one.check for one in found] == [check] and seen in found[0].seen
 
 

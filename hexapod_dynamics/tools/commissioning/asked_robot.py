@@ -103,7 +103,7 @@ def robot_of_answers(given: dict[str, float], name: str) -> Robot:
         place = np.array([share * given["hips_x"], sign * y, 0.0])
         legs.append(_leg(pattern.legs[0], label, place, sign * yaw, given))
     servo = servo_from_data_sheet(given["torque"], given["speed"])
-    robot = replace(pattern, body=body, legs=tuple(legs), servo=servo, imu=Imu(np.zeros(3), np.eye(3)))
+    robot = replace(pattern, body=body, servo=servo, imu=Imu(np.zeros(3), np.eye(3)))
     return standard_robot(robot, legs, name)
 
 

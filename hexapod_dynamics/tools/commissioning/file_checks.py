@@ -12,7 +12,7 @@ from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners, tripod_plan
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Body, Link, Robot
 from hexapod_dynamics.robot.servo_map import check_servo_ids
 from hexapod_dynamics.simulation import Ground, Simulator
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, of_check, passed
@@ -37,7 +37,7 @@ def check_robot_file(robot: Robot) -> Iterator[Finding]:
 
 
 def _masses(robot: Robot) -> Finding:
-    parts = [("body", robot.body, float(robot.body.box.max()))]
+    parts: list[tuple[str, Body | Link, float]] = [("body", robot.body, float(robot.body.box.max()))]
     parts += [(f"{leg.name}.{link.name}", link, link.length) for leg in robot.legs for link in leg.links]
     for name, part, size in parts:
         radius = float(np.sqrt(np.linalg.eigvalsh(part.inertia)[-1] / part.mass))

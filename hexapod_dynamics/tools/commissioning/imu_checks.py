@@ -135,7 +135,7 @@ def angle_between(first: np.ndarray, second: np.ndarray) -> float:
 
 def rpy_text(rotation: np.ndarray) -> str:
     """The mounting as `imu.rpy_deg` of a robot file: right angles if it is near to them."""
-    right = np.round(rotation)
+    right = np.round(rotation) + 0.0  # no negative zeros
     is_rotation = np.array_equal(right @ right.T, np.eye(3))
     near = right if is_rotation and angle_between(right, rotation) <= TOLERANCE else rotation
     angles = np.round(np.degrees(roll_pitch_yaw(near)), 0) + 0.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, ServoInterface, require
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, Quantity, ServoInterface, require
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
 
@@ -60,7 +60,14 @@ class Supply:
     deviation: float
 
 
-QUANTITIES = "voltage", "lowest_voltage", "highest_voltage", "temperature", "temperature_limit", "deviation"
+QUANTITIES: tuple[Quantity, ...] = (
+    "voltage",
+    "lowest_voltage",
+    "highest_voltage",
+    "temperature",
+    "temperature_limit",
+    "deviation",
+)
 
 
 def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Supply], list[str]]:
