@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ class Recording:
 
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
-        kept: dict[str, NDArray] = {}
+        kept: dict[str, Any] = {}
         for arrays in self._groups().values():
             times = next(iter(arrays.values()))
             kept |= {name: values[(times >= begin) & (times < end)] for name, values in arrays.items()}

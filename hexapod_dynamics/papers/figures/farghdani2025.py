@@ -261,8 +261,8 @@ def draw(
             axis.plot(*points.T, "o-", color=COLOURS[0], lw=2.4, ms=2.6)
             if force[2] > 0.0:
                 axis.plot(*points[-1:].T, "o", color=COLOURS[1], ms=4.5)
-    axis.set(xlim=x[[1, -2]], ylim=y[[1, -2]], zlim=(0.0, 0.15))
-    axis.set_box_aspect((4.0, 4.0, 1.5), zoom=1.4)
+    axis.set(xlim=x[[0, -1]], ylim=y[[0, -1]], zlim=(0.0, 0.2))
+    axis.set_box_aspect((6.0, 6.0, 2.0), zoom=1.4)
     axis.set_proj_type("ortho")
     axis.view_init(22.0, -150.0)
     axis.set_axis_off()
