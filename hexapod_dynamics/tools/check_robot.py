@@ -29,7 +29,6 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.runtime_directory import IMU_BUS, SERVO_BUS
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
 from hexapod_dynamics.tools.commissioning.joint_checks import SPEED
