@@ -30,7 +30,7 @@ from hexapod_dynamics.learning.detector.training import (  # noqa: E402
     train,
 )
 from hexapod_dynamics.robot import Robot  # noqa: E402
-from hexapod_dynamics.tools.command_line import exit_code, load_robot  # noqa: E402
+from hexapod_dynamics.tools.command_line import load_robot, run_command  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
 OTHER_SHARE = 0.1  # of the walks
@@ -49,8 +49,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the training; walks have the seeds 0, 1, ...")
     parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
     parser.add_argument("--work", default="", help="folder of the walks; by default detector_NAME_walks in this folder")
-    given = parser.parse_args(args)
-    return exit_code("train_detector", lambda: _make_weights(given))
+    return run_command(parser, _make_weights, args)
 
 
 def _make_weights(given: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer
-from hexapod_dynamics.drivers.imu.reader import LOST, sample_of
+from hexapod_dynamics.drivers.imu.reader import sample_of
 from hexapod_dynamics.drivers.servos.board_port import BoardPort
 from hexapod_dynamics.drivers.servos.board_protocol import ImuValues, Report
 from hexapod_dynamics.errors import DeviceError
@@ -56,8 +56,8 @@ class BoardSensor:
         """Wait for the next sample and return it."""
         with self._new:
             self._sample = None
-            if not self._new.wait_for(lambda: self._sample is not None, LOST) or self._sample is None:
-                raise OSError(f"the STM32 board has sent no IMU sample for {LOST} s")
+            if not self._new.wait_for(lambda: self._sample is not None, 0.5) or self._sample is None:
+                raise OSError("the STM32 board has sent no IMU sample for 0.5 s")
             return self._sample
 
 
