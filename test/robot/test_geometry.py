@@ -2,18 +2,13 @@ import dataclasses
 import runpy
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 import pinocchio as pin
 import pytest
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.papers.hollerbach import FORMULATIONS
-from hexapod_dynamics.papers.partial_lagrangian import Link as PointLink
-from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, Place
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.geometry import LinkGeometry
 
@@ -78,37 +73,6 @@ def test_a_leg_with_a_prismatic_shin_goes_into_the_whole_body_model():
     reference = pin.rnea(theirs.model, theirs.data, theirs.configuration(rotation, q), nu, nudot)
     ours = WholeBodyModel(robot).inverse_dynamics(rotation, q, nu, nudot, whole)
     assert np.allclose(ours, reference, rtol=TOLERANCE, atol=TOLERANCE)
-
-
-def test_the_positions_lagrangian_is_the_legs_dynamics():
-    """Point masses where the links' masses are: six per link reproduce mass, centre and inertia exactly."""
-    leg = sliding_leg()
-    robot = dataclasses.replace(Robot.jethexa(), legs=(leg,))
-    chain = Chain.from_leg(robot, "A")
-    columns = []
-    for j, (place, link) in enumerate(zip((coxa, femur, tibia, shin), leg.links, strict=True)):
-        spread = np.sqrt((np.trace(link.inertia) / 2 - np.diag(link.inertia)) / link.mass * 3)
-        for k in range(6):
-            point = np.array(link.com) + (-1) ** k * spread[k // 2] * np.eye(3)[k // 2]
-            columns.append((j, link.mass / 6, place, tuple(point)))
-    rng = np.random.default_rng(2)
-    q, qdot, qddot = rng.uniform(0, 0.05, 4), rng.normal(size=4), rng.normal(size=4)
-    total = np.zeros(4)
-    for j, mass, place, point in columns:  # each mass is the last of a chain of massless links
-
-        def at(q, before, place=place, point=point):
-            joints = [*before.direction, q]
-            where = place([*joints, *[0] * (4 - len(joints))], point) if len(joints) > 0 else (0, 0, 0)
-            return Place(tuple(where), None, joints)
-
-        def pass_on(q, before):
-            return Place((ca.SX(0), ca.SX(0), ca.SX(0)), None, [*before.direction, q])
-
-        links = [PointLink(0.0, pass_on)] * j + [PointLink(mass, at)]
-        one = PartialLagrangian(links, gravity=(0, 0, -9.81), base=Place((0, 0, 0), (0, 0, 0), []))
-        total[: j + 1] += one.dynamics().torques(q[: j + 1], qdot[: j + 1], qddot[: j + 1])
-    theirs = FORMULATIONS["newton_euler"](dataclasses.replace(chain, gravity=(0, 0, -9.81)), q, qdot, qddot)
-    assert np.allclose(total, theirs, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def geometry(place, **change):

@@ -90,10 +90,8 @@ def test_named_values_say_all_of_a_morphology(morphology):
 
 @given(morphologies())
 @settings(max_examples=60, deadline=None)
-def test_the_table_carried_along_is_the_one_made_anew(morphology):
-    assert WHOLE.table.shape == (4, 18)  # from here on, changes carry it along
-    fresh = pickle.loads(pickle.dumps(morphology))  # without its table
-    np.testing.assert_array_equal(morphology.table, fresh.table)
+def test_the_table_has_the_links_that_exist(morphology):
+    assert morphology.table.shape == (4, 18)
     np.testing.assert_array_equal(morphology.existing_mask, [morphology.has_link(*name.split(".")) for name in LINKS])
 
 
