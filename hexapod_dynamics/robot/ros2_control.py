@@ -16,18 +16,13 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
 from hexapod_dynamics.robot.urdf import add, document
 
+TOPICS = {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"}
 # By the name of the hardware: the plugin, and its parameters.
 HARDWARE: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
         "mock": ("mock_components/GenericSystem", {}),
-        "topic_based": (
-            "topic_based_ros2_control/TopicBasedSystem",
-            {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"},
-        ),
-        "joint_state_topic": (
-            "joint_state_topic_hardware_interface/JointStateTopicSystem",
-            {"joint_commands_topic": "/device/joint_commands", "joint_states_topic": "/device/joint_states"},
-        ),
+        "topic_based": ("topic_based_ros2_control/TopicBasedSystem", TOPICS),
+        "joint_state_topic": ("joint_state_topic_hardware_interface/JointStateTopicSystem", TOPICS),
         "mujoco": ("mujoco_ros2_control/MujocoSystem", {}),
     }
 )

@@ -157,10 +157,9 @@ class MessageFilter:
         if not all(is_plain(value) for value in message.values()):
             return "value"
         if kind == "SceneNodeClickMessage":
-            known = isinstance(message["name"], str) and self._is_clickable(client, message["name"])
-        else:
-            known = True
-        return "" if known else "control"
+            name = message["name"]
+            return "" if isinstance(name, str) and self._is_clickable(client, name) else "control"
+        return ""
 
     def _problem_of_update(self, client: int, uuid: object, updates: object) -> str:
         control = self._control(client, uuid) if isinstance(uuid, str) else None

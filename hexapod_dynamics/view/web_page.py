@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
@@ -47,7 +47,7 @@ HEADERS = {
 TITLE_ID = "hexapod-title"  # of the element whose text becomes the page's title
 _NAMES = {"alive": ALIVE, "drive": DRIVE, "stop": STOP, "slow": SLOW, "title": TITLE_ID}
 SCRIPT = Template(Path(__file__).with_name("page.js").read_text(encoding="utf-8")).safe_substitute(_NAMES)
-_starting = threading.Lock()  # one server starts at a time: the hook below is viser's module
+_starting = threading.Lock()  # one server starts at a time: the hook below is a module's function
 
 
 class WebPage:
@@ -68,7 +68,7 @@ class WebPage:
         names: further addresses by which the page is opened. framed: whether another page may show this one in a frame.
         Raises HexapodError if viser is missing or unknown, or the port is in use; ParameterError for a wrong name.
         """
-        viser, infra = import_viser()
+        viser = import_viser()
         self.title, self._framed = title, framed
         self.refused: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
@@ -83,7 +83,7 @@ class WebPage:
         try:
             self.access = Access(host, self.port, names)
             self.url = self.access.url
-            self.server = self._start(viser, infra, host)
+            self.server = self._start(viser, host)
         except BaseException:
             self._socket.close()
             raise
@@ -96,23 +96,23 @@ class WebPage:
         with _replaced(rich.get_console(), "quiet", True):  # viser reports its end; the launch reports it already
             self.server.stop()
 
-    def _start(self, viser: ModuleType, infra: ModuleType, host: str) -> viser.ViserServer:
+    def _start(self, viser: ModuleType, host: str) -> viser.ViserServer:
         import rich
-        import websockets.asyncio.server as real
+        import websockets.asyncio.server as servers
 
-        marked, served = _Host(host), []
+        real, marked, served = servers.serve, _Host(host), []
 
         def serve(handler: Callable[..., object], host: str, port: int, **options: object) -> object:
             if host is not marked:  # another viser server of this process
-                return real.serve(handler, host, port, **options)
+                return real(handler, host, port, **options)
             served.append(options)
             options["process_request"], options["create_connection"] = self._answer, connection_class(self)
             options |= {"max_size": 2**16, "logger": _quiet_logger(), "sock": self._socket}
-            return real.serve(handler, **options)
+            return real(handler, **options)
 
         with (
             _starting,
-            _replaced(infra, "websockets", _stand_in(infra.websockets, serve)),
+            _replaced(servers, "serve", serve),
             _replaced(rich.get_console(), "quiet", True),  # viser prints the address without the token
         ):
             server = viser.ViserServer(host=marked, port=self.port, label="hexapod_dynamics", verbose=False)
@@ -221,11 +221,10 @@ class _Host(str):
     """The address of a server that is being started; recognised by its identity as a Python object."""
 
 
-def import_viser() -> tuple[ModuleType, ModuleType]:
-    """Return the modules viser and viser.infra._infra; raises MissingPackageError for a missing or unknown viser."""
+def import_viser() -> ModuleType:
+    """Return the module viser; raises MissingPackageError for a missing or unknown one."""
     try:
         import viser
-        import viser.infra._infra as infra
     except ImportError:
         raise MissingPackageError(f"the view needs viser: {INSTALL}") from None
     if viser.__version__ not in VERSIONS:
@@ -233,7 +232,7 @@ def import_viser() -> tuple[ModuleType, ModuleType]:
             f"viser {viser.__version__} is installed; the view knows {', '.join(VERSIONS)}, and with another "
             f"one it cannot keep other pages away from the robot: {INSTALL}"
         )
-    return viser, infra
+    return viser
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -299,16 +298,6 @@ def _quiet_logger() -> logging.Logger:
     logger = logging.getLogger("hexapod_dynamics.view.websockets")
     logger.setLevel(logging.CRITICAL)
     return logger
-
-
-def _stand_in(websockets: ModuleType, serve: Callable[..., object]) -> SimpleNamespace:
-    """What viser sees as the module `websockets` while it starts."""
-    server = SimpleNamespace(serve=serve, ServerConnection=websockets.asyncio.server.ServerConnection)
-    return SimpleNamespace(
-        asyncio=SimpleNamespace(server=server),
-        exceptions=websockets.exceptions,
-        datastructures=websockets.datastructures,
-    )
 
 
 @contextlib.contextmanager
