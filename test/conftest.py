@@ -103,6 +103,15 @@ PACED = (
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
 )
+# Begin before the others of their turn, so that at its end no process waits for a file of a minute that has just begun.
+LONGEST = (
+    "nodes/test_view.py",
+    "tools/test_check_robot.py",
+    "drivers/servos/lx/test_servo_bus.py",
+    "identification/test_hidden_robot.py",
+    "dynamics/test_c_export.py",
+    "estimation/test_prediction_accuracy.py",
+)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -181,10 +190,10 @@ def pytest_cmdline_main(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Tests come in the order of their turns. `pytest -p randomly` shuffles all but what tests of one file do with one
-    launched robot, step by step.
+    """Tests come in the order of their turns, those of the longest files first. `pytest -p randomly` shuffles all but
+    what tests of one file do with one launched robot, step by step.
     """
-    items.sort(key=turn_of)
+    items.sort(key=lambda item: (turn_of(item), file_of(item) not in LONGEST))
     if not config.pluginmanager.hasplugin("randomly"):
         return
     places = {}
@@ -212,9 +221,14 @@ def pytest_make_collect_report(collector):
 def pytest_itemcollected(item):
     """Mark a test by its folder."""
     item.place_as_written = next(NUMBERS)
-    file = Path(str(item.fspath)).relative_to(TESTS)  # pytest 6 has no item.path
-    names = [str(each) for each in (file, *file.parents)]
+    file = file_of(item)
+    names = [file, *map(str, Path(file).parents)]
     marker = next((MARKERS[name] for name in names if name in MARKERS), "pure")
     item.add_marker(marker)
     if marker in ("ros", "devices"):
-        item.add_marker("alone" if str(file) in ALONE else "paced" if str(file) in PACED else "waiting")
+        item.add_marker("alone" if file in ALONE else "paced" if file in PACED else "waiting")
+
+
+def file_of(item):
+    """Return the file of a test below test/."""
+    return str(Path(str(item.fspath)).relative_to(TESTS))  # pytest 6 has no item.path

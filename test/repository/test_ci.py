@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from conftest import ALONE, LONG, MARKERS, PACED
+from conftest import ALONE, LONG, LONGEST, MARKERS, PACED
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = (ROOT / ".ci" / "run").read_text()
@@ -19,8 +19,8 @@ def test_the_folders_of_tests_in_real_time_are_all_in_ci():
         assert any(path.is_relative_to(folder) for folder in folders), name
 
 
-def test_the_tests_that_compute_for_long_are_there():
-    assert [name for name in LONG if not (ROOT / "test" / name).exists()] == []
+def test_the_tests_that_take_long_are_there():
+    assert [name for name in (*LONG, *LONGEST) if not (ROOT / "test" / name).exists()] == []
 
 
 def test_the_folders_that_the_computing_step_does_not_look_into_have_no_test_that_only_computes():
