@@ -16,12 +16,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import argparse
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import results
 from support.pushed_walk import PushedWalk, bereft, pushed
+
+from hexapod_dynamics.process_environment import worker_processes
 
 LOST = ((), ("LF",), ("RM",), ("LM", "RM"), ("LF", "RR"))
 BANDS = ((6.0, 10.0), (10.0, 14.0), (14.0, 20.0))  # [N s]
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     results.add_option(parser)
     given = parser.parse_args()
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(given.jobs) as pool:
         heads = " | ".join(f"{low:.0f} to {high:.0f} N s" for low, high in BANDS)
         print(f"| turned over, without the brace, with it, told | all | {heads} |\n|---|---|---|---|---|")
         for lost in LOST:

@@ -17,9 +17,8 @@ import os
 import sys
 import time
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from itertools import combinations
-from multiprocessing import get_context
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
@@ -29,6 +28,7 @@ from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
 
 PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}
@@ -121,7 +121,7 @@ def main():
     sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
     lost = [each for each in sets if len(each) in counts]
     losses = defaultdict(list)
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(given.jobs) as pool:
         futures = {}
         for physics in worlds:
             for seed in range(given.first, given.first + given.seeds):

@@ -17,8 +17,6 @@ began, as a share of the way of a foot), falls over, reason of those that did no
 import argparse
 import os
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
@@ -30,6 +28,7 @@ from support.servo_walk import CHAIN
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_change import NOMINAL_VELOCITY
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
@@ -165,7 +164,7 @@ def main():
         "| ground | lost | arrive | share of the speed | error | fell | those that did not arrive |\n"
         "|---|---|---|---|---|---|---|"
     )
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(given.jobs) as pool:
         for ground, lost in cells:
             jobs = [
                 (ground, lost, given.first + k, given.gait, given.metres, given.way, settings)

@@ -22,8 +22,6 @@ import dataclasses
 import functools
 import math
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import results
@@ -32,6 +30,7 @@ from support.payload_walk import PayloadWalk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import geometry, identify, inertia, loads, standing_exercise, suspended_exercise
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
@@ -108,7 +107,7 @@ def main() -> None:
     results.add_option(parser)
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.runs)
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(given.jobs) as pool:
         one = functools.partial(identified, as_assumed=given.assumed)
         all_found = zip(seeds, pool.map(one, seeds) if given.jobs > 1 else map(one, seeds), strict=True)
         rows, walks = measure(all_found, given.walks)

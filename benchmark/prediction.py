@@ -16,8 +16,6 @@ drift and shares in band.
 import argparse
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
@@ -29,6 +27,7 @@ from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.gait import AdaptiveGait, tripod
 from hexapod_dynamics.parameters import gait as gait_parameters
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
@@ -192,7 +191,7 @@ def main():
         for known in ((False, True) if options.identified else (False,))
     ]
     table = []
-    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(options.jobs) as pool:
         for first in range(0, len(runs), options.jobs):
             if time.monotonic() - began > 60.0 * options.minutes:
                 break

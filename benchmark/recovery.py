@@ -9,9 +9,8 @@ import argparse
 import os
 import sys
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from itertools import combinations
-from multiprocessing import get_context
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
@@ -19,6 +18,7 @@ import numpy as np
 import results
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 
@@ -169,7 +169,7 @@ def main():
                 seeds = given.seeds if kind == "auto" else 1
                 jobs += [(physics, kind, name, group, morphology, seed, (SPEED, 0.0, 0.0)) for seed in range(seeds)]
     walks = defaultdict(list)
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+    with worker_processes(given.jobs) as pool:
         futures = [pool.submit(job, *each) for each in jobs]
         for done, future in enumerate(as_completed(futures), start=1):
             physics, kind, name, group, seed, result = future.result()

@@ -17,9 +17,7 @@ import importlib.util
 import sys
 import time
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +33,7 @@ from searching import IntelligentTrialAndError, OnlineCma, make_archive
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 
 TRIALS = 30
@@ -186,7 +185,7 @@ def main() -> int:
     else:
         rows, counts = given.methods.split(","), [int(count) for count in given.losses.split(",")]
         refuse_unready(rows)
-        with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        with worker_processes(given.jobs) as pool:
             futures = [
                 pool.submit(one, row, count, index, given.seconds)
                 for row in rows

@@ -106,10 +106,15 @@ class Process:
 
     killed_at = -LEASE  # monotonic time [s] of the last `kill` of any process
 
-    def __init__(self, *command, **environment):
+    def __init__(self, *command, cwd=None, **environment):
         self.log = tempfile.TemporaryFile()
         self.popen = subprocess.Popen(
-            command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | environment
+            command,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=os.environ | environment,
+            cwd=cwd,
         )
 
     @classmethod

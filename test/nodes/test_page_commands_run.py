@@ -1,0 +1,233 @@
+"""The commands of README and pages are run: beside a launched robot, in a folder as a reader has it.
+
+Each is pasted into a shell. DONE ends by itself with code 0; GOES prints something and ends at Ctrl-C; REFUSED needs a
+device that is not there, or more words, and says which. Each may name what it has to print. Some minutes in all, so
+that they run on demand: pytest -m slow test/nodes/test_page_commands_run.py
+"""
+
+import os
+import re
+import shutil
+import signal
+import time
+
+import pytest
+from support.foreign_urdf import foreign_phantomx
+from support.launched_robot import Launched
+from support.page_commands import ALL, NOT_COMMANDS, ROOT, SYNTAX_ONLY
+from support.ros_session import Process, separate, wait_until
+
+from hexapod_dynamics.robot.robot_file import robot_yaml
+from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
+
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="the pages are in the source tree only")
+DONE, GOES, REFUSED = "done", "goes", "refused"
+ENTERS = r"\n" * 80  # the answers to questions, each that in brackets
+PACKAGE = "ros2 run hexapod_dynamics "
+GPIO = "Jetson.GPIO|ttyTHS1"  # what only a Jetson has
+NOT_HERE = {
+    ".ci/run": "runs all tests",
+    "colcon build": "with_ros2 has built",
+    "colcon test --return-code-on-test-failure": "runs all tests",
+    "colcon test --return-code-on-test-failure --event-handlers console_direct+": "runs all tests",
+    "python -m pytest -m pure": "runs tests",
+    "python -m pip install gymnasium": "changes the environment; test_pip_commands.py asks pip for it",
+    "python3 -m pip install Jetson.GPIO>=2,<3": "changes the environment",
+    "python3 -m pip install vqf>=2,<3": "changes the environment",
+    "python3 -m pip wheel --wheel-dir wheels vqf>=2.0,<3": "needs the network",
+    "rosdep install --from-paths src --ignore-src": "changes the system; test_dependencies.py has its keys",
+    "scripts/jetson_setup": "changes the system of a Jetson",
+    "ros2 run plotjuggler plotjuggler --layout config/plotjuggler_layout.xml": "needs PlotJuggler and a screen",
+    "ros2 security create_keystore keys": "needs sros2",
+    "ros2 security create_enclave keys /robot": "needs sros2",
+}
+NO_ROBOT = {
+    "scripts/jetson_setup --dry-run": (DONE, ""),
+    "python -m hexapod_dynamics.tools.parameter_files": (DONE, ""),
+    "python -m sphinx -W -E docs docs/_build": (DONE, "build succeeded"),
+    "python benchmark/arena/run.py --methods tripod,told --losses 1 --runs 2": (GOES, ""),
+    "python benchmark/arena/run.py --methods hop.py:Hop,told --losses 1,2 --runs 4": (GOES, ""),
+    "python examples/remove_a_leg.py": (DONE, ""),
+    "python examples/walk_on.py": (DONE, ""),
+    "python examples/identify_from_bag.py --write practice": (DONE, ""),
+    PACKAGE + "identify practice --out practice.yaml": (DONE, ""),
+    PACKAGE + "identify --exercise standing --out standing.csv": (DONE, ""),
+    PACKAGE + "identify --exercise suspended --out suspended.csv": (DONE, ""),
+    PACKAGE + "new_robot my_phantomx.yaml --urdf phantomx.urdf": (DONE, ""),
+    PACKAGE + "new_robot my_phantomx.yaml --check": (DONE, ""),
+    PACKAGE + "new_robot my_robot.yaml": (DONE, ""),
+    PACKAGE + "compile --robot config/jethexa.yaml --out DIR": (DONE, ""),
+    PACKAGE + "plan": (GOES, ""),
+    PACKAGE + "plan --improve": (GOES, ""),
+    PACKAGE + "plan --missing LF RM --improve --out plans.yaml": (DONE, ""),
+    PACKAGE + "plan --missing RM --plot": (DONE, ""),
+    PACKAGE + "plan --robot my.yaml --get-up --out get_up_my.yaml": (GOES, ""),
+    PACKAGE + "plan --robot my_robot.yaml --out plans_my_robot.yaml": (GOES, ""),
+    PACKAGE + "plan --robot my_phantomx.yaml --out plans_my_phantomx.yaml --most-lost 3": (GOES, ""),
+    PACKAGE + "plot docs/damage_bag": (DONE, ""),
+    PACKAGE + "reproduce all": (GOES, ""),
+    PACKAGE + "train_detector my.yaml": (GOES, ""),
+    PACKAGE + "check_robot --simulated": (GOES, ""),
+    PACKAGE + "check_robot --hardware dynamixel --robot config/phantomx.yaml": (REFUSED, ""),
+    PACKAGE + "check_robot --hardware dynamixel --robot my_phantomx.yaml": (REFUSED, ""),
+    PACKAGE + "check_robot --hardware jethexa_orin --only axes,directions,trim,stop": (REFUSED, ""),
+    PACKAGE + "check_robot --hardware jethexa_orin --only port,servos,supply,imu": (REFUSED, ""),
+    PACKAGE + "check_robot --report /var/lib/hexapod_dynamics/check.md": (REFUSED, ""),
+    PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio calibrate tibia_joint_LF 1.4": (
+        REFUSED,
+        "Jetson.GPIO|ttyTHS1",
+    ),
+    PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio center": (REFUSED, GPIO),
+    PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio scan": (REFUSED, GPIO),
+    PACKAGE + "servo_tool --port /dev/ttyTHS1 --direction gpio set-id 1 7": (REFUSED, GPIO),
+    PACKAGE + "servo_tool scan": (REFUSED, ""),
+    PACKAGE + "set_morphology": (REFUSED, ""),
+    "ros2 param set": (REFUSED, ""),
+    "ros2 topic echo --once": (REFUSED, ""),
+}
+LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py"
+STATUS = r"cm/s .*prediction .*missing"
+LAUNCHES = {
+    LAUNCH: (GOES, STATUS),
+    LAUNCH + " view:=true": (GOES, r"http://\S+\d"),
+    LAUNCH + " bus:=dynamixel": (GOES, STATUS),
+    LAUNCH + " faults:=servo.silent=femur_joint_RM,imu.error_rate=0.01": (GOES, STATUS),
+    LAUNCH + " namespace:=left view:=true view_port:=0": (GOES, STATUS),
+    LAUNCH + " namespace:=right view:=true view_port:=0": (GOES, STATUS),
+    LAUNCH + " robot:=my_robot.yaml": (GOES, STATUS),
+    LAUNCH + " robot:=my_phantomx.yaml view:=true": (GOES, STATUS),
+    LAUNCH + " robot:=my_phantomx.yaml hardware:=dynamixel": (GOES, "dev"),
+    LAUNCH + " hardware:=dynamixel robot:=config/phantomx.yaml": (GOES, "dev"),
+    LAUNCH + " hardware:=jethexa": (GOES, "Jetson.GPIO|I2C"),
+    LAUNCH + " hardware:=jethexa odom_topic:=odom": (GOES, "Jetson.GPIO|I2C"),
+    LAUNCH + " hardware:=jethexa_orin": (GOES, "dev"),
+    LAUNCH + " hardware:=topics robot:=my_robot.yaml": (GOES, "joint_states"),
+    "ros2 launch hexapod_dynamics ros2_control.launch.py component:=mock imu:=none": (GOES, ""),
+}
+CALL = "ros2 service call /set_morphology rcl_interfaces/srv/SetParametersAtomically "
+BESIDE = {  # in this order, beside one robot
+    "ros2 topic echo --once /predicted_state": (DONE, "orientation"),
+    "ros2 topic echo --once /diagnostics": (DONE, "level"),
+    "ros2 topic echo /diagnostics": (GOES, "level"),
+    "ros2 topic echo /gait_state": (GOES, "walk"),
+    "ros2 param list /simulator": (DONE, "faults.bus.drop_rate"),
+    "ros2 param set /gait weighing_sway 0.002": (DONE, "successful"),
+    "ros2 param set /simulator load.mass 0.4": (DONE, "successful"),
+    "ros2 param set /simulator faults.bus.drop_rate 0.01": (DONE, "successful"),
+    "ros2 bag record -a -o my_walk": (GOES, "simulator/odom"),
+    PACKAGE + "set_morphology --missing RM LM --service simulator/set_damage": (DONE, ""),
+    PACKAGE + "set_morphology --restore RM LM --service simulator/set_damage": (DONE, ""),
+    PACKAGE + "set_morphology --missing RM LM": (DONE, ""),
+    CALL + "{parameters: [{name: legs.RM, value: {type: 1, bool_value: false}}]}": (DONE, "successful=True"),
+    CALL
+    + "{parameters: [{name: locked.RF.tibia, value: {type: 1, bool_value: true}}, "
+    + "{name: locked_at.RF.tibia, value: {type: 3, double_value: 0.4}}]}": (DONE, "successful=True"),
+    "ros2 param set /damage_manager legs.RM false": (DONE, "successful"),
+    "ros2 topic pub --rate 10 /cmd_vel geometry_msgs/msg/Twist {linear: {x: 0.05}, angular: {z: 0.2}}": (GOES, "0.05"),
+    "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist {linear: {x: 0.03}}": (GOES, "0.03"),
+    "ros2 topic pub --once /cmd_vel geometry_msgs/msg/Twist": (DONE, ""),
+    PACKAGE + "record --out suspended_bag --seconds 70": (GOES, "Subscribed to"),
+    PACKAGE + "record --out my_walk --robot my_robot.yaml --firmware LX-224HV --photos front.jpg": (GOES, "Subscribed to"),
+    PACKAGE + "view": (GOES, "http"),
+    PACKAGE + "stop": (DONE, ""),
+    PACKAGE + "stop --resume": (DONE, ""),
+    "ros2 service call /imu/calibrate std_srvs/srv/Trigger": (DONE, "message"),
+    PACKAGE + "stop --sit": (DONE, ""),
+}
+AFTER = {
+    PACKAGE + "plot my_walk": (DONE, ""),
+    "ros2 bag play my_walk": (DONE, ""),
+    PACKAGE + "score my_walk": (DONE, ""),
+    PACKAGE + "identify suspended_bag standing_bag --weight 2.51 --out my_robot.yaml": (DONE, ""),
+}
+LOST = PACKAGE + "set_morphology --missing rm --service simulator/set_damage"  # beside my_phantomx
+ON_PAGES = {
+    " ".join(words): line for _, line, words in ALL if words[0] not in SYNTAX_ONLY and not NOT_COMMANDS.search(line)
+}
+
+
+def test_every_command_of_the_pages_is_run_here_or_has_a_reason():
+    assert sorted([*NOT_HERE, *NO_ROBOT, *LAUNCHES, *BESIDE, *AFTER, LOST]) == sorted(ON_PAGES)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with what the pages speak of: parts of this repository, and a reader's own robot and method."""
+    folder = tmp_path_factory.mktemp("reader")
+    for name in ("config", "docs", "examples", "benchmark", "scripts"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "phantomx.urdf").write_text(foreign_phantomx())
+    (folder / "front.jpg").write_bytes(b"")
+    for name in ("my.yaml", "my_robot.yaml"):
+        shutil.copy(ROOT / "config" / "jethexa.yaml", folder / name)
+    phantomx, _ = robot_of_urdf(folder / "phantomx.urdf", "my_phantomx")
+    (folder / "my_phantomx.yaml").write_text(robot_yaml(phantomx))
+    for name, needed in (("new", ["phantomx.urdf"]), ("recorded", ["my_robot.yaml", "front.jpg"])):
+        (folder / name).mkdir()  # of commands that write a file which others have, too
+        for file in needed:
+            (folder / name / file).symlink_to(folder / file)
+    blocks = re.findall(r"^```python$(.*?)^```$", (ROOT / "docs" / "learning.md").read_text(), re.M | re.S)
+    (folder / "hop.py").write_text(next(code for code in blocks if "class Hop" in code))
+    separate()
+    return folder
+
+
+def run(command, expected, folder, patience=900.0):
+    """Paste a command into a shell in a folder; AssertionError if it does not do what is expected of it."""
+    kind, words = expected
+    line = ON_PAGES[command].replace("./with_ros2 ", "").partition("   #")[0]
+    with Process("bash", "-c", f"{{ {line} ; }} <<< $'{ENTERS}'", cwd=folder, MPLBACKEND="Agg") as shell:
+        if kind == GOES:
+            wait_until(
+                lambda: shell.output and re.search(words, shell.output) or not shell.running(),
+                120.0,
+                lambda: f"{line}\n{shell.output}",
+            )
+            assert re.search(words, shell.output) and shell.popen.poll() in (None, 0), shell.output
+            if shell.running():
+                time.sleep(14.0 if " record " in line else 1.0)
+                os.killpg(shell.pid, signal.SIGINT)
+                shell.popen.wait(30.0)
+            assert "Traceback" not in shell.output or "KeyboardInterrupt" in shell.output, shell.output
+            return
+        code = shell.popen.wait(patience)
+        assert (code == 0) == (kind == DONE) and re.search(words, shell.output), f"{line}: {code}\n{shell.output}"
+        assert "Traceback" not in shell.output, shell.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", NO_ROBOT)
+def test_a_command_that_needs_no_robot(command, place):
+    new = place / "new" if "new_robot" in command else place
+    run(command, NO_ROBOT[command], ROOT if command.startswith("python -m") else new)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", LAUNCHES)
+def test_a_launch(command, place):
+    run(command, LAUNCHES[command], place)
+
+
+@pytest.mark.slow
+def test_commands_beside_a_robot_and_on_what_was_recorded(place):
+    robot = Launched()
+    try:
+        robot.wait(lambda: robot.speed() > 0.03, 30.0, "it walks")
+        for command, expected in BESIDE.items():
+            folder = place / "recorded" if " record " in command and "bag" not in command.split()[1] else place
+            run(command, expected, folder)
+    finally:
+        robot.close()
+    for command, expected in AFTER.items():
+        run(command, expected, place)
+
+
+@pytest.mark.slow
+def test_a_leg_of_ones_own_robot_is_torn_off(place):
+    robot = Launched(f"robot:={place / 'my_phantomx.yaml'}")
+    try:
+        robot.wait(lambda: robot.speed() > 0.03, 30.0, "it walks")
+        run(LOST, (DONE, ""), place)
+        robot.wait(lambda: robot.lost() == {"rm"}, 10.0, "the loss is declared")
+    finally:
+        robot.close()
