@@ -127,7 +127,10 @@ BESIDE = {  # in this order, beside one robot
     "ros2 topic pub -r 10 /cmd_vel geometry_msgs/msg/Twist {linear: {x: 0.03}}": (GOES, "0.03"),
     "ros2 topic pub --once /cmd_vel geometry_msgs/msg/Twist": (DONE, ""),
     PACKAGE + "record --out suspended_bag --seconds 70": (GOES, "Subscribed to"),
-    PACKAGE + "record --out my_walk --robot my_robot.yaml --firmware LX-224HV --photos front.jpg": (GOES, "Subscribed to"),
+    PACKAGE + "record --out my_walk --robot my_robot.yaml --firmware LX-224HV --photos front.jpg": (
+        GOES,
+        "Subscribed to",
+    ),
     PACKAGE + "view": (GOES, "http"),
     PACKAGE + "stop": (DONE, ""),
     PACKAGE + "stop --resume": (DONE, ""),
@@ -162,7 +165,7 @@ def place(tmp_path_factory):
         shutil.copy(ROOT / "config" / "jethexa.yaml", folder / name)
     phantomx, _ = robot_of_urdf(folder / "phantomx.urdf", "my_phantomx")
     (folder / "my_phantomx.yaml").write_text(robot_yaml(phantomx))
-    for name, needed in (("new", ["phantomx.urdf"]), ("recorded", ["my_robot.yaml", "front.jpg"])):
+    for name, needed in (("new", ["phantomx.urdf"]), ("recorded", ["my_robot.yaml", "front.jpg", "examples"])):
         (folder / name).mkdir()  # of commands that write a file which others have, too
         for file in needed:
             (folder / name / file).symlink_to(folder / file)
@@ -218,6 +221,10 @@ def test_commands_beside_a_robot_and_on_what_was_recorded(place):
             run(command, expected, folder)
     finally:
         robot.close()
+    practice = "python examples/identify_from_bag.py --write practice"
+    run(practice, NO_ROBOT[practice], place / "recorded")
+    for name in ("suspended_bag", "standing_bag"):
+        shutil.copytree(place / "recorded" / "practice", place / name)
     for command, expected in AFTER.items():
         run(command, expected, place)
 

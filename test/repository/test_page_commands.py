@@ -1,7 +1,7 @@
 """Every command on the pages is one that there is, and the Python on them runs.
 
 The program, launch file or message that gets the words of a command parses them. Nothing is started: a tool's own
-parser reads its words, and the test ends it there.
+parser reads its words, and the test ends it there. test_page_commands_run.py of the nodes runs them.
 """
 
 import argparse
