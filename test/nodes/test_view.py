@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
 from unittest.mock import Mock
@@ -11,7 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import sync_playwright
+from support.browser import chromium, open_page
 from support.ros_session import LATCHED, Probe, Process, separate, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -23,14 +22,9 @@ from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
 
 PORT = 18000 + os.getpid() % 10000
-# [ms] On a busy machine a page that renders in software takes a minute before it answers.
-PATIENCE = 120_000
-WAIT = 120.0  # [s] for what has to come through such a page
-# Software rendering, and no background services of the browser's own: there is no network.
+WAIT = 120.0  # [s] for what has to come through a page that renders in software
 FLAGS = (
-    "--no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --disable-background-networking --disable-sync "
-    "--no-first-run --disable-quic --disable-renderer-backgrounding --disable-background-timer-throttling "
-    "--disable-backgrounding-occluded-windows"
+    "--disable-renderer-backgrounding --disable-background-timer-throttling --disable-backgrounding-occluded-windows"
 ).split()
 
 
@@ -60,25 +54,12 @@ def address(view):
 
 
 @pytest.fixture(scope="module")
-def page(session, tmp_path_factory):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:  # on a user's machine the rest of the tests is worth running without one; CI installs it
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing("the view's test needs a browser: sudo apt install chromium")
-    probe, view = session
-    url = address(view)
-    with sync_playwright() as playwright:
-        # It renders in software: what runs beside it comes first.
-        nice = tmp_path_factory.mktemp("browser") / "chromium"
-        nice.write_text(f'#!/bin/sh\nexec nice -n 5 {chromium} "$@"\n')
-        nice.chmod(0o755)
-        browser = playwright.chromium.launch(executable_path=nice, args=FLAGS)
-        page = browser.new_page(viewport={"width": 960, "height": 500})  # 290 at the right are the panel
-        page.set_default_timeout(PATIENCE)
-        page.goto(url)
+def page(session):
+    with chromium(*FLAGS) as browser:
+        size = {"width": 960, "height": 500}  # 290 at the right are the panel
+        page = open_page(browser, address(session[1]), viewport=size)
         page.get_by_text("connected").first.wait_for()
         yield page
-        browser.close()
 
 
 # How many of the places [[x, y], ...] no panel covers; a notice, as that there is no graphics processor, can be closed.
@@ -262,14 +243,42 @@ def test_reset_view_places_the_camera_as_at_the_start(session, page):
     seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
 
 
-def test_a_finger_drives_while_it_holds_a_button_of_a_phone_and_never_after(session, page):
+def test_the_time_slider_shows_the_past_and_says_so(session, page):
+    slider = page.get_by_role("slider").nth(3)  # after those that drive
+    slider.focus()
+    slider.press("Home")
+    page.get_by_text("the picture is 60.0 s old").first.wait_for()
+    slider.press("End")
+    page.get_by_text("the picture is").first.wait_for(state="detached")
+
+
+def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
     probe, view = session
+    pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
+    press(page.get_by_text("push the simulated robot"))
+    press(page.get_by_role("button", name="push it to the right"))
+    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it on its back"))
+    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
+    press(page.get_by_role("button", name="put it upright"))
+    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
+
+
+def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_button(session, page):
+    probe, view = session
+    true = probe.hear(String, "simulator/robot_description", LATCHED)
     heard = probe.hear(Twist, "cmd_vel")
     phone = page.context.browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
-    other = phone.new_page()
-    other.set_default_timeout(PATIENCE)
-    other.goto(address(view))
+    other = open_page(phone, address(view))
     other.get_by_text("connected").first.wait_for()
+    boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
+    press(boxes[1])
+    wait_until(lambda: not has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_until(lambda: not any(box.is_checked() for box in boxes), WAIT, "both pages show it")
+    press(boxes[0])
+    wait_until(lambda: has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_until(lambda: all(box.is_checked() for box in boxes), WAIT, "both pages show it")
+
     take_over = other.get_by_role("button", name="take over")
     for name in ("forward", "turn right"):  # beside the panel, within the picture
         box = other.get_by_label(name, exact=True).bounding_box()
@@ -295,44 +304,6 @@ def test_a_finger_drives_while_it_holds_a_button_of_a_phone_and_never_after(sess
     touch()
     wait_until(lambda: heard[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
     phone.close()
-
-
-def test_the_time_slider_shows_the_past_and_says_so(session, page):
-    slider = page.get_by_role("slider").nth(3)  # after those that drive
-    slider.focus()
-    slider.press("Home")
-    page.get_by_text("the picture is 60.0 s old").first.wait_for()
-    slider.press("End")
-    page.get_by_text("the picture is").first.wait_for(state="detached")
-
-
-def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
-    probe, view = session
-    pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
-    press(page.get_by_text("push the simulated robot"))
-    press(page.get_by_role("button", name="push it to the right"))
-    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="put it on its back"))
-    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
-    press(page.get_by_role("button", name="put it upright"))
-    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
-
-
-def test_two_viewers_see_and_drive_the_same_robot(session, page):
-    probe, view = session
-    true = probe.hear(String, "simulator/robot_description", LATCHED)
-    other = page.context.browser.new_page(viewport={"width": 700, "height": 200})
-    other.set_default_timeout(PATIENCE)
-    other.goto(address(view))
-    other.get_by_text("connected").first.wait_for()
-    boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
-    press(boxes[1])
-    wait_until(lambda: not has_leg(true, "LF"), WAIT, lambda: view.output)
-    wait_until(lambda: not any(box.is_checked() for box in boxes), WAIT, "both pages show it")
-    press(boxes[0])
-    wait_until(lambda: has_leg(true, "LF"), WAIT, lambda: view.output)
-    wait_until(lambda: all(box.is_checked() for box in boxes), WAIT, "both pages show it")
-    other.close()
     assert page.get_by_text("connected").first.is_visible()
 
 

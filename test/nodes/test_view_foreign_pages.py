@@ -4,7 +4,6 @@ import contextlib
 import http.server
 import os
 import re
-import shutil
 import signal
 import threading
 import time
@@ -15,16 +14,12 @@ import pytest
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
 pytest.importorskip("playwright", reason="the view's test needs PyPI's playwright")
 
-from playwright.sync_api import sync_playwright
+from support.browser import chromium, open_page
 from support.ros_session import Process, wait_until
 
 from geometry_msgs.msg import Twist
 
 REBOUND = "rebound.example"  # a name that an attacker's name server resolves to this computer
-FLAGS = (
-    "--no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --disable-background-networking --disable-sync "
-    "--no-first-run --disable-quic"
-).split() + [f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"]
 # What a page of anybody tries with the addresses of the view; the best that came of it.
 ATTACK = """async ([sockets, pages]) => {
   const limit = (promise) => Promise.race([promise, new Promise((done) => setTimeout(() => done("nothing"), 5000))]);
@@ -62,14 +57,8 @@ def robot(probe):
 
 @pytest.fixture(scope="module")
 def browser():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not chromium:  # on a user's machine the rest of the tests is worth running without one; CI installs it
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing("the view's test needs a browser: sudo apt install chromium")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=FLAGS)
+    with chromium(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1") as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +83,7 @@ def elsewhere():
 
 
 def open_view(browser, url):
-    page = browser.new_page(viewport={"width": 900, "height": 400})
-    page.set_default_timeout(120_000)
-    page.goto(url)
+    page = open_page(browser, url, viewport={"width": 900, "height": 400})
     page.get_by_text("this is page").wait_for()
     return page
 
