@@ -35,6 +35,17 @@ class Row(NamedTuple):
     message: Message
 
 
+class Clock(NamedTuple):
+    """The one clock of a bag: that of the header stamps, or that of the receipt; zero [ns]."""
+
+    by_stamp: bool
+    zero: int
+
+    def time(self, row: Row) -> float:
+        """Return the time [s] of a message."""
+        return 1e-9 * float((row.stamp if self.by_stamp else row.received) - self.zero)
+
+
 Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message
 
 
@@ -163,8 +174,7 @@ def _read(path: Path) -> Rows:
     rows: list[Row] = []
 
     def add(topic: str, received: int, message: Message) -> None:
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        rows.append(Row(topic, received, stamp, message))
+        rows.append(Row(topic, received, stamp_of(message), message))
 
     read_messages(path, TOPICS, add)
     found = {row.topic for row in rows}
@@ -172,8 +182,9 @@ def _read(path: Path) -> Rows:
         if found.isdisjoint(needed):
             raise IdentificationError(f"{path}: no {' or '.join(needed)} in this bag; record it, too")
     out: Rows = {topic: [] for topic in TOPICS}
-    for time, row in sorted(_on_one_clock(path, rows), key=lambda timed: timed[0]):
-        out[row.topic].append((time, row.message))
+    clock, kept = on_one_clock(path, rows)
+    for row in kept:
+        out[row.topic].append((clock.time(row), row.message))
     _check_rates(path, out)
     return out
 
@@ -188,9 +199,11 @@ def _bag_file(path: Path) -> Path:
 
 
 def _topic(name: str, topics: Sequence[str]) -> str | None:
-    """Return which of `topics` a topic is; the simulator's true joints are not the measured ones."""
+    """Return which of `topics` a topic is; the simulator's true joints are not the measured ones, and what the gait
+    asks `servos` for (hardware:=topics) is not what the joints are commanded.
+    """
     for topic in topics:
-        if name.endswith(f"/{topic}") and not name.endswith("simulator/joint_states"):
+        if name.endswith(f"/{topic}") and not name.endswith(("simulator/joint_states", "gait/joint_commands")):
             return topic
     return None
 
@@ -198,9 +211,17 @@ def _topic(name: str, topics: Sequence[str]) -> str | None:
 # ---- the clock -------------------------------------------------------------------------------------------------------
 
 
-def _on_one_clock(path: Path, rows: list[Row]) -> list[tuple[float, Row]]:
-    """Return the messages (T,) with their times [s], all by their header stamps, or all by the times of their receipt
-    where a topic has no stamps or those of another clock; without what is before or after a jump of the clock.
+def stamp_of(message: Message) -> int:
+    """Return the stamp [ns] of a message, of its header or of its first marker; 0 without one."""
+    head = message if hasattr(message, "stamp") else getattr(message, "header", None)
+    if head is None and getattr(message, "markers", None):
+        head = message.markers[0].header
+    return 0 if head is None else head.stamp.sec * 10**9 + head.stamp.nanosec
+
+
+def on_one_clock(path: Path, rows: list[Row]) -> tuple[Clock, list[Row]]:
+    """Return the one clock of messages, that of their header stamps, or of their receipt where a topic has no stamps or
+    those of another clock; and the messages in the order of its time, without what is before or after a jump of it.
     """
     rows.sort(key=lambda row: (row.received, row.stamp))
     stamped = [row for row in rows if row.stamp != 0]
@@ -228,7 +249,8 @@ def _on_one_clock(path: Path, rows: list[Row]) -> list[tuple[float, Row]]:
             f"its clock jumps {jumps}{more}: only the longest part is used, {1e-9 * np.ptp(times[part]):.1f} s from "
             f"{_said(kept[part[0]].received)} on",
         )
-    return [(1e-9 * float(times[k] - times[part].min()), kept[k]) for k in part]
+    clock = Clock(by_stamp, int(times[part].min()))
+    return clock, sorted((kept[k] for k in part), key=clock.time)
 
 
 def _other_clock(starts: dict[str, Row], rows: list[Row], stamped: list[Row]) -> str:

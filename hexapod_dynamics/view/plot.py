@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +45,9 @@ def main(args: Sequence[str] | None = None) -> int:
     options = parser.parse_args(args)
     try:
         robot = Robot.load(options.robot) if options.robot else Robot.jethexa()
-        figure = draw(_read(options.source, robot), options.source.name)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"plot: note: {message}", file=sys.stderr)
+            figure = draw(_read(options.source, robot), options.source.name)
         if options.window:
             _show(figure)
         else:

@@ -100,25 +100,26 @@ def from_log(log: Log, robot: Robot | None = None) -> Record:
 
 def from_bag(path: Path, robot: Robot | None = None) -> Record:
     """Return the Record of a rosbag2 folder with topics of this package. HexapodError if there is none, or no bag."""
-    from hexapod_dynamics.identification.bag import read_messages
+    from hexapod_dynamics.identification.bag import Row, on_one_clock, read_messages, stamp_of
 
     robot = Robot.jethexa() if robot is None else robot
-    rows: dict[str, list] = {topic: [] for topic in TOPICS}
+    rows: list[Row] = []
 
     def receive(topic: str, received: int, message: Message) -> None:
-        rows[topic].append((_time(message, received), _values(topic, message, robot)))
+        rows.append(Row(topic, received, stamp_of(message), _values(topic, message, robot)))
 
     if not read_messages(path, TOPICS, receive):
         raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
-    latched = [t for topic in MORPHOLOGIES for t, _ in rows[topic]]  # older than the bag
-    times = [t for topic in TOPICS if topic not in MORPHOLOGIES for t, _ in rows[topic]] or latched
-    if not times:
+    if not rows:
         raise HexapodError("the bag has no messages")
-    start = min(times)
+    latched = [row for row in rows if row.topic in MORPHOLOGIES]  # older than the bag
+    clock, kept = on_one_clock(path, [row for row in rows if row.topic not in MORPHOLOGIES] or latched)
+    told = [(clock.time(row), row.topic, row.message) for row in latched if clock.time(row) <= clock.time(kept[-1])]
 
     def series(topic: str) -> Series | None:
-        time, values = ([row[k] for row in rows[topic]] for k in (0, 1))
-        return Series(np.array(time) - start, np.array(values)) if time else None
+        mine = [row for row in kept if row.topic == topic]
+        times, values = [clock.time(row) for row in mine], [row.message for row in mine]
+        return Series(np.array(times), np.array(values)) if mine else None
 
     def track(topic: str) -> Track | None:
         found = series(topic)
@@ -130,20 +131,10 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
         predicted=track("predicted_state"),
         measured=series("joint_states"),
         commanded=series("joint_commands"),
-        events=_events(rows, start, robot),
+        events=_events(told, robot),
         foot_forces=series("support"),
         forces_predicted=True,
     )
-
-
-def _time(message: Message, received: int) -> float:
-    """Time [s] of a message: its stamp, or its arrival [ns] if it has no stamp."""
-    head = message if hasattr(message, "stamp") else getattr(message, "header", None)
-    if head is None and getattr(message, "markers", None):
-        head = message.markers[0].header
-    if head is None or head.stamp.sec == head.stamp.nanosec == 0:
-        return received * 1e-9
-    return head.stamp.sec + 1e-9 * head.stamp.nanosec
 
 
 def _values(topic: str, message: Message, robot: Robot) -> list[float] | dict[str, bool | float]:
@@ -162,14 +153,12 @@ def _values(topic: str, message: Message, robot: Robot) -> list[float] | dict[st
     return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
 
 
-def _events(rows: dict[str, list], start: float, robot: Robot) -> list[tuple[float, str]]:
-    """Return the changes of the morphologies, (time [s], text) in order."""
-    events = []
-    for topic, what in MORPHOLOGIES.items():
-        before = Morphology.whole(robot)
-        for t, values in rows[topic]:
-            morphology = Morphology.from_parameters(robot, values)
-            if morphology != before:
-                events.append((max(t - start, 0.0), f"{what}: {morphology.describe()}"))
-            before = morphology
+def _events(latched: list[tuple[float, str, dict[str, bool | float]]], robot: Robot) -> list[tuple[float, str]]:
+    """Return the changes of the morphologies (time [s], topic, values), as (time [s], text) in order."""
+    events, before = [], dict.fromkeys(MORPHOLOGIES, Morphology.whole(robot))
+    for time, topic, values in latched:
+        morphology = Morphology.from_parameters(robot, values)
+        if morphology != before[topic]:
+            events.append((max(time, 0.0), f"{MORPHOLOGIES[topic]}: {morphology.describe()}"))
+        before[topic] = morphology
     return sorted(events)

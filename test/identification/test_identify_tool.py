@@ -115,6 +115,7 @@ def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path, stored):
             ("/left/servos/measurements", "JointState", readings),
             ("/left/imu/data_raw", "Imu", [imu(0.01, (9.81, 0.0, 0.0))]),
             ("/left/simulator/joint_states", "JointState", [joints(0.0, names, np.zeros(18))]),
+            ("/left/gait/joint_commands", "JointState", [joints(0.01, names, np.zeros(18))]),
         ],
     )
     recording = read_bag(tmp_path / "bag", ROBOT)

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Writer
+from rosbags.typesys import Stores, get_typestore
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.errors import RecordingWarning
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait
 from hexapod_dynamics.simulation.trajectory import Log
@@ -52,6 +55,43 @@ def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys):
 
 
 SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "damage_bag"
+
+
+def write_odometry(path, clocks, seconds=14.0):
+    """A motion at 1 m/s, 20 messages a second; clocks(t): stamp and receipt [s]."""
+    types = get_typestore(Stores.ROS2_HUMBLE)
+    with Writer(path, version=8) as writer:
+        at, kind = writer.add_connection("/simulator/odom", "nav_msgs/msg/Odometry", typestore=types), types.types
+        still = kind["geometry_msgs/msg/Twist"](*(kind["geometry_msgs/msg/Vector3"](0.0, 0.0, 0.0) for _ in range(2)))
+        nine = np.zeros(36)
+        for t in np.arange(0.0, seconds, 0.05):
+            stamp, received = clocks(t)
+            clock = kind["builtin_interfaces/msg/Time"](*divmod(round(1e9 * stamp), 10**9))
+            place = (
+                kind["geometry_msgs/msg/Point"](t, 0.0, 0.1),
+                kind["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0),
+            )
+            message = kind["nav_msgs/msg/Odometry"](
+                kind["std_msgs/msg/Header"](clock, "odom"),
+                "base_link",
+                kind["geometry_msgs/msg/PoseWithCovariance"](kind["geometry_msgs/msg/Pose"](*place), nine),
+                kind["geometry_msgs/msg/TwistWithCovariance"](still, nine),
+            )
+            writer.write(at, round(1e9 * received), types.serialize_cdr(message, message.__msgtype__))
+    return path
+
+
+def test_a_bag_of_simulated_time_is_on_one_clock_from_its_first_second_on(tmp_path):
+    track = from_bag(write_odometry(tmp_path / "bag", lambda t: (t, 1.8e9 + t)), ROBOT).true
+    np.testing.assert_allclose(track.time, track.position[:, 0], atol=1e-6)
+
+
+def test_a_jump_of_the_clock_of_a_bag_is_cut_and_told(tmp_path, capsys):
+    path = write_odometry(tmp_path / "bag", lambda t: (1.8e9 + t + (2 * 86400.0 if t >= 4.0 else 0.0),) * 2)
+    assert main([str(path)]) == 0
+    assert "plot: note: bag: its clock jumps by +172800" in capsys.readouterr().err
+    with pytest.warns(RecordingWarning):
+        assert from_bag(path, ROBOT).true.time[-1] == pytest.approx(9.95)
 
 
 @pytest.fixture(scope="module")
