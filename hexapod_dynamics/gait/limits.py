@@ -302,6 +302,8 @@ class Limiter:
             limits.incline(LEVEL)
             return found
         incline = self._incline
+        if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
+            twist = limits.possible(twist, periods, with_margin)[0]
         limits.incline(incline, terrain.highest if rough and incline.high else lift)
         possible, period = limits.possible(incline.share * twist, periods, with_margin and incline.margin)
         spare = limits.spare_reach(possible, period) if incline == LEVEL else incline.shift
@@ -378,7 +380,8 @@ class Limiter:
             periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
             planned = self._gait.used.step_height
             lifts = terrain.highest if ground.rough else planned, planned
-            self._search = self._limits.inclines(np.array(self.wanted), periods, with_margin, drop, lifts)
+            level = self._limits.possible(np.array(self.wanted), periods, with_margin)[0]
+            self._search = self._limits.inclines(level, periods, with_margin, drop, lifts)
         else:
             self._assume(LEVEL)
             self.follow_again()

@@ -139,10 +139,9 @@ class TripodGait(CoreGait):
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed: scaled down as a whole to `limits`."""
         command = finite_twist(vx, vy, wz)
-        longest = self.data.longest_stroke(*command)
-        if longest > self.limits.stroke:
-            command *= self.limits.stroke / longest
-        return command
+        size = max(1.0, float(np.abs(command).max()))  # the stroke of the largest numbers would be none
+        longest = self.data.longest_stroke(*(command / size))
+        return command / size * (self.limits.stroke / longest) if longest * size > self.limits.stroke else command
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""

@@ -25,6 +25,22 @@ def test_every_larger_command_is_followed_at_the_limit(lost, direction):
         np.testing.assert_allclose(gait.limit_command(*(share * limit[0])), share * limit[0])
 
 
+@pytest.mark.parametrize("lost", ["whole", "RM"])
+@pytest.mark.parametrize("slope", [8.0, 15.0])
+def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_level_ground(lost, slope):
+    morphology, found = Morphology.whole(ROBOT).without(*LOST[lost]), []
+    fastest = AdaptiveGait().bind(ROBOT, morphology).limit_command(1e3, 0.0, 0.0)[0]
+    for speed in (fastest, 0.5, 1e6):
+        gait = AdaptiveGait().bind(ROBOT, morphology)
+        for tick in range(300):
+            gait.sense(0.0, np.radians(slope), 0.0)
+            gait.command(speed if tick > 10 else 0.0, 0.0, 0.0)
+            gait.step(0.02)
+        found.append((gait.limiter.followed[0], gait.limiter._incline.shift, gait.limiter._incline.share))
+    assert found[0][0] > 0.02
+    np.testing.assert_allclose(found, np.tile(found[0], (3, 1)), rtol=0.03)
+
+
 @pytest.mark.parametrize("lost", LOST)
 def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
     """0.5 m/s and 1 rad/s are the defaults of teleop_twist_keyboard."""

@@ -167,7 +167,8 @@ def test_the_stated_limits_are_followed_in_full():
     assert BOUND.limit_command(limits.speed, 0.0, 0.0) == pytest.approx([limits.speed, 0.0, 0.0])
     assert BOUND.limit_command(0.0, -limits.speed, 0.0) == pytest.approx([0.0, -limits.speed, 0.0])
     assert BOUND.limit_command(0.0, 0.0, limits.turn_rate) == pytest.approx([0.0, 0.0, limits.turn_rate])
-    assert BOUND.limit_command(10 * limits.speed, 0.0, 0.0)[0] == pytest.approx(limits.speed)
+    for size in (10.0, 1e6, 1e200, 1e308):
+        assert BOUND.limit_command(size, 0.0, 0.0)[0] == pytest.approx(limits.speed)
 
 
 @pytest.mark.parametrize("period", [0.3, 0.6, 1.3])
