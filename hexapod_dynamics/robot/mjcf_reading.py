@@ -27,10 +27,16 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
 GIVE = "give servo=Servo(...)"
 # What MuJoCo adds to an actuator or a joint in some of its releases, and the robot has not.
-ADDED_TO_ACTUATORS = {"actuator_delay": "delay", "actuator_damping": "damping", "actuator_armature": "armature"}
-ADDED_TO_JOINTS = {"dof_dampingpoly": "damping that grows with the speed"}
-# Switches of the option `flag` that the robot does not follow.
-SWITCHES = {"mjDSBL_GRAVITY": "gravity", "mjDSBL_ACTUATION": "actuation", "mjDSBL_LIMIT": "limit"}
+ADDED_TO_ACTUATORS = {
+    "actuator_delay": "delay",
+    "actuator_damping": "damping",
+    "actuator_dampingpoly": "damping that grows with the speed",
+    "actuator_armature": "armature",
+}
+ADDED_TO_JOINTS = {"jnt_stiffnesspoly": "stiffness that grows with the angle"}
+ADDED_TO_DOFS = {"dof_dampingpoly": "damping that grows with the speed"}
+# Switches of the option `flag` that the robot does not follow; which there are differs by release.
+SWITCHES = "constraint equality limit contact passive spring damper gravity actuation".split()
 
 
 def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np.ndarray | None]:
@@ -78,7 +84,7 @@ class _Reader:
             self._read_joint(self.links[body], body, anchors[body], anchors[parent])
         self._read_equalities()
         self._read_drives()
-        self._name_unused()
+        self._name_unused(main)
         name = model.names[: model.names.index(b"\0")].decode() or "robot"
         name = "".join("_" if c in "./" or c.isspace() else c for c in name)
         return self.links[main], name, float(np.linalg.norm(model.opt.gravity)), self._imu(main)
@@ -161,7 +167,7 @@ class _Reader:
             if np.any(value := getattr(given, what)):
                 said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
                 link.notes.append(f"{said}; friction of a servo is in joint_servos")
-        link.notes += self._added(ADDED_TO_JOINTS, int(given.dofadr[0]))
+        link.notes += self._added(ADDED_TO_JOINTS, first) + self._added(ADDED_TO_DOFS, int(given.dofadr[0]))
 
     def _added(self, fields: dict[str, str], index: int) -> list[str]:
         """Return a note for each field of the model, {name: word}, that this release has and this element uses."""
@@ -180,7 +186,7 @@ class _Reader:
         on_joint = int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)
         acting: dict[int, list[int]] = {joint: [] for joint in self.joints}
         unused: dict[str, list[str]] = {}
-        for actuator in range(model.nu):
+        for actuator in range(len(model.actuator_trntype)):  # not nu: some have several controls
             joint, group = int(model.actuator_trnid[actuator, 0]), int(model.actuator_group[actuator])
             disabled = 0 <= group < 31 and bool(model.opt.disableactuator & 1 << group)
             if int(model.actuator_trntype[actuator]) in on_joint and joint in acting and not disabled:
@@ -274,16 +280,21 @@ class _Reader:
                     'supported; remove it, or make it inactive (active="false")'
                 )
 
-    def _name_unused(self) -> None:
+    def _name_unused(self, main: int) -> None:
         """Warn of what acts on the robot's bodies and has no place in it."""
-        model = self.model
+        model, bits = self.model, self.mujoco.mjtDisableBit
+        if model.body_jntnum[main]:  # a floating joint, which takes over the defaults of joints
+            floating = model.joint(int(model.body_jntadr[main]))
+            for what in ("damping", "armature", "frictionloss", "stiffness"):
+                if np.any(value := getattr(floating, what)):
+                    warn(f"{what} {np.max(value):g} of the floating joint is not used; <freejoint/> has none")
         for tendon in range(model.ntendon):
             warn(f"tendon {self._name('tendon', tendon)} is not used: joints move alone")
         lifted = [link.name for body, link in self.links.items() if model.body_gravcomp[body]]
         if lifted:
             warn(f"gravcomp of {', '.join(lifted)} is not used: all links have their weight")
-        for switch, word in SWITCHES.items():
-            if model.opt.disableflags & int(getattr(self.mujoco.mjtDisableBit, switch)):
+        for word in SWITCHES:
+            if model.opt.disableflags & int(getattr(bits, f"mjDSBL_{word.upper()}", 0)):
                 warn(f'flag {word}="disable" is not used: the robot has its {word}')
         if model.opt.density or model.opt.viscosity:
             warn("density and viscosity of the medium are not used: the robot moves in air without drag")
