@@ -333,14 +333,17 @@ def read_leg(name: str, first: TreeLink, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
 
 def _foot(link: TreeLink) -> np.ndarray | None:
     """Return the end (3,) of a leg's last link: the farthest of the frames that are fixed to it and of its collision
-    shapes; without these, of its marks, or of its visual shapes. None: nothing says it.
+    shapes; where these are not at the end of what is drawn, of its marks, or of its visual shapes. None: nothing says
+    it.
     """
     collisions, visuals = ([shape.farthest() for shape in shapes] for shapes in (link.collisions, link.visuals))
-    for points in ([*link.frames, *collisions], link.marks, visuals):
-        farthest = max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
-        if np.linalg.norm(farthest) > 1e-9:
-            return farthest
-    return None
+    ends = [
+        max(points, key=lambda point: float(np.linalg.norm(point)), default=np.zeros(3))
+        for points in ([*link.frames, *collisions], link.marks, visuals)
+    ]
+    # a frame or a shape well within what is drawn, or before the centre of mass, is of another part: a servo, a sensor
+    least = max(1e-9, 0.8 * float(np.linalg.norm(ends[-1])), float(np.linalg.norm(link.com)))
+    return next((end for end in ends if np.linalg.norm(end) > least), None)
 
 
 def _own_name(link: str, leg: str) -> str:

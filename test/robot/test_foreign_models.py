@@ -36,12 +36,15 @@ def mjcf_leg(name, yaw, joint=("", "", ""), end='<site name="foot_{n}" pos="0 0 
     </body></body></body>"""
 
 
-def mjcf(actuator='<position joint="{j}" kp="20" forcerange="-2 2"/>', defaults='damping=".3"', extra="", **leg):
+POSITION = '<position joint="{j}" kp="20" forcerange="-2 2"/>'
+
+
+def mjcf(actuator=POSITION, defaults='damping=".3"', extra="", floating="<freejoint/>", **leg):
     actuators = actuator if actuator.count("{j}") == 0 else "".join(actuator.format(j=joint) for joint in JOINTS)
     legs = "".join(mjcf_leg(name, yaw, **leg) for name, yaw in YAWS.items())
     return f"""<mujoco model="other"><compiler angle="degree"/><default><joint {defaults}/></default>
-      <worldbody><body name="trunk" pos="0 0 .2"><freejoint/><geom type="box" size=".1 .07 .03" mass="1.2"/>{legs}
-      </body></worldbody><actuator>{actuators}</actuator>{extra}</mujoco>"""
+      <worldbody><body name="trunk" pos="0 0 .2">{floating}<geom type="box" size=".1 .07 .03" mass="1.2"/>
+      {legs}</body></worldbody><actuator>{actuators}</actuator>{extra}</mujoco>"""
 
 
 @pytest.mark.parametrize("refs", [("", "", ""), ("", 'ref="10"', 'ref="-30"'), ('ref="45"', "", 'ref="70"')])
@@ -125,6 +128,9 @@ def test_actuators_that_are_no_position_servos_are_refused_with_their_joints(act
         ({"extra": '<tendon><fixed name="spring" stiffness="3"><joint joint="yaw_LF" coef="1"/></fixed></tendon>'},
          "tendon spring"),
         ({"extra": '<option><flag gravity="disable"/></option>'}, 'flag gravity="disable" is not used'),
+        ({"extra": '<option><flag equality="disable"/></option>'}, 'flag equality="disable" is not used'),
+        ({"floating": '<joint type="free"/>', "defaults": 'damping=".3" armature=".01"'},
+         "armature 0.01 of the floating joint is not used"),
         ({"extra": '<option density="1000" viscosity=".001"/>'}, "density and viscosity"),
         ({"actuator": "".join(f'<position joint="{j}" kp="20" forcerange="-2 2"/>' for j in JOINTS)
                       + '<adhesion name="sole" body="LF_t" ctrlrange="0 1" gain="2"/>'}, "actuator sole is not used"),
@@ -244,6 +250,8 @@ ON_FOOT = FOOT.replace("-.12", "-.1").replace(
         (shape('<capsule radius=".01" length=".1"/>', 'xyz="0 0 -.06"'), ""),
         (shape('<cylinder radius=".02" length=".01"/>', 'xyz="0 0 -.1" rpy="1.5707963267948966 0 0"'), ""),  # a wheel
         (BALL, FOOT.replace("-.12", "-.03")),  # a frame that is no foot
+        (ROD.replace("collision", "visual"), FOOT.replace("-.12", "-.06")),
+        (ROD.replace("collision", "visual") + shape('<box size=".03 .02 .03"/>'), ""),  # only the servo collides
         ("", ON_FOOT),
     ],
 )
@@ -264,9 +272,10 @@ def test_the_vertices_of_a_mesh_give_the_reach(tmp_path):
         mesh = shape(f'<mesh filename="{name}" scale=".001 .001 .001"/>')
         (tmp_path / "own.urdf").write_text(urdf(tibia=mesh, end=""))
         assert Robot.from_urdf(tmp_path / "own.urdf").legs[0].links[2].length == pytest.approx(0.12)
-    for tibia in (shape('<mesh filename="package://nowhere/tibia.dae"/>'), ""):
+    unreadable = shape('<mesh filename="package://nowhere/tibia.dae"/>')
+    for tibia, end in ((unreadable, ""), ("", ""), (unreadable, FOOT.replace("-.12", "-.03"))):
         with pytest.warns(RobotWarning, match="leg LF, LM, .*nothing says where the last link ends"):
-            Robot.from_urdf(urdf(tibia=tibia, end=""))
+            Robot.from_urdf(urdf(tibia=tibia, end=end))
 
 
 def test_the_weakest_joint_counts_and_is_named():
