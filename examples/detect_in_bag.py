@@ -43,7 +43,8 @@ for at, topic, message in messages:
         angles = np.array([of_joint.get(name, np.nan) for name in robot.joint_names])
         (detector.command if topic == "/joint_commands" else detector.measure_joints)(time, angles)
     for decision in detector.update(time):
-        if found.setdefault(decision.name, time) == time:
+        if decision.key not in found:
+            found[decision.key] = decision.name
             print(f"{time:5.1f} s  {decision.text}")
 print(f"{len(messages)} messages of {time:.0f} s read")
-print(f"found: {', '.join(found) or 'nothing'}")
+print(f"found: {', '.join(found.values()) or 'nothing'}")

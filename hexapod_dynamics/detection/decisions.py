@@ -14,6 +14,7 @@ from hexapod_dynamics.detection.hypotheses import limp, locked, missing, part_of
 from hexapod_dynamics.robot import Morphology, Robot
 
 ANGLE = "locked_at."  # beginning of the name of a value that is measured, not decided
+SERVOS = ("legs.", "links.")  # beginnings of the names of values that are decided by servos that do not answer
 REPEAT_AFTER = 5.0  # [s] until a decision that was not executed is repeated
 # A decision is repeated while its evidence lasts; it has ended after this multiple of REPEAT_AFTER without one.
 ENDED = 1.5
@@ -98,11 +99,21 @@ class DecisionMaker:
     def _is_own(self, key: tuple) -> bool:
         return all(self.own.get(name) == value for name, value in key)
 
-    def drop_ended(self, time: float) -> None:
-        """Drop the decisions that nobody executed and that are not repeated any more: their evidence has ended."""
+    def drop_ended(self, time: float, judged: bool = True) -> None:
+        """Drop the decisions that nobody executed and that are not repeated any more: their evidence has ended.
+
+        judged: whether feet and joints are judged now; of a robot that stands nothing contradicts what they have shown.
+        """
+        if not judged:
+            found = self._asked.items()
+            self._asked = {key: (at if key[0][0].startswith(SERVOS) else time, one) for key, (at, one) in found}
         oldest = time - ENDED * REPEAT_AFTER
         self._asked = {key: one for key, one in self._asked.items() if one[0] > oldest}
         self._found = {key: one for key, one in self._found.items() if key in self._asked or self._is_own(key)}
+
+    def knows(self, values: Mapping[str, Value]) -> bool:
+        """Return whether `findings` has a declaration of this part and kind of damage, a lock at any angle."""
+        return decision_key(values) in self._found
 
     def findings(self) -> list[Finding]:
         """Return a Finding for each declaration that holds or whose evidence lasts."""

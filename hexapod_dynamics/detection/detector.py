@@ -189,7 +189,7 @@ class DamageDetector:
         Raises HexapodError if the model is not finite; call `restart` then.
         """
         self.time = time
-        self.decisions.drop_ended(time)
+        self.decisions.drop_ended(time, self.following and self.posterior.walks and not self.disturbed)
         if self._timing.update(time) and self.features.model.started:
             self.restart()
         if self._timing.recent(time):  # the model does not start yet, because further data may be late, too
@@ -312,10 +312,9 @@ class DamageDetector:
     def findings(self) -> list[Finding]:
         """Return the current Findings, declared ones first."""
         found = self.decisions.findings()
-        known = {one.name for one in found}
         for one in self.posterior.suspected() if self._latest is not None else ():
             what = self._hypothesis(one)
-            if what.name not in known:
+            if not self.decisions.knows(what.values):
                 lasting = self.time - one.since >= PROBE_AFTER
                 found.append(Finding(what.name, one.probability, self._sentence(what, one), one.since, False, lasting))
         return found

@@ -40,7 +40,7 @@ class DeclarationClient:
         if not self._client.service_is_ready():
             self._log.error(f"{decision.name} is not declared: no service set_morphology; is damage_manager up?")
             return
-        for call in [call for call in self._open if call.decision.values == decision.values]:
+        for call in [call for call in self._open if call.decision.key == decision.key]:
             self._end(call)
         self._open.append(_Call(decision))
         self._ask(self._open[-1], now)
@@ -61,7 +61,7 @@ class DeclarationClient:
         lost.
         """
         for call in list(self._open):
-            if all(values.get(name) == value for name, value in call.decision.values.items()):
+            if all(values.get(name) == value for name, value in call.decision.key):
                 self._end(call)
 
     def _ask(self, call: _Call, now: float) -> None:

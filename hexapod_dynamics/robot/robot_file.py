@@ -96,6 +96,14 @@ def _write(part: Part) -> dict[str, object]:
     return data
 
 
+def own_file(robot: Robot, name: str) -> Path | None:
+    """Return the path of a file beside the robot's own file, which may be a link, or beside what it leads to; None if
+    there is none of this name.
+    """
+    files = [] if robot.file is None else [robot.file, robot.file.resolve()]
+    return next((beside for file in files if (beside := file.with_name(name)).is_file()), None)
+
+
 def packaged_file(name: str) -> Path | None:
     """Return the path of a file in `config` of the package, None if there is none of this name.
 

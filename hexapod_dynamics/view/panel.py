@@ -111,6 +111,11 @@ class Entry:
     evidence: str
     state: str
 
+    @property
+    def damage(self) -> str:
+        """Part and kind of damage: the name without the angle of a lock, which changes from reading to reading."""
+        return self.name.partition(" at ")[0]
+
 
 class HypothesisBars:
     """Makes the HTML of the bars; remembers the suspicions that were dropped."""
@@ -121,11 +126,11 @@ class HypothesisBars:
 
     def draw(self, entries: Sequence[Entry], now: float) -> str:
         """Return the HTML for the present entries at a monotonic time [s]."""
-        names = {entry.name for entry in entries}
+        names = {entry.damage for entry in entries}
         for name, entry in self._suspected.items():
             if name not in names:
-                self._dropped[name] = now, Entry(name, 0.0, entry.evidence, "ruled out")
-        self._suspected = {entry.name: entry for entry in entries if entry.state == "suspected"}
+                self._dropped[name] = now, Entry(entry.name, 0.0, entry.evidence, "ruled out")
+        self._suspected = {entry.damage: entry for entry in entries if entry.state == "suspected"}
         self._dropped = {
             name: (at, entry)
             for name, (at, entry) in self._dropped.items()

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.detection.decisions import DecisionMaker
-from hexapod_dynamics.detection.hypotheses import limp, locked
+from hexapod_dynamics.detection.hypotheses import limp, locked, missing
+from hexapod_dynamics.detection.network import LOCKED
+from hexapod_dynamics.detection.posterior import Judgement
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -33,6 +35,15 @@ def test_a_locked_joint_whose_reading_flips_is_decided_once(maker, joint, flip):
     assert len(maker.findings()) == 1
 
 
+def test_a_decided_lock_is_not_suspected_beside_it_at_another_reading(monkeypatch):
+    detector = DamageDetector(ROBOT)
+    joint = int(detector.features.slots[0, 1])
+    decide(detector.decisions, 1.0, locked(ROBOT, joint, 0.3))
+    detector._latest, detector._angle[joint] = object(), 0.31
+    monkeypatch.setattr(detector.posterior, "suspected", lambda: [Judgement(0, LOCKED + 1, 3.0, 1.0)])
+    assert [one.decided for one in detector.findings()] == [True]
+
+
 def test_another_kind_or_joint_is_another_decision(maker):
     for what in (locked(ROBOT, 1, 0.3), locked(ROBOT, 2, 0.3), limp(ROBOT, 1)):
         assert len(decide(maker, 1.0, what)) == 1
@@ -55,6 +66,16 @@ def test_a_decision_that_nobody_executes_holds_while_it_is_repeated_and_then_end
         found = maker.findings()
         assert len(found) == 1 and found[0].decided and not found[0].declared and found[0].since == 0.0
     maker.drop_ended(40.0)
+    assert not maker.findings()
+
+
+def test_a_joint_that_was_found_is_reported_while_the_robot_stands_and_a_leg_no_longer_than_it_is_silent(maker):
+    decide(maker, 0.0, limp(ROBOT, 3))
+    decide(maker, 0.0, missing(ROBOT, "RM", 0))
+    for k in range(600):
+        maker.drop_ended(0.1 * k, judged=False)
+    assert [one.name for one in maker.findings()] == ["LM.coxa limp"]
+    maker.drop_ended(70.0)
     assert not maker.findings()
 
 

@@ -85,6 +85,16 @@ def test_the_same_decision_made_anew_replaces_the_old_one(node, declarations):
     assert len(node.futures) == 2 and node.waited_for == node.futures[1:]
 
 
+def test_a_lock_whose_reading_flips_is_one_decision(node):
+    declarations = DeclarationClient(node)
+    for k in range(4):
+        values = {"locked.RF.femur": True, "locked_at.RF.femur": 0.3 + 0.004 * (k % 2)}
+        declarations.declare(Decision("declare", "RF.femur locked", values, 0.99, "", 0.0), 0.1 * k)
+    assert node.waited_for == node.futures[-1:]
+    declarations.follow({"locked.RF.femur": True, "locked_at.RF.femur": 0.31})
+    assert not node.waited_for
+
+
 def test_a_refusal_and_a_missing_service_are_errors(node, declarations):
     node.answer(node.futures[0], successful=False, reason="restore LM first")
     assert "RM missing is refused: restore LM first" in node.log.error.call_args.args[0]

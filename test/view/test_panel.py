@@ -221,6 +221,13 @@ def test_a_suspicion_that_is_dropped_is_ruled_out_for_a_while_and_a_declaration_
     assert bars.draw([], 22.0) == NO_HYPOTHESES  # restored by a person
 
 
+def test_a_lock_whose_reading_flips_is_one_suspicion():
+    bars = HypothesisBars()
+    for angle in ("0.30", "0.31", "0.30"):
+        drawn = bars.draw([Entry(f"RF.femur locked at {angle} rad", 0.5, "", "suspected")], 0.0)
+    assert words(drawn) == [("RF.femur locked at 0.30 rad", "suspected", "50")]
+
+
 def test_text_of_the_robot_is_no_markup():
     drawn = HypothesisBars().draw([Entry("<b>", 0.5, '"><script>', "suspected")], 0.0)
     assert "<script>" not in drawn and "&lt;b&gt;" in drawn

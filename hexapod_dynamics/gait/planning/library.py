@@ -24,7 +24,7 @@ from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
-from hexapod_dynamics.robot.robot_file import packaged_file
+from hexapod_dynamics.robot.robot_file import own_file, packaged_file
 
 FORMAT = 1
 
@@ -246,9 +246,5 @@ def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     only the same name.
     """
     name = f"{kind}_{robot.name}.yaml"
-    files = [] if robot.file is None else [robot.file, robot.file.resolve()]  # a link, and what it leads to
-    for file in files:
-        beside = file.with_name(name)
-        if beside.is_file():
-            return beside, True
-    return packaged_file(name), False
+    own = own_file(robot, name)
+    return own or packaged_file(name), own is not None
