@@ -263,6 +263,7 @@ class PlanChanger:
         except Exception as error:
             self.failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
             self.target = self._gait.morphology
+            self._gait.settings = replace(self._gait.settings, pattern=self._gait.used.pattern)
             return
         if change is None:
             return

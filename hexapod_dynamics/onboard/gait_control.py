@@ -8,6 +8,7 @@ walk (control.walk_permit).
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -225,7 +226,7 @@ class GaitControl:
                 raise HexapodError("the gait walks: send cmd_vel zero and wait until it stands, then change it")
             other = make(kind, values).bind(self.robot, self._morphology)
             other.reset(joints=self.gait.position)
-            self.gait.close()
+            threading.Thread(target=self.gait.close, name="close gait", daemon=True).start()  # it awaits its worker
             self.gait = other
             self._restore_settings()
         self.gait.measure_joints(np.full(self.robot.joint_count, np.nan))

@@ -179,7 +179,7 @@ def test_a_change_of_pattern_that_fails_can_be_asked_for_again(gait, monkeypatch
         else:
             with pytest.raises(MemoryError):
                 gait.set_pattern("wave")
-    assert gait.plan == before and gait.doing == "walking"
+    assert gait.plan == before and gait.doing == "walking" and gait.settings.pattern == "auto"
     gait.set_pattern("wave")
     ticks_until(gait, lambda: gait.plan != before)
     assert gait.plan.duty > before.duty and "why" not in gait.report()

@@ -1,5 +1,8 @@
 """The robot's whole program in one process, on a simulated robot that is not its model's: what nodes do together."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -188,6 +191,16 @@ def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_c
     control.change({"gait": "auto"})
     gait = control.gait
     assert not gait.morphology.has_leg("RM") and gait.terrain.load.wanted.any()
+    control.close()
+
+
+def test_another_gait_does_not_wait_for_a_change_of_plan_that_is_being_computed():
+    control, goes_on = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS)), threading.Event()
+    control.gait.worker.ask(lambda: goes_on.wait(20.0))
+    begin = time.monotonic()
+    control.change({"gait": "tripod"})
+    assert time.monotonic() - begin < 5.0 and control.step(0.0) is not None
+    goes_on.set()
     control.close()
 
 
