@@ -201,7 +201,10 @@ def _pose(message: Odometry | None) -> tuple[np.ndarray, Rotation] | None:
 
 
 def _positions(message: JointState | None) -> dict[str, float]:
-    return dict(zip(message.name, message.position, strict=False)) if message is not None else {}
+    """Return the finite positions by joint; none of a message that has not as many as names."""
+    if message is None or len(message.name) != len(message.position):
+        return {}
+    return {name: place for name, place in zip(message.name, message.position, strict=True) if math.isfinite(place)}
 
 
 def _nanoseconds(stamp: Time) -> int:

@@ -13,6 +13,7 @@ from hexapod_dynamics.nodes import view
 from hexapod_dynamics.nodes.view_picture import Picture
 from hexapod_dynamics.robot import Robot
 from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -64,6 +65,15 @@ def test_force_arrows_are_on_the_body_as_it_was_when_they_were_computed(picture)
     feet, forces = picture._surroundings.forces.call_args.args
     np.testing.assert_allclose(feet, [[0.15, 0.1, -0.12]], atol=1e-9)  # in the body's axes, which carry it
     np.testing.assert_allclose(forces, [[0.0, 0.0, 7.0]], atol=1e-9)
+
+
+def test_a_joint_that_is_not_a_number_keeps_its_pose_and_a_message_of_another_length_is_left_out(picture):
+    draw(picture, 1, predicted_state=odometry(5.0, (0.0, 0.0, 0.12), 0.0))
+    states = JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[np.nan, 0.2])
+    draw(picture, 2, joint_states=states)
+    assert picture.now.joints == {"femur_joint_LF": 0.2}
+    draw(picture, 3, joint_states=JointState(name=["coxa_joint_LF", "femur_joint_LF"], position=[0.3]))
+    assert picture.now.joints == {}
 
 
 def test_a_prediction_that_is_far_away_is_said_and_can_be_set_back(picture):
