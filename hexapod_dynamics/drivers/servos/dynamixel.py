@@ -90,6 +90,7 @@ def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit:
         state_block=Register(36, 8),  # position, speed, load, voltage, temperature
         modes_block=Register(6, 4),
         modes=_modes_1,
+        acceleration=Register(73, 1) if bulk else None,  # the MX's alone
         group_read=bulk,
         error_bits=_ERRORS_1,
         reported=0x27,

@@ -41,6 +41,7 @@ MODELS = {
         state_block=Register(56, 15),  # position, speed, load, voltage, temperature, ..., status, moving, ..., current
         modes_block=Register(33, 1),
         modes=_modes,
+        acceleration=Register(41, 1),
         fastest=32767,
         error_bits=(
             (0x01, "supply outside its limits"),

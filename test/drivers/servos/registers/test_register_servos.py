@@ -131,11 +131,13 @@ def test_a_time_based_profile_gets_the_duration(make, drive_mode):
     assert [int.from_bytes(goals[servo][:4], "little") for servo in IDS] == [500, 20, 2000]  # [ms]
 
 
-def test_a_limit_of_the_acceleration_is_taken_back(make):
-    rig = make("xm", registers={108: (20, 4)})
+@pytest.mark.parametrize(("model", "number", "register", "size"), [("xm", 1020, 108, 4), ("sts3215", None, 41, 1)])
+def test_a_limit_of_the_acceleration_is_taken_back(make, model, number, register, size):
+    rig = make(model, number, {register: (20, size)})
     rig.driver.open()
     time.sleep(0.05)
-    assert [(servo, data) for servo, address, data, _ in rig.written if address == 108] == [(k, bytes(4)) for k in IDS]
+    written = [(servo, data) for servo, address, data, _ in rig.written if address == register]
+    assert written == [(k, bytes(size)) for k in IDS]
 
 
 @pytest.mark.parametrize(
