@@ -28,9 +28,11 @@ from rcl_interfaces.msg import ParameterEvent
 SILENT_AFTER, REPEAT = 3.0, 30.0
 # At the start nodes discover each other: early problems are shown only if they last this long [s].
 STARTING = 10.0
-# How a report begins that names a device which is not there: the cause of all others, shown at once where no simulated
-# device is being started.
-DEVICES = ("servo port", "I2C bus")
+# How a report begins that names a device or a driver which is not there: the cause of all others, shown at once where
+# no simulated device is being started.
+DEVICES = ("servo port", "I2C bus", "no servo answers", "no message on")
+# What a person has told `servos`, by its value `stop`, in words.
+STOPS = {"hold": "holds where it stands", "sit": "sits down", "off": "torque is off"}
 # A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before the nodes that
 # read it, which report this until they are stopped, too.
 LASTING = 0.6
@@ -129,6 +131,15 @@ def _problems(wrong: Mapping[str, Collection[str]]) -> str:
     return "".join(f" | {what}: " + " ".join(sorted(names)) for what, names in wrong.items() if names)
 
 
+def stop_of(status: DiagnosticStatus) -> dict[str, list[str]]:
+    """Return {what: words} of the stop that the status of `servos` tells; empty if it has none, or an error, too."""
+    values = {pair.key: pair.value for pair in status.values}
+    if values.get("emergency stop") == text_of(True):
+        return {"emergency stop": ["`stop --resume` ends it"]}
+    stop = STOPS.get(values.get("stop", ""))
+    return {"stopped": [stop]} if stop and status.level == DiagnosticStatus.WARN else {}
+
+
 def coloured(text: str, level: bytes) -> str:
     """Return the text in the colour of a level of DiagnosticStatus."""
     return f"{COLOURS[level]}{text}{PLAIN}" if level in COLOURS else text
@@ -144,7 +155,7 @@ class WalkStatus(GuardedNode):
         self._predicted = self._true = self._off = None  # (monotonic time [s] of arrival, Pose or Odometry)
         self._before = self._speed = None
         self._lost = []
-        self._stopped = False  # by the emergency stop: `servos` complains, and nothing is wrong
+        self._stopped: dict[str, list[str]] = {}  # by a person: `servos` complains, and nothing is wrong
         self._complaints, self._warned, self._reported = {}, {}, set()
         values = declare_all(self, WALK_STATUS)
         self._expected, self._colour = [name for name in values["nodes"] if name], values["colour"]
@@ -183,7 +194,7 @@ class WalkStatus(GuardedNode):
                 continue
             node = name.rpartition("/")[2]
             if node == "servos":
-                self._stopped = {pair.key: pair.value for pair in status.values}.get("emergency stop") == text_of(True)
+                self._stopped = stop_of(status)
             self._reported.add(node)
             self._seen[node] = self._elapsed()  # the graph may have lost a node that was silent for ten seconds
             if node == "dynamics":
@@ -255,7 +266,7 @@ class WalkStatus(GuardedNode):
         known = {f"{prefix}{node}" for node in expected for prefix in ("", self.get_namespace().strip("/") + "/")}
         busy = {name for name, (message, _) in complaints.items() if any(words in message for words in BUSY)}
         wrong = {
-            "emergency stop": ["`stop --resume` ends it"] if self._stopped else [],
+            **self._stopped,
             "not well": complaints.keys() - known - busy,
             "computer too busy": busy,
             "absent": absent,

@@ -48,10 +48,17 @@ def printed(probe, monkeypatch, capsys):
     node.destroy_node()
 
 
-@pytest.mark.parametrize(("nodes", "shown"), [(["servos"], True), (["servos", "simulator"], False)])
-def test_an_adapter_that_is_not_there_is_named_at_once(printed, nodes, shown):
+@pytest.mark.parametrize(
+    ("nodes", "shown", "cause"),
+    [
+        (["servos"], True, "servo port /dev/rrc does not exist: is the adapter plugged in"),
+        (["servos", "simulator"], False, "servo port /dev/rrc does not exist: is the adapter plugged in"),
+        (["servos"], True, "no servo answers: is the servo supply on"),
+        (["servos"], True, "no message on joint_states: is the driver of the joints up"),
+    ],
+)
+def test_a_device_that_is_not_there_is_named_at_once(printed, nodes, shown, cause):
     """The cause first, not ten lines of "no pose received yet"; a simulated port may come."""
-    cause = "servo port /dev/rrc does not exist: is the adapter plugged in"
     text = printed([DiagnosticStatus(name="servos", level=DiagnosticStatus.ERROR, message=cause)], 4.0, nodes)
     assert text.count(" | missing: ") == 4
     assert (cause in text) == shown, text
@@ -154,6 +161,20 @@ def test_a_line_with_problems_fits_as_well_and_no_number_is_minus_zero():
 def test_a_problem_has_the_colour_of_its_level(level, begin):
     assert walk_status.coloured("not well: imu", level) == f"{begin}not well: imu\033[0m"
     assert walk_status.coloured("well", DiagnosticStatus.OK) == "well"
+
+
+@pytest.mark.parametrize(
+    ("level", "values", "told"),
+    [
+        (DiagnosticStatus.WARN, {"stop": "off", "emergency stop": "False"}, {"stopped": ["torque is off"]}),
+        (DiagnosticStatus.WARN, {"stop": "hold"}, {"stopped": ["holds where it stands"]}),
+        (DiagnosticStatus.ERROR, {"stop": "off"}, {}),  # the supply, or a servo
+        (DiagnosticStatus.WARN, {"stop": "follow"}, {}),
+    ],
+)
+def test_torque_off_that_a_person_asked_for_is_no_failure(level, values, told):
+    pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
+    assert walk_status.stop_of(DiagnosticStatus(name="servos", level=level, values=pairs)) == told
 
 
 def test_an_emergency_stop_is_told_as_such_and_not_as_a_failure(printed):

@@ -263,7 +263,8 @@ class ImuReader(ImuSource):
 
     def _note(self, error: Exception) -> None:
         number = getattr(error, "errno", None)
-        self.health.count_error(f"errno {number}" if number else "set-up", str(error))
+        where = "" if isinstance(error, DeviceError) else f"I2C bus {self.bus}, address 0x{self.settings.address:02x}: "
+        self.health.count_error(f"errno {number}" if number else "set-up", f"{where}{error}")
 
     def _tick(self, sensor: Mpu6050) -> None:
         for _ in range(1 + _RETRIES):
