@@ -9,6 +9,9 @@ from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch_ros.actions import Node
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from hexapod_dynamics.ros.launch_process import refuse_undeclared
+
+ARGUMENTS = [DeclareLaunchArgument("namespace", default_value="", description="namespace of the robot to show")]
 
 
 def rviz(context):
@@ -41,5 +44,4 @@ def configuration(config, namespace):
 
 def generate_launch_description():
     """Declare the argument, then start rviz2."""
-    namespace = DeclareLaunchArgument("namespace", default_value="", description="namespace of the robot to show")
-    return LaunchDescription([namespace, OpaqueFunction(function=rviz)])
+    return LaunchDescription([refuse_undeclared(ARGUMENTS, __file__), *ARGUMENTS, OpaqueFunction(function=rviz)])

@@ -328,11 +328,18 @@ def nodes(context):
     session = claim_robot(namespace)
     moving, beside = node_values(given, session)
     started, together = [], given["processes"] == "one"
+    all_values = moving | beside
     if simulated:
         values = {name: given[name] for name in ("bus", "physics", "truth")}
         values |= {"session": session, "damage": given["damage"] or [""]}
         values |= {f"faults.{name}": value for name, value in given["faults"].items()}
         started.append(process("simulator", values, name="simulator"))
+        all_values = all_values | {"simulator": values}
+    if path := given["params_file"]:
+        from hexapod_dynamics.parameters.file_check import overridden  # loaded by its check
+
+        robot = {"robot": given["robot"]}
+        started += [LogInfo(msg=text) for text in overridden(path, {n: robot | v for n, v in all_values.items()})]
     if launch_process.listen(namespace, launch.logging.get_logger("stop_key").warning):
         started.append(LogInfo(msg="space bar: emergency stop"))
     # With hardware:=topics, what the gait asks for goes to `servos`, which passes on what the joints may do.

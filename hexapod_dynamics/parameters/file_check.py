@@ -52,6 +52,16 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
         raise ParameterError(f"params_file:={path}: {error}") from None
 
 
+def overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Return in words which parameters of a valid file a launch sets to other values, {node: {name: value}}."""
+    return [
+        f"{node}.{name}: {value!r} of the params_file is not used, the launch's argument sets {values[node][name]!r}"
+        for place, name, value in _entries(_content(path))
+        for node in values
+        if place.rpartition("/")[2] in (node, "*", "**") and values[node].get(name, value) != value
+    ]
+
+
 class _Loader(yaml.SafeLoader):
     """Refuses a key that is given twice: PyYAML would take the last one, rcl both sections."""
 

@@ -142,6 +142,8 @@ def listen(namespace: str, say: Callable[[str], object]) -> bool:
 
 # A name that an including launch file has set is its own, unless it resembles a declared one as much as this.
 MISTYPED = 0.8
+# What launch and launch_ros set themselves: for `--launch-prefix`, and PushRosNamespace in an including launch file.
+SET_BY_LAUNCH = ("launch-prefix", "launch-prefix-filter", "ros_namespace")
 
 
 def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> OpaqueFunction:
@@ -161,7 +163,7 @@ def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> 
         name = os.path.basename(file)
         included = not any(os.path.basename(word) == name for word in sys.argv)
         for given, value in context.launch_configurations.items():
-            if given in declared or (
+            if given in (*declared, *SET_BY_LAUNCH) or (
                 included and not difflib.get_close_matches(given.lower(), declared, n=1, cutoff=MISTYPED)
             ):
                 continue

@@ -74,7 +74,9 @@ def test_no_node_starts_of_a_launch_with_a_wrong_argument(argument, reason):
     assert "process started" not in output
 
 
-@pytest.mark.parametrize("file, argument", [("joystick", "sped:=0.1"), ("ros2_control", "velocty:=0")])
+@pytest.mark.parametrize(
+    "file, argument", [("joystick", "sped:=0.1"), ("ros2_control", "velocty:=0"), ("rviz", "namespce:=left")]
+)
 def test_every_launch_file_refuses_what_it_does_not_declare(file, argument):
     words = ["ros2", "launch", "hexapod_dynamics", f"{file}.launch.py", argument]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
@@ -82,7 +84,14 @@ def test_every_launch_file_refuses_what_it_does_not_declare(file, argument):
 
 
 @pytest.mark.parametrize(
-    "passed, meant", [("velocty", "velocity"), ("vew", "view"), ("Detect", "detect"), ("my_own_argument", None)]
+    "passed, meant",
+    [
+        ("velocty", "velocity"),
+        ("vew", "view"),
+        ("Detect", "detect"),
+        ("my_own_argument", None),
+        ("ros_namespace", None),  # of PushRosNamespace
+    ],
 )
 def test_an_included_launch_file_refuses_what_resembles_its_arguments(launch_file, passed, meant):
     context = LaunchContext()
@@ -93,6 +102,13 @@ def test_an_included_launch_file_refuses_what_resembles_its_arguments(launch_fil
             check.execute(context)
     else:
         assert not check.execute(context)
+
+
+def test_a_prefix_for_all_programs_is_no_argument_of_the_launch_file(launch_file, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["ros2", "launch", "hexapod_dynamics", "walk.launch.py", "--launch-prefix", "nice"])
+    context = LaunchContext()
+    context.launch_configurations["launch-prefix"] = "nice"
+    assert not launch_file.generate_launch_description().entities[0].execute(context)
 
 
 @pytest.mark.parametrize("name", ["jethexa", "jethexa_orin", "dynamixel", "feetech", "topics", "sim"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.parameters.file_check import check_parameter_file
+from hexapod_dynamics.parameters.file_check import check_parameter_file, overridden
 from hexapod_dynamics.robot import Robot
 
 ROBOT = Robot.jethexa()
@@ -81,6 +81,19 @@ def test_what_no_node_would_accept_is_one_line_with_the_nearest_name(tmp_path, t
     with pytest.raises(ParameterError, match=f"params_file:=.*mine.yaml: .*({said})") as refused:
         check(tmp_path, text)
     assert "\n" not in str(refused.value)
+
+
+def test_what_the_arguments_of_a_launch_override_is_named(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "/**:\n  ros__parameters: {robot: mine.yaml}\n/left/gait:\n  ros__parameters: {velocity: 0.05, period: 1.0}\n"
+        "damage_detector:\n  ros__parameters: {detect: report}"
+    )
+    launch = {"gait": {"velocity": 0.077, "robot": ""}, "damage_detector": {"detect": "report"}}
+    assert [text.partition(" of the params_file")[0] for text in overridden(path, launch)] == [
+        "gait.robot: 'mine.yaml'",
+        "gait.velocity: 0.05",
+    ]
 
 
 def test_in_a_namespace_a_section_without_one_is_refused_since_no_node_would_read_it(tmp_path):
