@@ -12,7 +12,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.parts import Servo
+from hexapod_dynamics.robot.parts import DIRECTION, SERVO_ID, Servo
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def check_servo_ids(robot: Robot) -> None:
             )
 
 
-HIGHEST_ID = 253  # 254 and 255 name all servos, in every protocol of bus servos
+HIGHEST_ID = max(SERVO_ID.allowed)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class ServoMap:
                 f"{len(zeros)} zeros: one of each per joint is needed"
             )
         for name, servo_id, direction in zip(self.joint_names, self.ids, self.directions, strict=True):
-            if servo_id not in range(HIGHEST_ID + 1) or self.ids.count(servo_id) > 1 or direction not in (-1, 1):
+            allowed = servo_id in SERVO_ID.allowed and direction in DIRECTION.allowed
+            if not allowed or self.ids.count(servo_id) > 1:
                 raise DeviceError(
                     f"{name}: servo id {servo_id} and direction {direction} given, an id 0..{HIGHEST_ID} that no other "
                     "joint has and direction 1 or -1 needed"
