@@ -6,17 +6,16 @@ import warnings
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.held_tips import TOLERANCE
 from hexapod_dynamics.errors import HeldTipsWarning
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
 MODEL = WholeBodyModel(ROBOT)
-PEER = PinocchioRobot(Morphology.whole(ROBOT))
+PEER = PinocchioRobot(WHOLE)
 STRAIGHT = np.tile([0.0, 0.0, np.pi / 2], 6)  # the tibia points straight down at zero
 FRAMES = pin.LOCAL_WORLD_ALIGNED
 

@@ -4,16 +4,15 @@ import casadi as ca
 import numpy as np
 import pytest
 from support.closeness import assert_close
+from support.jethexa import ROBOT, WHOLE
 from support.random_robots import random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.leg_expressions import Polynomial
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import Ad, inverse, pose
 
-ROBOT = Robot.jethexa()
 MODEL = WholeBodyModel(ROBOT)
-WHOLE = Morphology.whole(ROBOT)
 
 
 @pytest.mark.parametrize("family", [None, 0, 1, 2])

@@ -9,17 +9,16 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from support.closeness import assert_close
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.batch import FEW, LEAST_SHARE
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 
-ROBOT = Robot.jethexa()
 MODEL = WholeBodyModel(ROBOT)
-WHOLE = Morphology.whole(ROBOT)
 
 
 def states(rng, robot, n, count):

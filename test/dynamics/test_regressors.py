@@ -4,33 +4,28 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from support.closeness import assert_close
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot, fixed_joint
+from support.random_case import RandomCase
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 MODEL = WholeBodyModel(ROBOT)
 BROKEN = WHOLE.without("RM").without("LM.femur").locked("RF.tibia", angle=0.4).broken("LF.tibia", remaining=0.5)
 EXACT = 1e-10
 
 
-class Case:
+class Case(RandomCase):
     """Seeds 0, 1: the JetHexa, whole and damaged; then robots of every family, damaged; with a random motion."""
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
-        self.robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
-        self.morphology = WHOLE if seed == 0 else BROKEN if seed == 1 else random_damage(rng, self.robot)
-        self.model, n = WholeBodyModel(self.robot), int(self.morphology.moving_mask.sum())
-        self.R, self.p, self.q = rotation(rng), rng.normal(size=3), rng.normal(size=self.robot.joint_count)
-        self.nu, self.nudot = rng.normal(size=(2, 6 + n))
-        moving = self.morphology.moving_mask
-        self.rotors = np.array([joint.rotor_inertia for joint in self.robot.joints])[moving]
+        robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
+        super().__init__(rng, WHOLE if seed == 0 else BROKEN if seed == 1 else random_damage(rng, robot))
+        self.rotors = np.array([joint.rotor_inertia for joint in robot.joints])[self.morphology.moving_mask]
 
     @property
     def phi(self):

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 from support.closeness import assert_close
-from support.pinocchio_robot import PinocchioRobot
+from support.random_case import RandomCase
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -23,55 +23,53 @@ TOLERANCE = 1e-9
 ROBOTS = 54  # of every family with 4, 6 and 8 legs, two in three of them damaged
 
 
-class Case:
-    """A random robot with random damage in a random state."""
-
-    def __init__(self, seed: int):
-        self.rng = rng = np.random.default_rng(seed)
-        family = seed % len(FAMILIES)
-        self.robot = random_robot(rng, family, leg_count_of(family, seed // len(FAMILIES)))
-        whole = seed // (3 * len(FAMILIES)) == 0
-        self.morphology = Morphology.whole(self.robot) if whole else random_damage(rng, self.robot)
-        self.model = WholeBodyModel(self.robot)
-        self.n = len(self.model.joint_names(self.morphology))
-        self.rotation = rotation(rng)
-        self.q = rng.normal(size=self.robot.joint_count)
-        self.q[~self.morphology.moving_mask] = np.nan  # must be ignored
-        self.nu, self.nudot = rng.normal(size=(2, 6 + self.n))
-        self.tau = rng.normal(size=self.n)
-        driven = self.morphology.driven_mask[self.morphology.moving_mask]
-        self.motor = np.where(driven, self.tau, 0.0)  # a limp joint's torque is zero, whatever tau says
-        self.peer = PinocchioRobot(self.morphology)
-        self.peer_q = self.peer.configuration(self.rotation, self.q)
-
-
 @pytest.fixture(scope="module", params=range(ROBOTS))
 def case(request):
-    return Case(request.param)
+    """A random robot with random damage in a random state."""
+    seed, rng = request.param, np.random.default_rng(request.param)
+    family, whole = seed % len(FAMILIES), seed // (3 * len(FAMILIES)) == 0
+    robot = random_robot(rng, family, leg_count_of(family, seed // len(FAMILIES)))
+    return RandomCase(rng, Morphology.whole(robot) if whole else random_damage(rng, robot))
+
+
+def symmetric(upper):
+    return np.triu(upper) + np.triu(upper, 1).T
 
 
 def test_every_quantity_is_pinocchios(case):
     model, peer, data, q = case.model, case.peer.model, case.peer.data, case.peer_q
     assert peer.nv == 6 + case.n
     M = pin.crba(peer, data, q)
-    assert_close(model.mass_matrix(case.q, case.morphology), np.triu(M) + np.triu(M, 1).T)
+    assert_close(model.mass_matrix(case.q, case.morphology), symmetric(M))
     g = pin.computeGeneralizedGravity(peer, data, q)
-    assert_close(model.gravity_force(case.rotation, case.q, case.morphology), g)
+    assert_close(model.gravity_force(case.R, case.q, case.morphology), g)
     bias = pin.rnea(peer, data, q, case.nu, np.zeros(6 + case.n))
     assert_close(model.coriolis_matrix(case.q, case.nu, case.morphology) @ case.nu, bias - g)
     for leg, frame in case.peer.tips.items():
         J = pin.computeFrameJacobian(peer, data, q, frame, pin.LOCAL)
         assert_close(model.tip_jacobian(leg, case.q, case.morphology), J)
-    state = case.rotation, case.q, case.nu
-    tau = np.concatenate([np.zeros(6), case.motor])
-    assert_close(model.forward_dynamics(*state, case.tau, case.morphology), pin.aba(peer, data, q, case.nu, tau))
-    assert_close(
-        model.inverse_dynamics(*state, case.nudot, case.morphology), pin.rnea(peer, data, q, case.nu, case.nudot)
-    )
+    acceleration = model.forward_dynamics(*case.state, case.tau, case.morphology)
+    assert_close(acceleration, pin.aba(peer, data, q, case.nu, case.generalised))
+    torques = model.inverse_dynamics(*case.state, case.nudot, case.morphology)
+    assert_close(torques, pin.rnea(peer, data, q, case.nu, case.nudot))
+
+
+def test_derivatives_are_pinocchios(case):
+    model, peer, data, morphology = case.model, case.peer.model, case.peer.data, case.morphology
+    by_q, by_nu, mass = model.inverse_dynamics_derivatives(*case.state, case.nudot, morphology)
+    pin.computeRNEADerivatives(peer, data, case.peer_q, case.nu, case.nudot)
+    assert_close(by_q, data.dtau_dq)
+    assert_close(by_nu, data.dtau_dv)
+    assert_close(mass, symmetric(data.M))
+    by_q, by_nu, by_tau = model.forward_dynamics_derivatives(*case.state, case.tau, morphology)
+    pin.computeABADerivatives(peer, data, case.peer_q, case.nu, case.generalised)
+    assert_close(by_q, data.ddq_dq)
+    assert_close(by_nu, data.ddq_dv)
+    assert_close(by_tau, symmetric(data.Minv)[:, 6:] * case.driven)
 
 
 def test_tip_forces_act_like_the_jacobian_says(case):
-    model, morphology, state = case.model, case.morphology, (case.rotation, case.q, case.nu)
+    model, morphology, state = case.model, case.morphology, case.state
     forces = {leg: case.rng.normal(size=3) for leg in case.peer.tips}
     rows = np.zeros(6 + case.n)
     for leg, frame in case.peer.tips.items():
@@ -81,14 +79,10 @@ def test_tip_forces_act_like_the_jacobian_says(case):
     assert_close(model.inverse_dynamics(*state, case.nudot, morphology, forces), free - rows)
     acceleration = model.forward_dynamics(*state, case.tau, morphology, forces)
     torques = model.inverse_dynamics(*state, acceleration, morphology, forces)
-    expected = np.concatenate([np.zeros(6), case.motor])
-    np.testing.assert_allclose(torques, expected, rtol=0, atol=TOLERANCE * max(1.0, np.abs(rows).max()))
+    np.testing.assert_allclose(torques, case.generalised, rtol=0, atol=TOLERANCE * max(1.0, np.abs(rows).max()))
     # and no force is left over for the next call
-    tau = np.concatenate([np.zeros(6), case.motor])
-    assert_close(
-        model.forward_dynamics(*state, case.tau, morphology),
-        pin.aba(case.peer.model, case.peer.data, case.peer_q, case.nu, tau),
-    )
+    expected = pin.aba(case.peer.model, case.peer.data, case.peer_q, case.nu, case.generalised)
+    assert_close(model.forward_dynamics(*state, case.tau, morphology), expected)
 
 
 def test_the_fast_path_is_the_closed_form(case):
@@ -96,12 +90,11 @@ def test_the_fast_path_is_the_closed_form(case):
     model, morphology = case.model, case.morphology
     assert_close(model.mass_matrix(q, morphology), closed.mass_matrix(q), 1e-12)
     assert_close(model.coriolis_matrix(q, case.nu, morphology), closed.coriolis_matrix(q, case.nu), 1e-12)
-    g = closed.gravity_force(case.rotation, q)
-    assert_close(model.gravity_force(case.rotation, q, morphology), g, 1e-12)
-    state = case.rotation, q, case.nu
-    assert_close(
-        model.forward_dynamics(*state, case.tau, morphology), closed.forward_dynamics(*state, case.motor), 1e-10
-    )
+    g = closed.gravity_force(case.R, q)
+    assert_close(model.gravity_force(case.R, q, morphology), g, 1e-12)
+    state = case.R, q, case.nu
+    expected = closed.forward_dynamics(*state, case.generalised[6:])
+    assert_close(model.forward_dynamics(*state, case.tau, morphology), expected, 1e-10)
     for leg in case.peer.tips:
         assert_close(model.tip_jacobian(leg, q, morphology), closed.tip_jacobian(leg, q), 1e-12)
 

@@ -7,14 +7,13 @@ import inspect
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 from support.random_robots import random_robot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 HURT = WHOLE.without("RM")
 MODEL = WholeBodyModel(ROBOT)
 OTHER = Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 from support.allocations import least_growth
+from support.gait_steps import steps
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
@@ -13,12 +15,10 @@ from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
 from hexapod_dynamics.gait.terrain import WeighingSway
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 LIBRARY = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0])
 SPEED, TICK = 0.0769, 0.02
 
@@ -28,8 +28,7 @@ def walking():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     gait.sense(0.0, 0.0, 0.0)
     gait.command(SPEED, 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    steps(gait, 50)
     return gait
 
 
@@ -138,11 +137,9 @@ def test_a_standing_foot_does_not_move_over_the_ground_while_the_twist_changes()
 def test_too_few_legs_sit_and_say_so():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     gait.command(SPEED, 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    steps(gait, 50)
     gait.set_morphology(WHOLE.without("LF", "LM", "LR", "RR"))
-    for _ in range(150):
-        gait.step(0.02)
+    steps(gait, 150)
     assert gait.doing == "sitting" and "fewer than 3" in gait.report()["why"]
     assert np.all(gait.twist == 0.0)
     with pytest.raises(HexapodError, match="fewer than 3"):
@@ -152,15 +149,12 @@ def test_too_few_legs_sit_and_say_so():
 def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
     gait = walking()
     gait.sense(math.radians(9.0), 0.0, 0.0)
-    for _ in range(13):
-        gait.step(0.02)
+    steps(gait, 13)
     assert gait.doing == "sitting down"
-    for _ in range(100):
-        gait.step(0.02)
+    steps(gait, 100)
     assert gait.doing == "sitting"  # still tilted
     gait.sense(0.0, 0.0, 0.0)
-    for _ in range(150):
-        gait.step(0.02)
+    steps(gait, 150)
     assert gait.doing == "walking"
 
 
@@ -225,11 +219,9 @@ def test_at_whatever_phase_it_stops_it_stands_as_it_stood(lost):
     for ticks in range(100, 180):
         gait.reset()
         gait.command(0.0, 0.0, 0.3)
-        for _ in range(ticks):
-            gait.step(0.02)
+        steps(gait, ticks)
         gait.command(0.0, 0.0, 0.0)
-        for _ in range(250):
-            gait.step(0.02)
+        steps(gait, 250)
         assert gait.doing == "standing"
         np.testing.assert_allclose(gait.step(0.02)[0], stood, atol=2e-3)
 
@@ -238,12 +230,10 @@ def test_a_belly_that_rests_inclined_does_not_keep_it_down():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     gait.command(SPEED, 0.0, 0.0)
     gait.sense(math.radians(9.0), 0.0, 0.0)
-    for _ in range(50):
-        gait.step(0.02)
+    steps(gait, 50)
     assert gait.doing == "sitting"
     gait.sense(math.radians(7.3), 0.0, 0.0)  # on a stump and a slope, as seen in benchmark/recovery.py
-    for _ in range(200):
-        gait.step(0.02)
+    steps(gait, 200)
     assert gait.doing == "walking"
 
 
@@ -271,19 +261,15 @@ def test_it_sits_stands_and_stops_when_asked():
     gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
     standing = gait.position.copy()
     gait.sit()
-    for _ in range(100):
-        gait.step(0.02)
+    steps(gait, 100)
     assert gait.doing == "sitting"
     gait.stand()
-    for _ in range(200):
-        gait.step(0.02)
+    steps(gait, 200)
     assert gait.doing == "standing" and np.allclose(gait.position, standing, atol=1e-6)
     gait.command(SPEED, 0.0, 0.0)
-    for _ in range(150):
-        gait.step(0.02)
+    steps(gait, 150)
     gait.command(0.0, 0.0, 0.0)
-    for _ in range(300):
-        gait.step(0.02)
+    steps(gait, 300)
     assert gait.doing == "standing" and np.abs(gait.velocity).max() == 0.0
 
 
@@ -293,9 +279,8 @@ def test_told_to_stand_it_lifts_no_foot_that_stands_where_it_is_to_stand():
         gait.set_morphology(None)
         gait.reset()
         gait.sit()
-        for _ in range(100):
-            gait.step(0.02)
-        gait.set_morphology(Morphology.whole(ROBOT).without(*lost))
+        steps(gait, 100)
+        gait.set_morphology(WHOLE.without(*lost))
         gait.stand()
         lasts[lost] = 0.0
         while gait.doing != "standing":
@@ -310,8 +295,7 @@ def test_the_heading_is_held():
     gait.command(SPEED, 0.0, 0.0)
     gait.step(0.02)
     gait.sense(0.0, 0.0, -0.1)
-    for _ in range(5):
-        gait.step(0.02)
+    steps(gait, 5)
     assert gait.data.state.corrected[2] == pytest.approx(0.2, abs=0.01)
     assert gait.twist[2] == 0.0
 
@@ -322,17 +306,14 @@ def test_a_heading_lost_in_a_fall_is_taken_up_again_and_one_given_at_rest_is_kep
     gait.step(0.02)
     assert gait.doing == "sitting down"
     gait.sense(0.0, 0.0, -0.5)
-    for _ in range(150):
-        gait.step(0.02)
+    steps(gait, 150)
     assert gait.doing == "walking" and gait.data.state.corrected[2] == pytest.approx(0.3)  # back to 0
     gait.sit()
-    for _ in range(100):
-        gait.step(0.02)
+    steps(gait, 100)
     gait.sense(0.0, 0.0, 1.0)  # turned by hand
     gait.step(0.02)
     gait.stand()
-    for _ in range(150):
-        gait.step(0.02)
+    steps(gait, 150)
     assert gait.doing == "walking" and gait.data.state.corrected[2] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -392,8 +373,7 @@ def test_settings_that_only_the_whole_robot_can_follow_are_given_up_with_a_reaso
     np.testing.assert_array_equal(gait.command(SPEED, 0.0, 0.0), [SPEED, 0.0, 0.0])
     gait.set_morphology(None)
     assert "why" not in gait.report()
-    for _ in range(300):
-        gait.step(0.02)
+    steps(gait, 300)
     assert gait.doing == "walking" and gait.period == 0.9
 
 
@@ -454,8 +434,7 @@ def test_the_walking_body_sways_while_a_load_is_weighed_within_the_reach_of_the_
     twin = gait.copy()
     assert (twin.step(0.02)[0] == gait.step(0.02)[0]).all()
     gait.adjust(weighing_sway=0.0)
-    for _ in range(10):
-        gait.step(0.02)
+    steps(gait, 10)
     assert not gait.data.state.body_offset.any() and SWAYS not in gait.report()
     sway = WeighingSway()
     for _ in range(200):

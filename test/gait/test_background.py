@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.audited import audited
+from support.gait_steps import steps
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning import background
 from hexapod_dynamics.gait.planning.background import BackgroundCall, BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 PACKAGE = Path(background.__file__).parents[3]
 
 
@@ -195,6 +195,5 @@ def test_a_robot_whose_plan_cannot_be_made_goes_on_with_what_it_has(monkeypatch)
     assert "which is no JSON" in gait.report()["why"]
     assert np.isfinite(gait.step(0.02)[0]).all() and gait.doing in ("sitting down", "sitting", "moving feet")
     gait.set_morphology(WHOLE)
-    for _ in range(300):
-        gait.step(0.02)
+    steps(gait, 300)
     assert gait.doing == "walking" and "why" not in gait.report()

@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.recovery.brace import Brace
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
 STANCE = AdaptiveGait().bind(ROBOT).position.copy()
 DT, TICK = 0.01, 0.02
 LEVEL = (0.0, 0.0, 9.81)
@@ -161,7 +160,7 @@ def test_the_belly_goes_down_and_the_feet_far_out_and_all_comes_back():
 @pytest.mark.parametrize("lost", [("LF",), ("LF", "RR"), ("LM", "RM"), ("LF", "LM", "LR")])
 def test_the_feet_that_are_left_stand_at_equal_angles_and_no_leg_passes_another(lost):
     brace = sensed((3.0, LEVEL), (0.05, PUSH))
-    brace.set_morphology(Morphology.whole(ROBOT).without(*lost))
+    brace.set_morphology(WHOLE.without(*lost))
     for _ in range(15):
         target = brace.step(TICK, STANCE)
     left = [k for k, name in enumerate(ROBOT.leg_names) if name not in lost]
@@ -175,7 +174,7 @@ def test_the_feet_that_are_left_stand_at_equal_angles_and_no_leg_passes_another(
 
 def test_a_robot_without_legs_moves_nothing():
     brace = sensed((3.0, LEVEL), (0.05, PUSH))
-    brace.set_morphology(Morphology.whole(ROBOT).without(*ROBOT.leg_names))
+    brace.set_morphology(WHOLE.without(*ROBOT.leg_names))
     np.testing.assert_array_equal(brace.step(TICK, STANCE), STANCE)
 
 
@@ -193,7 +192,7 @@ def test_an_imu_that_shakes_for_ever_is_usual_after_some_braces():
 
 def test_lost_legs_and_locked_joints_stay():
     brace = sensed((3.0, LEVEL), (0.05, PUSH))
-    brace.set_morphology(Morphology.whole(ROBOT).without("LF").locked("RM.femur", 0.3))
+    brace.set_morphology(WHOLE.without("LF").locked("RM.femur", 0.3))
     for _ in range(15):
         out = brace.step(TICK, STANCE)
     np.testing.assert_array_equal(out[:3], STANCE[:3])

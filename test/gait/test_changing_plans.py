@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
+from support.gait_steps import steps
+from support.guarded_walk import TICK, GuardedWalk
+from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import euler_zyx
-from hexapod_dynamics.simulation import Ground, Simulator
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-TICK, SPEED = 0.02, 0.077
+SPEED = 0.077
 # Losses after which four legs can go on at once at some phase, or at less speed.
 PAIRS = [("LF", "RM"), ("LF", "LR"), ("RR", "RF"), ("LM", "RR"), ("LR", "RM"), ("LF", "RR"), ("LM", "RF")]
 SITTING = {"sitting down", "sitting", "moving feet", "standing up"}
@@ -63,27 +60,14 @@ def test_no_leg_is_dragged_out_of_reach_so_that_its_set_point_jumps(lost):
 
 def run(lost, phase, seconds, late):
     """Lose legs at a phase, declared `late` [s] later, behind the servos' guard; way [m], largest tilt [deg] since."""
-    gait = walking(phase)
-    physics = Simulator(ROBOT, timestep=2e-3, ground=Ground(friction=0.6))
-    physics.reset(joints=gait.position.copy())
-    guard = PoseGuard.of_robot(ROBOT)
-    guard.synchronise_setpoint(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
-    hurt, tilt, begin = WHOLE.without(*lost), [], None
-    for tick in range(round((1.2 + late + seconds) / TICK)):
-        if tick == round(1.2 / TICK):
-            physics.set_morphology(hurt)
-        if tick == round((1.2 + late) / TICK):
-            gait.set_morphology(hurt)
-            begin = physics.position.copy()
-        sent = guard.update(gait.step(TICK)[0].copy(), np.zeros(18), TICK)
-        sent[~physics.morphology.existing_mask] = np.nan
-        physics.command(sent, TICK)
-        physics.step(10)
-        yaw, pitch, roll = euler_zyx(physics.rotation)
-        gait.sense(roll, pitch, yaw)
-        if begin is not None:
-            tilt.append(np.degrees(np.arccos(min(1.0, physics.rotation[2, 2]))))
-    return (physics.position - begin)[0], max(tilt[round(0.2 / TICK) :])
+    walk, hurt = GuardedWalk(walking(phase)), WHOLE.without(*lost)
+    walk.run(1.2)
+    walk.physics.set_morphology(hurt)
+    walk.run(late)
+    walk.gait.set_morphology(hurt)
+    begin, walk.tilt = walk.physics.position.copy(), []
+    walk.run(seconds)
+    return (walk.physics.position - begin)[0], max(walk.tilt[round(0.2 / TICK) :])
 
 
 @pytest.mark.parametrize("lost", PAIRS)
@@ -117,8 +101,7 @@ def test_the_share_of_the_command_ends_with_the_first_cycle():
         if gait.doing == "walking":
             slow.append(gait.twist[0])
     assert min(slow) == pytest.approx(state.command_scale * SPEED)
-    for _ in range(round(1.0 / TICK)):
-        gait.step(TICK)
+    steps(gait, round(1.0 / TICK))
     assert gait.twist[0] == pytest.approx(SPEED)
 
 
@@ -126,8 +109,7 @@ def test_legs_that_weigh_something_again_do_not_stop_the_walk():
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "RF"))
     gait.measure_joints(np.full(18, np.nan))
     gait.command(SPEED, 0.0, 0.0)
-    for _ in range(150):
-        gait.step(TICK)
+    steps(gait, 150)
     before, phase = gait.plan, gait.phase
     gait.set_morphology(WHOLE)
     assert gait.plan != before and gait.plan.legs == before.legs

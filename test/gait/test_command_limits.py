@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from support.guarded_walk import guard_at
+from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
 LOST = {"whole": (), "RM": ("RM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
 DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 0.3, -2.0)]
 
@@ -15,7 +14,7 @@ DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0
 @pytest.mark.parametrize("lost", LOST)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_larger_command_is_followed_at_the_limit(lost, direction):
-    gait = AdaptiveGait().bind(ROBOT, Morphology.whole(ROBOT).without(*LOST[lost]))
+    gait = AdaptiveGait().bind(ROBOT, WHOLE.without(*LOST[lost]))
     sizes = [gait.limit_command(*(size * np.array(direction))) for size in (3.0, 25.0, 1e3, 1e6, 1e300)]
     limit = np.array(sizes)
     assert np.abs(limit[0]).max() > 0.05
@@ -28,7 +27,7 @@ def test_every_larger_command_is_followed_at_the_limit(lost, direction):
 @pytest.mark.parametrize("lost", ["whole", "RM"])
 @pytest.mark.parametrize("slope", [8.0, 15.0])
 def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_level_ground(lost, slope):
-    morphology, found = Morphology.whole(ROBOT).without(*LOST[lost]), []
+    morphology, found = WHOLE.without(*LOST[lost]), []
     fastest = AdaptiveGait().bind(ROBOT, morphology).limit_command(1e3, 0.0, 0.0)[0]
     for speed in (fastest, 0.5, 1e6):
         gait = AdaptiveGait().bind(ROBOT, morphology)
@@ -44,11 +43,10 @@ def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_lev
 @pytest.mark.parametrize("lost", LOST)
 def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
     """0.5 m/s and 1 rad/s are the defaults of teleop_twist_keyboard."""
-    morphology = Morphology.whole(ROBOT).without(*LOST[lost])
+    morphology = WHOLE.without(*LOST[lost])
     for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
         gait = AdaptiveGait().bind(ROBOT, morphology)
-        guard = PoseGuard.of_robot(ROBOT)
-        guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
+        guard = guard_at(gait.position)
         gait.command(*command)
         for _ in range(500):
             guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)

@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.allocations import least_growth
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 LEGS = [LegKinematics.of(ROBOT, name) for name in ROBOT.leg_names]
 PHI = np.array([0.0 if leg.tripod_group == 1 else 0.5 for leg in ROBOT.legs])
 S, SH, DEPTH, T, H = 0.05, 0.012, 1e-4, 1.3, 0.12

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from support.gait_steps import steps
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
@@ -35,8 +36,7 @@ def test_a_missing_plan_is_made_while_the_robot_sits_and_then_it_walks():
             gait.step(0.02)
             time.sleep(0.02)
         assert gait.doing == "moving feet"
-        for _ in range(200):
-            gait.step(0.02)
+        steps(gait, 200)
         assert gait.doing == "walking" and "why" not in gait.report()
         np.testing.assert_allclose(gait.twist, [0.04, 0.0, 0.0], atol=1e-9)
     finally:

@@ -3,13 +3,12 @@
 import mujoco
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.legs import present_legs
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator
 
-ROBOT = Robot.jethexa()
 TICK = 0.02
 STARTING = 3.0  # [s] until legs that are lost are held up
 
@@ -25,7 +24,7 @@ def touching(physics):
 @pytest.mark.parametrize("lost", [("RR", "RM"), ("LM", "LR"), ("RM", "RF"), ("LM", "RF"), ("LF", "LM")], ids="+".join)
 def test_legs_without_tibias_are_not_touched_by_those_that_walk(lost):
     """Straight ahead of their hips they are hit in each cycle with half of the pairs of lost legs."""
-    morphology = Morphology.whole(ROBOT)
+    morphology = WHOLE
     for leg in lost:
         morphology = morphology.broken(f"{leg}.tibia", 0.05)
     gait = AdaptiveGait().bind(ROBOT)
@@ -51,18 +50,18 @@ def rest_angles(morphology, leg):
 
 def test_a_single_lost_leg_stays_straight_ahead_of_its_hip():
     for leg in ROBOT.leg_names:
-        assert rest_angles(Morphology.whole(ROBOT).broken(f"{leg}.tibia", 0.05), leg)[0] == 0.0
+        assert rest_angles(WHOLE.broken(f"{leg}.tibia", 0.05), leg)[0] == 0.0
 
 
 def test_a_coxa_that_is_stuck_or_limp_is_not_asked_to_turn():
-    whole = Morphology.whole(ROBOT).broken("RR.tibia", 0.05)
+    whole = WHOLE.broken("RR.tibia", 0.05)
     assert rest_angles(whole.broken("RM.tibia", 0.05), "RM")[0] != 0.0
     assert rest_angles(whole.broken("RM.tibia", 0.05).locked("RM.coxa", 0.1), "RM")[0] == pytest.approx(0.1)
     assert rest_angles(whole.broken("RM.tibia", 0.05).limp("RM.coxa"), "RM")[0] == 0.0
 
 
 def test_only_the_coxa_turns():
-    morphology = Morphology.whole(ROBOT).broken("RR.tibia", 0.05).broken("RM.tibia", 0.05)
+    morphology = WHOLE.broken("RR.tibia", 0.05).broken("RM.tibia", 0.05)
     row = ROBOT.leg_names.index("RM")
     before = present_legs(ROBOT, morphology)[0]["rest"][row, 1:]
     assert np.array_equal(rest_angles(morphology, "RM")[1:], before)

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.audited import audited
+from support.gait_steps import steps
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait import plan_choice as choices
@@ -17,8 +19,6 @@ from hexapod_dynamics.gait_kinds import make
 from hexapod_dynamics.parameters.gait import SETTINGS
 from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 QUADRUPED = Robot.load(Path(__file__).parents[1] / "robots" / "quadruped.yaml")
 TICK = 0.02
 
@@ -33,8 +33,7 @@ def gait():
 def walk(gait, phase=0.0, ticks=60):
     gait.reset(walking=True, phase=phase)
     gait.command(0.077, 0.0, 0.0)
-    for _ in range(ticks):
-        gait.step(TICK)
+    steps(gait, ticks)
     return gait
 
 
@@ -131,8 +130,7 @@ def test_a_robot_that_is_told_to_sit_meanwhile_sits(gait):
     gait.set_morphology(WHOLE.without("RM"))
     gait.sit()
     ticks_until(gait, lambda: not gait.changing)
-    for _ in range(200):
-        gait.step(TICK)
+    steps(gait, 200)
     assert gait.doing == "sitting" and "RM" not in gait.plan.legs
     gait.stand()
     ticks_until(gait, lambda: gait.doing in ("standing", "walking"))
@@ -207,8 +205,7 @@ def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch,
     }
     begin = time.monotonic()
     calls[request_]()
-    for _ in range(50):
-        gait.step(TICK)
+    steps(gait, 50)
     assert time.monotonic() - begin < 5.0 and not goes_on.is_set()
     goes_on.set()
     ticks_until(gait, lambda: not gait.changing)

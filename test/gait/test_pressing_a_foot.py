@@ -3,14 +3,12 @@
 import mujoco  # noqa: F401 (MujocoSimulator needs it)
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 TICK = 0.02
 
 

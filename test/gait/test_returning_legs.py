@@ -2,53 +2,25 @@
 
 import numpy as np
 import pytest
+from support.gait_steps import steps
+from support.guarded_walk import TICK, GuardedWalk
+from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import euler_zyx
-from hexapod_dynamics.simulation import Ground, Simulator
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-TICK = 0.02
 ON_ITS_FEET = {"walking", "shifting", "settling"}
 
 
-class Walk:
-    """A robot that walks without legs behind the guard of the servos, as in the nodes; `tilt` [deg] of each tick."""
+class Walk(GuardedWalk):
+    """A robot that walks without legs."""
 
-    def __init__(self, lost, measured=True):
+    def __init__(self, lost):
         hurt = WHOLE.without(*lost)
-        self.gait = AdaptiveGait().bind(ROBOT, hurt)
-        self.gait.command(0.077, 0.0, 0.0)
-        self.measured = measured
-        if measured:
-            self.gait.measure_joints(np.full(18, np.nan))
-        self.physics = Simulator(ROBOT, hurt, timestep=2e-3, ground=Ground(friction=0.6))
-        self.physics.reset(joints=self.gait.position.copy())
-        self.guard = PoseGuard.of_robot(ROBOT)
-        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.time, self.tilt, self.doing = 0.0, [], []
-
-    def run(self, seconds):
-        physics, gait = self.physics, self.gait
-        for _ in range(round(seconds / TICK)):
-            command = gait.step(TICK)[0].copy()
-            command[~gait.morphology.moving_mask] = np.nan
-            sent = self.guard.update(command, np.zeros(18), TICK)
-            sent[~physics.morphology.existing_mask] = np.nan
-            physics.command(sent, TICK)
-            physics.step(10)
-            self.time += TICK
-            yaw, pitch, roll = euler_zyx(physics.rotation)
-            if self.time > 1.0:
-                gait.sense(roll, pitch, yaw)
-            if self.measured and gait.awaits_joints:
-                gait.measure_joints(physics.q)
-            self.tilt.append(np.degrees(np.arccos(min(1.0, physics.rotation[2, 2]))))
-            self.doing.append(gait.doing)
+        gait = AdaptiveGait().bind(ROBOT, hurt)
+        gait.command(0.077, 0.0, 0.0)
+        gait.measure_joints(np.full(18, np.nan))
+        super().__init__(gait, hurt)
 
     def bring_back(self, pose):
         """Restore all legs; the joints of those that were lost stand at `pose` (3,) [rad]."""
@@ -94,11 +66,9 @@ def test_the_wait_ends_after_a_time_where_joints_do_not_arrive():
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without("RM"))
     gait.measure_joints(np.full(18, np.nan))
     gait.set_morphology(WHOLE)
-    for _ in range(round(5.5 / TICK)):
-        gait.step(TICK)
+    steps(gait, round(5.5 / TICK))
     assert gait.awaits_joints and "RM" not in gait.plan.legs
-    for _ in range(round(1.0 / TICK)):
-        gait.step(TICK)
+    steps(gait, round(1.0 / TICK))
     assert not gait.awaits_joints and "RM" in gait.plan.legs
 
 
@@ -112,8 +82,7 @@ def test_without_measurements_there_is_no_wait():
 def test_no_set_point_jumps_while_all_feet_move_to_their_places(lost):
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without(*lost))
     gait.command(0.077, 0.0, 0.0)
-    for _ in range(150):
-        gait.step(TICK)
+    steps(gait, 150)
     gait.set_morphology(WHOLE)
     largest, seen = 0.0, set()
     for _ in range(250):

@@ -4,16 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import STEEPEST, SlopeReference
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 SPEED = 0.077
 
 

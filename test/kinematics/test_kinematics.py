@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.core._core import foot_position, place_foot
 from hexapod_dynamics.errors import HexapodError, ReachError
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 LF = LegKinematics.of(ROBOT, "LF")
 unit = st.floats(0.0, 1.0)
 

@@ -5,13 +5,11 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Simulator, TripodGait, simulate_many
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 DAMAGES = [WHOLE, WHOLE.without("RM"), WHOLE.without("LM.femur"), WHOLE.locked("RF.tibia", 0.1)]
 
 

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.jethexa import MASS, ROBOT, STAND, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import exp
 from hexapod_dynamics.simulation import Ground, Simulator, TripodGait
-
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-MASS = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in leg.links)
-STAND = TripodGait().bind(ROBOT).position.copy()
 
 
 def upright_on(ground):

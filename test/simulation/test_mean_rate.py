@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 from support.sensed_imu import SensedImu
 
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import euler_zyx, rotation_from_vector, rotation_vector
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
-
-ROBOT = Robot.jethexa()
 
 
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])

@@ -6,15 +6,12 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
+from support.jethexa import MASS, ROBOT, STAND, WHOLE, standing
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Readings, Simulator, TripodGait, Truth
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-MASS = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in leg.links)
-STAND = TripodGait().bind(ROBOT).position.copy()
 SCENARIOS = [WHOLE, WHOLE.without("RM", "LM"), WHOLE.without("LM.femur", "RR.femur")]
 
 
@@ -80,12 +77,8 @@ def test_damage_at_run_time_and_limp_servos():
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 def test_a_truth_is_what_the_physics_simulates(physics):
     truth = Truth.parse("mass=1.1,payload=0.2,payload_x=0.05,stiffness=0.8,friction=0.5")
-    sim = physics(ROBOT, truth=truth)
-    sim.reset(joints=STAND)
-    sim.step(1500)
-    plain = physics(ROBOT)
-    plain.reset(joints=STAND)
-    plain.step(1500)
+    sim = standing(physics(ROBOT, truth=truth), 1500)
+    plain = standing(physics(ROBOT), 1500)
     assert sim.ground_force[2] == pytest.approx((1.1 * MASS + 0.2) * ROBOT.gravity, rel=0.01)
     sag = np.abs(sim.q - STAND).max() / np.abs(plain.q - STAND).max()
     assert 1.15 * 1.1 / 0.8 * 0.8 < sag < 2.5
@@ -102,8 +95,7 @@ def test_commands_start_after_the_truth_s_delay_and_stop_in_its_dead_band(physic
     assert np.array_equal(sim.setpoints, STAND)
     sim.step(60)
     assert sim.setpoints == pytest.approx(STAND + 0.2)
-    held = physics(ROBOT, truth=Truth(deadband=2.0))
-    held.reset(joints=STAND)
+    held = standing(physics(ROBOT, truth=Truth(deadband=2.0)))
     held.command(STAND + 0.5 * ROBOT.servo.resolution, 0.02)
     held.step(500)
     band = 2.0 * ROBOT.servo.resolution
@@ -173,9 +165,7 @@ def test_without_mujoco_the_error_names_the_package(monkeypatch):
 
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 def test_readings_are_those_of_the_devices(physics):
-    sim = physics(ROBOT, WHOLE.without("RM"))
-    sim.reset(joints=STAND)
-    sim.step(1500)
+    sim = standing(physics(ROBOT, WHOLE.without("RM")), 1500)
     readings = Readings(sim, seed=1)
     joints = readings.joints()
     assert np.isnan(joints[12:15]).all() and np.isfinite(np.delete(joints, [12, 13, 14])).all()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, STAND, standing
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
@@ -12,8 +13,6 @@ from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, T
 from hexapod_dynamics.simulation.servo_law import MODELS, ServoLaw
 from hexapod_dynamics.simulation.truth import RANGES, SERVOS, radii_of_gyration
 
-ROBOT = Robot.jethexa()
-STAND = TripodGait().bind(ROBOT).position.copy()
 COXA = 0  # turns about the vertical: no load in the air
 
 
@@ -111,9 +110,7 @@ def test_the_friction_models_are_those_of_the_identification():
 
 @PHYSICS
 def test_an_imu_that_is_mounted_off_shows_a_tilt_of_the_level_body(physics):
-    sim = physics(ROBOT, truth=Truth.parse("imu_tilt=2,seed=5"))
-    sim.reset(joints=STAND)
-    sim.step(1500)
+    sim = standing(physics(ROBOT, truth=Truth.parse("imu_tilt=2,seed=5")), 1500)
     sim.step(100)
     force = sim.specific_force
     assert math.degrees(math.acos(force[2] / np.linalg.norm(force))) == pytest.approx(2.0, abs=0.15)

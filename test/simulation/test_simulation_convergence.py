@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, STAND, WHOLE
 from support.reference_simulation import ReferenceSimulation
 
-from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-STAND = TripodGait().bind(ROBOT).position.copy()
 RATES = np.random.default_rng(5).uniform(-1.0, 1.0, 18)
 HURT = WHOLE.without("LM.femur").locked("RF.tibia", STAND[17]).broken("LF.tibia", 0.9).limp("RR.femur")
 

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, STAND, standing
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 
-ROBOT = Robot.jethexa()
-STAND = TripodGait().bind(ROBOT).position.copy()
 AHEAD = np.linspace(0.0, 4.0, 801)
 
 
@@ -63,9 +60,7 @@ def test_patches_are_slippery_soft_or_neither():
     kinds = [ground.patch(0.3 * i + 0.1, 0.3 * j + 0.1) for i in range(30) for j in range(30)]
     assert 0.2 < kinds.count("slippery") / 900 < 0.3 and 0.2 < kinds.count("soft") / 900 < 0.3
     assert ground.patch(0.01, 0.01) == ground.patch(0.29, 0.29)
-    sim = MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth.parse("ground=patches,friction=0.7,seed=9"))
-    sim.reset(joints=STAND)
-    sim.step(500)
+    sim = standing(MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth.parse("ground=patches,friction=0.7,seed=9")), 500)
     places = [sim.data.geom_xpos[geom] for geom in sim._foot_geoms]
     expected = [{"slippery": 0.25}.get(ground.patch(x, y), 0.7) for x, y, _ in places]
     assert [sim.model.geom_friction[geom, 0] for geom in sim._foot_geoms] == pytest.approx(expected)

@@ -1,0 +1,27 @@
+"""A robot with a morphology in a random state, and the same in Pinocchio."""
+
+import numpy as np
+from support.pinocchio_robot import PinocchioRobot
+from support.random_robots import rotation
+
+from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.robot import Morphology
+
+
+class RandomCase:
+    """Joints that do not move have no position (NaN): it must be ignored."""
+
+    def __init__(self, rng: np.random.Generator, morphology: Morphology) -> None:
+        robot = morphology.robot
+        self.rng, self.robot, self.morphology, self.model = rng, robot, morphology, WholeBodyModel(robot)
+        self.n = len(self.model.joint_names(morphology))
+        self.R, self.p, self.q = rotation(rng), rng.normal(size=3), rng.normal(size=robot.joint_count)
+        self.q[~morphology.moving_mask] = np.nan
+        self.nu, self.nudot = rng.normal(size=(2, 6 + self.n))
+        self.tau = rng.normal(size=self.n)
+        self.driven = morphology.driven_mask[morphology.moving_mask]
+        # a limp joint's torque is zero, whatever tau says
+        self.generalised = np.concatenate([np.zeros(6), np.where(self.driven, self.tau, 0.0)])
+        self.state = self.R, self.q, self.nu
+        self.peer = PinocchioRobot(morphology)
+        self.peer_q = self.peer.configuration(self.R, self.q)
