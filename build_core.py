@@ -7,6 +7,7 @@ build directory.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ SOURCE = f"{DIRECTORY}/_core.pyx"
 NEEDED = "cython>=3,<4"
 # Nobody reads errno or the floating point flags. Never -ffast-math: it sets flush-to-zero for the whole process. What
 # more the model's kernels may assume stands in unit.h, where inputs and results are checked by their bits.
+# Headers whose structs, enumerations, numbers and functions Cython knows, in this order.
+DECLARED = "robot world foot_forces gait adaptive_gait adaptive_modes tripod_gait plan_evaluation".split()
 FLAGS = ["-O2", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 CORE = Extension(
     "hexapod_dynamics.core._core",
@@ -58,7 +61,8 @@ class BuildCore(build_ext):
         if not result.is_file() or result.stat().st_mtime < newest:
             result.parent.mkdir(parents=True, exist_ok=True)
             environment = self._cython(result.parent / "cython")
-            command = [sys.executable, "-m", "cython", "-3", SOURCE, "-o", str(result)]
+            Path(result.parent, "headers.pxi").write_text(declarations())
+            command = [sys.executable, "-m", "cython", "-3", "-I", str(result.parent), SOURCE, "-o", str(result)]
             if subprocess.run(command, env=environment, check=False).returncode != 0:
                 raise SystemExit(f"hexapod_dynamics: {SOURCE} could not be translated, see above")
         return str(result)
@@ -77,3 +81,46 @@ class BuildCore(build_ext):
             if subprocess.run(pip, check=False).returncode != 0:
                 raise SystemExit("hexapod_dynamics: Cython 3 is missing: python3 -m pip install 'cython>=3,<4'")
         return environment
+
+
+def declarations() -> str:
+    """Return the DECLARED headers as declarations for Cython, which reads no C: each struct is written once, there.
+
+    It knows of C what stands in these headers: constants, enumerations, structs, inline functions and HD_FUNCTIONS.
+    """
+    sizes: dict[str, int] = {}  # members of the enumerations so far, which are sizes of arrays, too
+    return "".join(_declarations_of(f"{name}.h", sizes) for name in DECLARED)
+
+
+def _declarations_of(header: str, sizes: dict[str, int]) -> str:
+    text = re.sub(r"/\*.*?\*/", "", Path(DIRECTORY, header).read_text().replace("\\\n", ""), flags=re.DOTALL)
+    text = re.sub(r"\b(struct|enum) (?=hd_\w+[ *]+[^{ ])", "", text)  # in C++ and Cython, the name alone is the type
+    functions = re.findall(r"^static inline (\w+) (hd_\w+)\(([^)]*)\)\s*\{", text, re.MULTILINE)
+    entries = re.findall(r"\bF\((\w+), (\w+), \((.*?)\)\)", text)
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    out = [f'cdef extern from "{header}" nogil:', "    pass"]
+    for names in re.findall(r"^static const double ([^;]*);", text, re.MULTILINE):
+        out.append("    const double " + ", ".join(re.findall(r"(\w+) =", names)))
+    for name, body in re.findall(r"^enum ?(\w*) \{(.*?)\};", text, re.MULTILINE | re.DOTALL):
+        members = [member.partition("=") for member in body.split(",")]
+        for place, (member, _, value) in enumerate(members):
+            sizes[member.strip()] = eval(value, {}, sizes) if value else place
+        out.append(f"    enum {name}:".replace(" :", ":") + " " + ", ".join(member.strip() for member, _, _ in members))
+    for name, body in re.findall(r"^struct (\w+)(?:;| \{(.*?)\};)", text, re.MULTILINE | re.DOTALL):
+        out.append(f"    struct {name}" + (":" if body else ""))
+        for member in filter(None, map(str.strip, re.sub(r"HD_FUNCTIONS.*", "", body).split(";"))):
+            out.append("        " + re.sub(r"\[(.*?)\]", lambda size: f"[{eval(size[1], {}, sizes)}]", member))
+        if "HD_FUNCTIONS" in body:
+            out += [f"        {kind} (*{entry})({_types(given)}) noexcept nogil" for kind, entry, given in entries]
+    out += [f"    {kind} {name}({_types(given)})" for kind, name, given in functions]
+    return "\n".join(out) + "\n"
+
+
+def _types(arguments: str) -> str:
+    """Return the types of arguments without their names, of which some are words of Python."""
+    found = []
+    for argument in arguments.split(","):
+        kind, star, name = argument.strip().rpartition("*")
+        plain = kind + star if star else name.rpartition(" ")[0] or name
+        found.append(plain + " *" if "[" in argument else plain)
+    return ", ".join(found)

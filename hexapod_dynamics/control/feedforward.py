@@ -37,7 +37,7 @@ class Feedforward:
         self._morphology: Morphology | None = None
         self._leg_of_joint = np.repeat(np.arange(legs), [len(leg.joints) for leg in robot.legs])
         self._feet = FootForces(legs, friction=friction)
-        memory = self._memory = _core.CommandedTorques(self._model.compiled, self._feet.memory)
+        memory = self._memory = _core.CommandedTorques(self._model, self._feet.memory)
         self.tips, self.load, self.forces, self.torques = memory.tips, memory.load, memory.forces, memory.torques
         self._other_tips = np.zeros((legs, 3))
 
@@ -98,7 +98,7 @@ class Feedforward:
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
         memory.rotation[:], memory.joints[:] = rotation, joints
         state = memory.rotation, memory.joints, memory.nu, memory.nudot
-        self._model.compiled.needs(*state, self._other_tips, memory.columns, memory.needs)
+        self._model.needs(*state, self._other_tips, memory.columns, memory.needs)
         forces = self._feet.solve(memory.needs[:6], rotation, self._other_tips, self.load) @ rotation
         np.einsum("jc,jc->j", memory.columns, forces[self._leg_of_joint], out=out)
         np.subtract(memory.needs[6:], out, out=out)

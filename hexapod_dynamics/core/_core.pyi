@@ -116,7 +116,6 @@ RISE: np.dtype[Any]
 DRIVE: np.dtype[Any]
 SERVO: np.dtype[Any]
 LAW: np.dtype[Any]
-CORNERS: int
 
 def surface(plane: NDArray[Any], rises: NDArray[Any], x: float, y: float) -> tuple[float, float, float, float]: ...
 def heights(plane: NDArray[Any], rises: NDArray[Any], xs: Array, ys: Array) -> Array: ...
@@ -131,14 +130,32 @@ class Tick:
     joints: int
 
 class Simulation:
-    """A robot's model, with the arrays of its state and its world: what a step reads and writes."""
+    """A robot's model with its ground and servos, and the memory of its state: what a step reads and writes."""
 
     joints: int
     legs: int
     external: Any
+    plane: NDArray[Any]
+    drive: NDArray[Any]
+    servos: NDArray[Any]
+    memory: Array
+    position: Array
+    rotation: Array
+    q: Array
+    nu: Array
+    acceleration: Array
+    foot_forces: Array
+    ground_force: Array
     def __init__(
-        self, robot: Robot, morphology: Morphology, state: Any, world: Any, like: Simulation | None = None
+        self,
+        robot: Robot,
+        morphology: Morphology,
+        plane: NDArray[Any],
+        rises: NDArray[Any],
+        law: NDArray[Any],
+        drive: NDArray[Any],
     ) -> None: ...
+    def forget(self) -> None: ...
     def set_morphology(self, morphology: Morphology) -> None: ...
     def add_payload(self, mass: float, x: float, y: float, z: float) -> None: ...
     def take_steps(self, h: float, count: int) -> None: ...
@@ -155,16 +172,8 @@ class Simulation:
         every: int,
     ) -> int: ...
     def command(self, targets: Array, duration: float, resolution: float) -> None: ...
-    def roll_out(
-        self,
-        start: Simulation,
-        targets: Array,
-        period: float,
-        h: float,
-        steps: int,
-        positions: Array,
-        rotations: Array,
-        joints: Array,
+    def predict(
+        self, targets: Array, period: float, h: float, steps: int, positions: Array, rotations: Array, joints: Array
     ) -> None: ...
     def resting_height(self) -> float: ...
     def needs(
@@ -210,28 +219,6 @@ class CommandedTorques:
     torques: Array
     def __init__(self, model: Simulation, feet: FootForces) -> None: ...
     def solve(self, slope_x: float, slope_y: float, height: float, clearance: float) -> int: ...
-
-# ---- learning --------------------------------------------------------------------------------------------------------
-
-class Period:
-    """The memory of a control period of a Simulation; see learning/walking_robot.py."""
-
-    observation: Array
-    exists: Array
-    reward: float
-    power: float
-    fallen: bool
-    def __init__(
-        self,
-        robot: Simulation,
-        pose: Array,
-        reach: float,
-        asked: Array,
-        power_weight: float,
-        limits: Array,
-    ) -> None: ...
-    def observe(self) -> None: ...
-    def run(self, action: Array, period: float, steps: int) -> None: ...
 
 # ---- gaits -----------------------------------------------------------------------------------------------------------
 

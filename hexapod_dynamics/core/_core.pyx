@@ -2,6 +2,7 @@
 """The compiled core: whole-body model, simulation, gaits and control in C, and the classes that Python calls.
 
 One module. Each subject has a file of its own, which is included here: what it declares is known to those after it.
+headers.pxi declares what stands in the C headers; build_core.py writes it.
 """
 cimport numpy as cnp
 from libc.stdint cimport int64_t
@@ -16,6 +17,7 @@ from hexapod_dynamics.errors import DynamicsError
 
 cnp.import_array()
 
+include "headers.pxi"
 include "model.pxi"
 include "model_calls.pxi"
 include "simulation.pxi"

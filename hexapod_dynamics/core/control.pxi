@@ -1,14 +1,5 @@
 # Foot forces, and the joint torques that a commanded motion needs.
 
-cdef extern from "foot_forces.h" nogil:
-    enum: HD_EDGES
-    struct hd_foot_forces:
-        int64_t legs, n, rounds, used
-        double length, r
-        double edges[3][4]
-    int hd_solve_forces(hd_foot_forces *, const double *wrench, const double *R, const double *tips, const double *load, double *forces)
-
-
 cdef class FootForces:
     """Memory of the foot forces of a robot; see control/foot_forces.py.
 

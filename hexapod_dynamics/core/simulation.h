@@ -174,7 +174,6 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
         if (!wrong)
             break;
     }
-    *w->contact_count = count;
     remember_friction(contacts, count, w->law, w->slid, m->robot->joints + HD_CORNERS);
     record_forces(m, contacts, count, w);
     for (int64_t joint = 0; joint < m->robot->joints; joint++)

@@ -1,46 +1,6 @@
 # The simulated robot: ground, servos, steps in time, loops over them.
 
-from libc.math cimport exp, fabs, sqrt, tanh
 from libc.string cimport memcpy, memset
-
-cdef extern from "world.h" nogil:
-    enum: HD_CORNERS
-    struct hd_plane:
-        double slope_x, slope_y, rough, seed, cell, edge, highest, level
-    struct hd_rise:
-        double at, rise, half_width
-    struct hd_drive:
-        double stiffness, damping, torque_limit, speed_limit, dead_band, feed_forward
-    struct hd_servo:
-        double setpoint, rate, target, speed, torque, saturated, loaded, driven, lower, upper, stopped
-        double holds, held, damping, viscous, dry, sliding, friction
-    struct hd_law:
-        double stiffness, damping, viscous, coulomb, stiction
-    struct hd_slid:
-        double slides, force
-    struct hd_world:
-        double *position
-        double *rotation
-        double *q
-        double *nu
-        double *acceleration
-        double *foot_forces
-        double *ground_force
-        const double *box
-        const hd_plane *plane
-        const hd_rise *rises
-        const hd_law *law
-        const hd_drive *drive
-        hd_servo *servos
-        hd_slid *slid
-        int64_t *contact_count
-        int64_t rise_count
-    double hd_corner_number(int64_t i, int64_t j, int64_t seed)
-    double hd_surface(const hd_plane *, const hd_rise *, int64_t count, double x, double y, double *normal)
-    int hd_is_level(const hd_plane *, int64_t count)
-    double hd_quantised(double angle, double resolution)
-    void hd_send(hd_servo *, const hd_drive *, double target, double duration)
-    void hd_move_setpoints(hd_servo *, int64_t count, double h)
 
 cdef hd_plane a_plane
 cdef hd_rise a_rise
@@ -52,7 +12,6 @@ RISE = np.asarray(<hd_rise[:1]>&a_rise).dtype
 DRIVE = np.asarray(<hd_drive[:1]>&a_drive).dtype
 SERVO = np.asarray(<hd_servo[:1]>&a_servo).dtype
 LAW = np.asarray(<hd_law[:1]>&a_law).dtype
-CORNERS = HD_CORNERS
 
 
 cdef void *structs(object a, object dtype, Py_ssize_t count) except? NULL:
@@ -133,35 +92,46 @@ cdef class Tick:
 
 
 cdef class Simulation:
-    """A robot's model, with the arrays of its state and its world: what a step reads and writes.
+    """A robot's model with its ground and servos, and the memory of its state: what a step reads and writes.
 
-    It keeps the arrays alive; state and world: see simulation/world.py. like: another Simulation of the same robot, whose
-    model is used, too. The loops release the interpreter's lock, so each thread needs a Simulation of its own.
+    plane (1,) of PLANE, rises (k,) of RISE, law (1,) of LAW, drive (1,) of DRIVE: see simulation/world.py. memory: all numbers
+    that steps change; views of it: position (3,), rotation (3, 3), q (n,), nu (6 + n,), servos (n,) of SERVO, and results of the
+    last step: acceleration (6 + n,), foot_forces (legs, 3), ground_force (3,). The loops release the interpreter's lock, so each
+    thread needs a Simulation of its own.
     """
 
     cdef readonly Selection model
     cdef hd_world w
     cdef readonly Py_ssize_t joints, legs
-    cdef object kept
+    cdef readonly object plane, drive, memory, position, rotation, q, nu, servos, acceleration, foot_forces, ground_force
+    cdef object rises, law, box, results
 
-    def __init__(self, robot, morphology, state, world, Simulation like=None):
+    def __init__(self, robot, morphology, plane, rises, law, drive):
         cdef hd_world *w = &self.w
-        self.joints, self.legs, self.kept = robot.joint_count, len(robot.legs), (state, world)
-        w.position, w.rotation = must(state.position, 3), must(state.rotation, 9)
-        w.q, w.nu = must(state.q, self.joints), must(state.nu, 6 + self.joints)
-        w.acceleration, w.foot_forces = must(world.acceleration, 6 + self.joints), must(world.foot_forces, 3 * self.legs)
-        w.ground_force, w.box = must(world.ground_force, 3), must(world.box, 3)
-        w.plane, w.rise_count = <hd_plane *>structs(world.plane, PLANE, 1), len(world.rises)
-        w.rises = <hd_rise *>structs(world.rises, RISE, w.rise_count)
-        w.law, w.drive = <hd_law *>structs(world.contact, LAW, 1), <hd_drive *>structs(world.drive, DRIVE, 1)
-        w.servos = <hd_servo *>structs(world.servos, SERVO, self.joints)
-        w.slid = <hd_slid *>must(world.friction_memory, (self.joints + HD_CORNERS) * (sizeof(hd_slid) // sizeof(double)))
-        w.contact_count = <int64_t *>structs(world.contact_count, np.dtype(np.int64), 1)
-        if like is not None:
-            self.model = like.model
-            return
+        cdef Py_ssize_t n = robot.joint_count, legs = len(robot.legs)
         numbers = Numbers(robot)
         self.model = Selection(numbers, Scratch(numbers, 0), morphology, None)
+        self.joints, self.legs = n, legs
+        self.plane, self.rises, self.law, self.drive, self.box = plane, rises, law, drive, np.array(robot.body.box, float)
+        sizes = 3, 9, n, 6 + n, n * (sizeof(hd_servo) // 8), 6 + n, 3 * legs, 3, (n + HD_CORNERS) * (sizeof(hd_slid) // 8)
+        self.memory = np.zeros(sum(sizes))
+        parts = np.split(self.memory, np.cumsum(sizes)[:-1])
+        self.position, turn, self.q, self.nu, servos, self.acceleration, feet, self.ground_force, slid = parts
+        self.rotation, self.servos, self.foot_forces = turn.reshape(3, 3), servos.view(SERVO), feet.reshape(legs, 3)
+        self.results = self.memory[sum(sizes[:5]) :]
+        w.position, w.rotation, w.q, w.nu = data(self.position), data(self.rotation), data(self.q), data(self.nu)
+        w.acceleration, w.foot_forces = data(self.acceleration), data(self.foot_forces)
+        w.ground_force, w.box, w.slid = data(self.ground_force), data(self.box), <hd_slid *>data(slid)
+        w.plane, w.rise_count = <hd_plane *>structs(plane, PLANE, 1), len(rises)
+        w.rises = <hd_rise *>structs(rises, RISE, w.rise_count)
+        w.law, w.drive = <hd_law *>structs(law, LAW, 1), <hd_drive *>structs(drive, DRIVE, 1)
+        w.servos = <hd_servo *>cnp.PyArray_DATA(self.servos)
+
+    def forget(self) -> None:
+        """Clear what the last step has stored for the next one: forces, sliding contacts, saturated servos."""
+        self.results[:] = 0.0
+        for name in ("torque", "saturated", "stopped"):
+            self.servos[name] = 0.0
 
     def set_morphology(self, morphology) -> None:
         """Change the model's morphology; payload and external wrench stay, and so does the state."""
@@ -260,11 +230,10 @@ cdef class Simulation:
         for j in range(self.joints):
             hd_send(self.w.servos + j, self.w.drive, hd_quantised(targets[j], resolution), duration)
 
-    def roll_out(self, Simulation start, targets, double period, double h, int64_t steps, positions, rotations, joints) -> None:
-        """Predict from the state and the servos of another Simulation under targets (K, n) [rad], one every period [s].
+    def predict(self, targets, double period, double h, int64_t steps, positions, rotations, joints) -> None:
+        """Predict from the present state under targets (K, n) [rad], one every period [s]; nothing is changed by it.
 
-        The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n); state and servos of this
-        one are overwritten, those of `start` are only read.
+        The results after each period go to positions (K, 3), rotations (K, 3, 3), joints (K, n).
         """
         cdef hd_world *w = &self.w
         cdef Py_ssize_t count = len(targets), n = self.joints, k
@@ -272,19 +241,15 @@ cdef class Simulation:
         cdef double *places = must(positions, 3 * count)
         cdef double *turns = must(rotations, 9 * count)
         cdef double *angles = must(joints, count * n)
+        present = self.memory.copy()
         with nogil:
-            copy(w.position, start.w.position, 3)
-            copy(w.rotation, start.w.rotation, 9)
-            copy(w.q, start.w.q, n)
-            copy(w.nu, start.w.nu, 6 + n)
-            for k in range(n):
-                w.servos[k] = start.w.servos[k]
             for k in range(count):
                 self.send(wanted + k * n, period, 0.0)
                 self.model.m.run.steps(&self.model.m, w, h, steps)
                 copy(places + 3 * k, w.position, 3)
                 copy(turns + 9 * k, w.rotation, 9)
                 copy(angles + n * k, w.q, n)
+        self.memory[:] = present
 
     # ---- queries ----
 
@@ -325,90 +290,3 @@ cdef inline void copy(double *to, const double *source, Py_ssize_t count) noexce
 
 cdef inline void clear(double *numbers, Py_ssize_t count) noexcept nogil:
     memset(numbers, 0, count * sizeof(double))
-
-
-# ---- one control period of a walking robot for reinforcement learning: see learning/walking_robot.py --------------------
-
-cdef extern from *:
-    """
-    /* Deviation of the velocity [m/s] at which the reward has fallen to 1/e; lever arm [m] that converts a deviation of the yaw
-     * rate into one of the velocity; cosine of the tilt beyond which the robot has fallen. */
-    static const double HD_SPEED_SCALE = 0.05, HD_TURN_ARM = 0.1, HD_TILTED = 0.5;
-    """
-    const double HD_SPEED_SCALE, HD_TURN_ARM, HD_TILTED
-
-
-cdef class Period:
-    """The memory of a control period of a Simulation.
-
-    pose (n,) [rad], reach [rad], asked (3,) [m/s, rad/s], limits (13 + 3 n,) of the observation, all kept. exists (n,): 1 if a
-    joint exists. Results: observation (13 + 3 n,), reward, fallen, power [W].
-    """
-
-    cdef Simulation robot
-    cdef readonly object observation, exists
-    cdef object pose, asked, limits
-    cdef double reach, power_weight
-    cdef readonly double reward, power
-    cdef readonly bint fallen
-
-    def __init__(self, Simulation robot, pose, double reach, asked, double power_weight, limits):
-        cdef Py_ssize_t size = 13 + 3 * robot.joints
-        must(pose, robot.joints)
-        must(asked, 3)
-        must(limits, size)
-        self.robot, self.pose, self.reach, self.asked = robot, pose, reach, asked
-        self.power_weight, self.limits = power_weight, limits
-        self.observation, self.exists = np.zeros(size), np.ones(robot.joints)
-
-    def observe(self) -> None:
-        """Write the observation."""
-        cdef hd_world *w = &self.robot.w
-        cdef double *out = data(self.observation)
-        cdef double *pose = data(self.pose)
-        cdef double *limits = data(self.limits)
-        cdef double *exists = data(self.exists)
-        cdef double normal[3]
-        cdef Py_ssize_t n = self.robot.joints, j
-        copy(out, w.rotation + 6, 3)
-        copy(out + 3, w.nu, 6)
-        out[9] = w.position[2] - hd_surface(w.plane, w.rises, w.rise_count, w.position[0], w.position[1], normal)
-        copy(out + 10, data(self.asked), 3)
-        for j in range(n):
-            out[13 + j] = w.q[j] - pose[j] if exists[j] else 0.0
-            out[13 + n + j] = w.nu[6 + j]
-            out[13 + 2 * n + j] = w.servos[j].setpoint - pose[j] if exists[j] else 0.0
-        for j in range(13 + 3 * n):
-            out[j] = min(limits[j], max(-limits[j], out[j]))
-
-    def run(self, action, double period, int64_t steps) -> None:
-        """Send the servos to pose + reach * action, (n,) limited to [-1, 1], in `period` [s], simulate, observe, reward."""
-        cdef hd_world *w = &self.robot.w
-        cdef hd_model *m = &self.robot.model.m
-        cdef Py_ssize_t n = self.robot.joints, j
-        cdef double *wanted = must(action, n)
-        cdef double *pose = data(self.pose)
-        cdef double *asked = data(self.asked)
-        cdef double h = period / steps
-        # the heading at the start: x axis of base_link on the ground
-        cdef double cx = w.rotation[0], cy = w.rotation[3], x = w.position[0], y = w.position[1], turned = 0.0, power = 0.0
-        cdef double size = sqrt(cx * cx + cy * cy), dx, dy, forward, left, yaw
-        cdef int64_t k
-        with nogil:
-            for j in range(n):
-                hd_send(w.servos + j, w.drive, pose[j] + self.reach * min(1.0, max(-1.0, wanted[j])), period)
-            for k in range(steps):
-                m.run.steps(m, w, h, 1)
-                for j in range(3):
-                    turned += h * w.rotation[6 + j] * w.nu[3 + j]
-                for j in range(n):
-                    power += fabs(w.servos[j].torque * w.nu[6 + j])
-        self.power = power / steps
-        cx, cy = (cx / size, cy / size) if size > 1e-9 else (1.0, 0.0)
-        dx, dy = (w.position[0] - x) / period, (w.position[1] - y) / period
-        forward, left = cx * dx + cy * dy - asked[0], cx * dy - cy * dx - asked[1]
-        yaw = HD_TURN_ARM * (turned / period - asked[2])
-        self.reward = exp(-(forward * forward + left * left + yaw * yaw) / (HD_SPEED_SCALE * HD_SPEED_SCALE))
-        self.reward -= self.power_weight * self.power
-        self.fallen = not (w.rotation[8] >= HD_TILTED and self.reward - self.reward == 0.0)
-        self.observe()

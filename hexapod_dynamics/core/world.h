@@ -146,6 +146,6 @@ struct hd_world {
     const struct hd_drive *drive;
     struct hd_servo *servos;
     struct hd_slid *slid;
-    int64_t *contact_count, rise_count;
+    int64_t rise_count;
 };
 #endif

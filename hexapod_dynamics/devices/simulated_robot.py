@@ -19,12 +19,12 @@ import numpy as np
 from hexapod_dynamics.devices.hardware import make_hardware
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import set_timer_slack
+from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
 from hexapod_dynamics.simulation.mujoco_simulator import import_mujoco
-from hexapod_dynamics.simulation.robot_simulator import checked
 
 _log = logging.getLogger(__name__)
 PHYSICS: dict[str, type[Simulator] | type[MujocoSimulator]] = {"built_in": Simulator, "mujoco": MujocoSimulator}
@@ -174,7 +174,7 @@ class SimulatedRobot:
     def push(self, wrench: Sequence[float], duration: float) -> None:
         """Let an outside wrench (6,) [N, N m], force first, in base_link, act on the body for a duration [s]."""
         with self.lock:
-            self._push = checked("wrench", wrench, (6,))
+            self._push = as_array("wrench", wrench, (6,))
             self._push_ends = (time.monotonic() if math.isnan(self.time) else self.time) + duration
 
     def carry(self, mass: float, place: Sequence[float]) -> None:
@@ -183,7 +183,7 @@ class SimulatedRobot:
         Only its weight acts, not its inertia; for a load that is fixed from the start see Truth.
         """
         with self.lock:
-            self._carried[:] = checked("load", [mass, *place], (4,))
+            self._carried[:] = as_array("load", [mass, *place], (4,))
 
     def _weight(self) -> np.ndarray:
         """Weight (6,) of the load, force first, in base_link [N, N m]."""

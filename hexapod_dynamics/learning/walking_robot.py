@@ -17,12 +17,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.damage import KINDS
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.trajectory import row_width, split
 from hexapod_dynamics.simulation.world import SteppedModel
 
 # Where the parts of an observation begin.
@@ -109,34 +109,17 @@ class WalkingRobot:
         self.intact = self.morphology = Morphology.whole(robot)
         self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
         self.limits = bounds(n)
-        self._make_memory()
+        self._log = np.empty((self.steps, row_width(n, len(robot.legs))))
         self._times: list[float] = []
         self.time = 0.0
 
-    def _make_memory(self) -> None:
-        numbers = self.pose, float(self.reach), self.asked, float(self.power_weight), self.limits.astype(float)
-        self._memory = _core.Period(self.model.compiled, *numbers)
-        self._note_existing()
-
-    def _note_existing(self) -> None:
-        self._memory.exists[:] = self.morphology.existing_mask
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state for copies and pickles: everything except the memory of compiled code."""
-        return {name: value for name, value in self.__dict__.items() if name != "_memory"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self._make_memory()
-
     def reset(self, random: np.random.Generator) -> np.ndarray:
         """Put the intact robot into its standing pose; return the observation."""
-        state = self.model.state
+        state = self.model
         state.nu[:] = 0.0
         if self.morphology is not self.intact:
             self.model.set_morphology(self.intact)
             self.morphology = self.intact
-            self._note_existing()
         state.q[:] = self.pose + random.uniform(-self.spread, self.spread, self.pose.size)
         state.rotation[:], state.position[:] = np.eye(3), 0.0
         self.model.settle_servos_at(state.q)
@@ -147,8 +130,7 @@ class WalkingRobot:
         if self.random_velocity:
             fastest = np.array([0.08, 0.05, 0.4])  # forward, left [m/s], yaw [rad/s]
             self.asked[:] = random.uniform(-fastest, fastest)
-        self._memory.observe()
-        return self._memory.observation.astype(np.float32)
+        return self._observe()
 
     def step(
         self, action: np.ndarray, random: np.random.Generator
@@ -162,15 +144,39 @@ class WalkingRobot:
             del self._times[0]
             if self.damage is None:
                 raise HexapodError("times of damage are given, but no damage: give `damage`, too")
-            self.morphology = self.damage.strike(random, self.morphology, self.model.state.q)
+            self.morphology = self.damage.strike(random, self.morphology, self.model.q)
             self.model.set_morphology(self.morphology)
-            self._note_existing()
             info["damage"] = self.morphology.describe()
-        self._memory.run(action, self.period, self.steps)
+        reward, info["power"] = self._run(action)
         self.time += self.period
-        info["power"], reward = self._memory.power, self._memory.reward
-        observation = self._memory.observation.astype(np.float32)
-        return observation, reward if reward == reward else 0.0, self._memory.fallen, info
+        tilted = not self.model.rotation[2, 2] >= 0.5
+        is_number = math.isfinite(reward)
+        return self._observe(), reward if is_number else 0.0, tilted or not is_number, info
+
+    def _run(self, action: np.ndarray) -> tuple[float, float]:
+        """Simulate a period; return the reward and the mean power [W] of the servos."""
+        model, before, (cos, sin) = self.model, self.model.position.copy(), self.model.rotation[:2, 0].tolist()
+        model.command(self.pose + self.reach * np.clip(action, -1.0, 1.0), self.period, 0.0)
+        model.follow(self.period / self.steps, self.steps, self._log, 1)
+        log = split(np.empty(0), self._log, self.pose.size, len(self.robot.legs))
+        power = float(np.abs(log.joint_torques * log.joint_velocities).sum()) / self.steps
+        turned = float((log.rotation[:, 2] * log.twist[:, 3:]).sum()) / self.steps
+        # along the heading at the start: x axis of base_link on the ground
+        size = math.hypot(cos, sin)
+        cos, sin = (cos / size, sin / size) if size > 1e-9 else (1.0, 0.0)
+        vx, vy, _ = ((model.position - before) / self.period).tolist()
+        forward, left, yaw = self.asked.tolist()
+        error = cos * vx + sin * vy - forward, cos * vy - sin * vx - left, 0.1 * (turned - yaw)
+        return math.exp(-sum(each * each for each in error) / 0.05**2) - self.power_weight * power, power
+
+    def _observe(self) -> np.ndarray:
+        """Return the observation; the ground is the plane z = 0."""
+        model, exists = self.model, self.morphology.existing_mask
+        setpoints = model.servos["setpoint"]
+        joints, commanded = (np.where(exists, angles - self.pose, 0.0) for angles in (model.q, setpoints))
+        parts = model.rotation[2], model.nu[:6], model.position[2:], self.asked, joints, model.nu[6:], commanded
+        # of a robot that has diverged: the lower bound
+        return np.fmin(np.fmax(np.concatenate(parts), -self.limits), self.limits).astype(np.float32)
 
 
 def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

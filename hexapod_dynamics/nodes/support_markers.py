@@ -89,4 +89,4 @@ class SupportMarkers:
         """Compute the support of the observer's state; called once at the start, nothing is loaded later."""
         model = self._observer.model
         state = model.position, model.rotation, model.q, model.nu, model.acceleration
-        self._support.update(model.compiled, *state, model.slope, model.level)
+        self._support.update(model, *state, model.slope, model.level)

@@ -12,8 +12,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 
 LARGEST_SEED = 2**31 - 1
-# Friction of a slippery patch; share of the patches that are slippery, share that are soft.
-SLIPPERY, PATCHED = 0.25, 0.25
+SLIPPERY = 0.25  # friction of a slippery patch
 # Kind: unit of its number, smallest and largest value, default (None: a value must be given).
 KINDS: dict[str, tuple[str, float, float, float | None]] = {
     "slope": ("degrees", 0.0, 45.0, None),
@@ -24,13 +23,8 @@ KINDS: dict[str, tuple[str, float, float, float | None]] = {
 }
 # Direction in which a slope rises, seen by the robot at its start [deg].
 DIRECTIONS = {"up": 0.0, "down": 180.0, "across": 90.0}
-# Side of the squares of blocks, width over which the height changes between two; size of the stones of gravel; side of
-# the squares of patches [m].
-BLOCK, EDGE, STONE, PATCH = 0.1, 0.0125, 0.03, 0.3
-# Place of the first step, its random variation by the seed, distance between steps up and down, depth of the treads of
-# stairs [m].
-AHEAD, SPREAD, BETWEEN, TREAD = 0.7, 0.1, 1.0, 0.25
-STEPS, STAIRS = 6, 3
+# Side of the squares of blocks, width over which the height changes between two [m].
+BLOCK, EDGE = 0.1, 0.0125
 ALLOWED = (
     "flat, slope:DEGREES (also slope:DEGREES:down, :across), blocks:METRES, steps:METRES, stairs, stairs:METRES, "
     "gravel, gravel:METRES, patches"
@@ -47,7 +41,7 @@ class Ground:
     [deg]: a slope upward in the direction slope_yaw [deg] from x, instead of slope_x and slope_y. rough [m]:
     difference between the highest and the lowest point of a random surface, smooth between the corners of squares
     of `cell` [m], drawn with `seed`. edge [m]: width over which the height changes in the middle between two
-    corners; around the corners it is level. 0: the height changes over the whole square. patches: squares of PATCH
+    corners; around the corners it is level. 0: the height changes over the whole square. patches: squares of 30 cm
     are slippery or soft (`patch`; MuJoCo only). law: "coulomb", or "viscous" for the law of Farghdani & Chhabra
     2025 with the coefficient of the robot (`Ground.viscous()`).
     """
@@ -120,8 +114,8 @@ class Ground:
         """Return the kind of patch at (x, y) [m]: "slippery", "soft" or "" for neither."""
         if not self.patches:
             return ""
-        value = _core.drawn(floor(x / PATCH), floor(y / PATCH), int(self.seed))
-        return "slippery" if value < PATCHED else "soft" if value < 2.0 * PATCHED else ""
+        value = _core.drawn(floor(x / 0.3), floor(y / 0.3), int(self.seed))
+        return "slippery" if value < 0.25 else "soft" if value < 0.5 else ""
 
     def height(self, x: float, y: float) -> float:
         """Return the height [m] of the ground at (x, y) [m]."""
@@ -160,13 +154,13 @@ def ground_values(text: str, seed: int) -> dict[str, Any]:
     if kind == "blocks":
         return {"rough": value, "cell": BLOCK, "edge": EDGE}
     if kind == "gravel":
-        return {"rough": value, "cell": STONE}
-    start = AHEAD + SPREAD * float(np.random.default_rng((5, seed)).uniform(-1.0, 1.0))
+        return {"rough": value, "cell": 0.03}
+    start = 0.7 + 0.1 * float(np.random.default_rng((5, seed)).uniform(-1.0, 1.0))
     if kind == "steps":
-        return {"steps": tuple((start + k * BETWEEN, value if k % 2 == 0 else -value) for k in range(STEPS))}
-    up = [(start + k * TREAD, value) for k in range(STAIRS)]
-    top = start + STAIRS * TREAD + 0.5 * BETWEEN
-    return {"steps": (*up, *((top + k * TREAD, -value) for k in range(STAIRS)))}
+        return {"steps": tuple((start + k, value if k % 2 == 0 else -value) for k in range(6))}
+    up = [(start + 0.25 * k, value) for k in range(3)]  # treads of 25 cm
+    top = start + 1.25
+    return {"steps": (*up, *((top + 0.25 * k, -value) for k in range(3)))}
 
 
 def _number(text: str, kind: str, given: str) -> float:

@@ -19,20 +19,14 @@ from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 from hexapod_dynamics.simulation.servo_law import ServoLaw
-from hexapod_dynamics.simulation.world import make_servos, make_state, set_driven, stop_stuck
 
 if TYPE_CHECKING:
     import mujoco
 
-# The height field: points per side, spacing [m], thickness [m], half of its side [m].
-POINTS, SPACING, BASE = 401, 0.0125, 0.2
+# The height field: points per side, spacing [m], half of its side [m].
+POINTS, SPACING = 401, 0.0125
 HALF = 0.5 * (POINTS - 1) * SPACING
-MARGIN = 0.6  # [m] from the robot to the edge of the field at which it is moved
-# MuJoCo's solref of a soft patch, [s] and damping ratio: a foot that carries a third of the robot sinks by 1 cm.
-_FIRM, _SOFT = (0.02, 1.0), (0.3, 1.0)
 _MEETS_ROBOT = f'contype="{GROUND}" conaffinity="{ROBOT}"'
-# Impedances of the constraint of dry friction, see MuJoCo's solimp.
-_STICTION = 0.99, 0.999
 # Inertia of a servo's rotor at its output shaft [kg m^2], for joints that have none in their description: a few 1e-8 at
 # a gear ratio of about 300.
 ROTOR_INERTIA = 0.003
@@ -69,7 +63,7 @@ class MujocoGround:
             return "", f'<geom name="ground" type="plane" size="0 0 1" zaxis="{axis}" {_MEETS_ROBOT}/>'
         assets = (
             f'<asset><hfield name="ground" nrow="{POINTS}" ncol="{POINTS}" '
-            f'size="{HALF} {HALF} {self._relief()!r} {BASE}"/></asset>'
+            f'size="{HALF} {HALF} {self._relief()!r} 0.2"/></asset>'
         )
         return assets, f'<geom name="ground" type="hfield" hfield="ground" {_MEETS_ROBOT}/>'
 
@@ -89,8 +83,8 @@ class MujocoGround:
 
     def lay(self, here: np.ndarray) -> None:
         """Move the height field to the robot's (x, y) [m], if that is far from the centre of the field."""
-        if self._flat or (self._centre is not None and np.abs(here - self._centre).max() < HALF - MARGIN):
-            return
+        if self._flat or (self._centre is not None and np.abs(here - self._centre).max() < HALF - 0.6):
+            return  # [m] from the edge of the field
         self._centre = (np.floor(here / SPACING) + 0.5) * SPACING  # so that the edges of blocks are between points
         at = (np.arange(POINTS) - (POINTS - 1) // 2) * SPACING
         heights = self.ground.heights(self._centre[0] + at, self._centre[1] + at)
@@ -105,7 +99,8 @@ class MujocoGround:
             x, y, _ = places[geom]
             patch = self.ground.patch(x, y)
             self._model.geom_friction[geom, 0] = SLIPPERY if patch == "slippery" else self.ground.friction
-            self._model.geom_solref[geom] = _SOFT if patch == "soft" else _FIRM
+            # [s] and damping ratio: on a soft patch a foot that carries a third of the robot sinks by 1 cm.
+            self._model.geom_solref[geom] = (0.3, 1.0) if patch == "soft" else (0.02, 1.0)
 
 
 class MujocoSimulator(RobotSimulator):
@@ -119,8 +114,6 @@ class MujocoSimulator(RobotSimulator):
 
     def _build(self) -> None:
         self._mujoco = import_mujoco()
-        self._drive, self._servos = make_servos(self._true_robot)
-        self._state = make_state(self.robot.joint_count)
         self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
         x, y, z = self.robot.imu.position
         # maps an angular velocity to the IMU's velocity
@@ -161,7 +154,10 @@ class MujocoSimulator(RobotSimulator):
         self._loaded_now = np.full(len(present), -1.0)
         if self._law is not None:
             self.model.dof_damping[self._qvel] += self._law.viscous
-            self.model.dof_solimp[self._qvel, :2] = _STICTION  # with the default a stuck joint creeps 15 times as fast
+            self.model.dof_solimp[self._qvel, :2] = (
+                0.99,
+                0.999,
+            )  # with the default a stuck joint creeps 15 times as fast
         self._terrain.attach(self.model, self._foot_geoms)
 
     def _has_joint(self, name: str) -> bool:
@@ -182,8 +178,8 @@ class MujocoSimulator(RobotSimulator):
 
     def _adopt_morphology(self) -> None:
         self._compile()
-        stop_stuck(self._state, self._true_morphology)
-        set_driven(self._servos, self._true_morphology, self.q)
+        self._model.morphology = self._true_morphology
+        self._model.apply_joint_constraints()
         self._terrain.lay(self.position[:2])
         self._write()
 
@@ -218,7 +214,7 @@ class MujocoSimulator(RobotSimulator):
                     self._command_from(self.gait)
                 self._since_command = (self._since_command + 1) % self._command_steps
             self._execute_delayed()
-            _core.move_setpoints(self._servos, self.timestep)
+            _core.move_setpoints(self._model.servos, self.timestep)
             self._apply_servos()
             if pushed:
                 self._apply_wrench()
@@ -246,10 +242,10 @@ class MujocoSimulator(RobotSimulator):
 
     def _apply_law(self, law: ServoLaw) -> None:
         """Compute the servos' position loops and set their friction; the actuator's control is the loop's torque."""
-        rows, data = self._servos, self.data
+        rows, data = self._model.servos, self.data
         on = (rows["loaded"] * rows["driven"])[self._joints]
         if (on != self._loaded_now).any():
-            drag = self._drive["damping"][0]
+            drag = self._model.drive["damping"][0]
             self.model.actuator_gainprm[self._actuators, 0] = 1.0
             self.model.actuator_biasprm[self._actuators, 1] = 0.0
             self.model.actuator_biasprm[self._actuators, 2] = -np.where(on, law.damping, drag)
@@ -276,8 +272,8 @@ class MujocoSimulator(RobotSimulator):
         if self._law is not None:
             self._apply_law(self._law)
             return
-        rows, joints = self._servos, self._joints
-        stiffness, damping = (self._drive[name].item() for name in ("stiffness", "damping"))
+        rows, joints = self._model.servos, self._joints
+        stiffness, damping = (self._model.drive[name].item() for name in ("stiffness", "damping"))
         on = (rows["loaded"] * rows["driven"])[joints]
         if (on != self._loaded_now).any():
             gain = on * stiffness

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.world import SteppedModel, make_state, make_world
-
-VIEWS = ("_ahead", "position", "rotation", "q", "nu", "setpoints", "joint_torques", "foot_forces", "acceleration")
-STEEPEST = 0.4  # slope of the model's ground
+from hexapod_dynamics.simulation.world import SteppedModel
 
 
-class Predictor:
+class Predictor(SteppedModel):
     """Steps the model of a robot under commanded servos and predicts a horizon; all arrays are allocated once.
 
     timestep [s] of `advance`; horizon_steps: number of periods that `roll_out` predicts, each `horizon_period` [s]
@@ -45,52 +40,25 @@ class Predictor:
         ):
             if not (np.isfinite(value) and value > 0.0):
                 raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers > 0 [s]")
-        joints = robot.joint_count
-        ground = Ground() if ground is None else ground
-        self.robot, self.ground = robot, ground
+        super().__init__(
+            robot, Morphology.whole(robot) if morphology is None else morphology, Ground() if ground is None else ground
+        )
         self.timestep = float(timestep)
         self.horizon_period = float(horizon_period)
         self._pieces = max(1, round(horizon_period / horizon_timestep))
-        self._model = SteppedModel(robot, Morphology.whole(robot) if morphology is None else morphology, ground)
-        # The horizon has servos of its own, on the same ground and with the same numbers of all servos.
-        world = self._model.world
-        self._ahead_state = make_state(joints)
-        self._ahead_world = make_world(robot, ground)._replace(plane=world.plane, drive=world.drive)
         self.path_positions = np.zeros((horizon_steps, 3))
         self.path_rotations = np.zeros((horizon_steps, 3, 3))
-        self.path_joints = np.zeros((horizon_steps, joints))
-        self._name_views()
-
-    def _name_views(self) -> None:
-        world = self._model.world
-        self._ahead = _core.Simulation(
-            self.robot, self.morphology, self._ahead_state, self._ahead_world, self._model.compiled
-        )
-        self.position, self.rotation, self.q, self.nu = self._model.state
-        self.setpoints = world.servos["setpoint"]
-        self.joint_torques = world.servos["torque"]
-        self.foot_forces, self.acceleration = world.foot_forces, world.acceleration
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state for copies and pickles: everything except views and the compiled part."""
-        return {name: value for name, value in self.__dict__.items() if name not in VIEWS}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self._name_views()
-
-    def __copy__(self) -> Predictor:
-        return copy.deepcopy(self)  # a shallow copy would share the state
+        self.path_joints = np.zeros((horizon_steps, robot.joint_count))
 
     @property
-    def compiled(self) -> _core.Simulation:
-        """The compiled model, for other computations with the same morphology between two calls."""
-        return self._model.compiled
+    def setpoints(self) -> np.ndarray:
+        """Present set-points of the servos (n,) [rad]."""
+        return self.servos["setpoint"]
 
     @property
-    def morphology(self) -> Morphology:
-        """The remaining parts of the robot."""
-        return self._model.morphology
+    def joint_torques(self) -> np.ndarray:
+        """Torques of the servos in the last step (n,) [N m]."""
+        return self.servos["torque"]
 
     def set_state(
         self,
@@ -104,44 +72,22 @@ class Predictor:
         q.
         """
         self.position[:], self.rotation[:], self.q[:], self.nu[:] = position, rotation, q, nu
-        self._model.apply_joint_constraints()
-        self._model.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
-
-    def snapshot(self) -> tuple[np.ndarray, ...]:
-        """Return a copy of the state and the servos, (position, rotation, q, nu, servos), for `restore` of any
-        Predictor.
-        """
-        return tuple(array.copy() for array in (*self._model.state, self._model.world.servos))
-
-    def restore(self, snapshot: tuple[np.ndarray, ...]) -> None:
-        """Adopt the state and the servos of a `snapshot`; locked joints stay at their locked positions."""
-        for own, array in zip((*self._model.state, self._model.world.servos), snapshot, strict=True):
-            own[:] = array
-        self._model.apply_joint_constraints()
-
-    def push(self, wrench: np.ndarray) -> None:
-        """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._model.push(wrench)
-
-    def resting_height(self) -> float:
-        """Return the height [m] of the body, in its present attitude over the origin, at which its lowest point
-        touches the ground.
-        """
-        return self._model.resting_height()
+        self.apply_joint_constraints()
+        self.settle_servos_at(self.q if setpoints is None else np.asarray(setpoints, float))
 
     @property
     def slope(self) -> np.ndarray:
         """Slope of the model's ground along x and y (2,), rise over run."""
-        return np.concatenate([self._model.world.plane[name] for name in ("slope_x", "slope_y")])
+        return np.concatenate([self.plane[name] for name in ("slope_x", "slope_y")])
 
     @property
     def level(self) -> float:
         """Height [m] of the ground's plane at the world's origin."""
-        return self._model.world.plane["level"].item()
+        return self.plane["level"].item()
 
     def ground_height(self, x: float, y: float) -> float:
         """Height [m] of the ground's plane at (x, y) [m]."""
-        along_x, along_y, *_, level = self._model.world.plane.item()
+        along_x, along_y, *_, level = self.plane.item()
         return level + along_x * x + along_y * y
 
     @property
@@ -166,26 +112,22 @@ class Predictor:
 
     def lay_ground(self, slope: Sequence[float] | np.ndarray, x: float, y: float, height: float) -> None:
         """Set the ground to the plane with a slope (2,), rise over run, and a height [m] at (x, y) [m]."""
-        along_x, along_y = (max(-STEEPEST, min(STEEPEST, float(each))) for each in slope)
-        plane = self._model.world.plane
+        along_x, along_y = (max(-0.4, min(0.4, float(each))) for each in slope)  # the model's ground is no steeper
+        plane = self.plane
         plane["slope_x"], plane["slope_y"], plane["level"] = along_x, along_y, height - along_x * x - along_y * y
 
     def set_dead_band(self, band: float) -> None:
         """Set the dead band of the model's servos [rad]."""
-        self._model.world.drive["dead_band"] = band
+        self.drive["dead_band"] = band
 
     @property
     def velocity_feed_forward(self) -> float:
         """Share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
-        return self._model.world.drive["feed_forward"].item()
+        return self.drive["feed_forward"].item()
 
     def set_velocity_feed_forward(self, share: float) -> None:
         """Set the share, 0 to 1, of the set-points' rates that the model's servos feed forward."""
-        self._model.world.drive["feed_forward"] = share
-
-    def set_morphology(self, morphology: Morphology) -> None:
-        """Change the morphology before the next step. Momentum is conserved, see SteppedModel."""
-        self._model.set_morphology(morphology)
+        self.drive["feed_forward"] = share
 
     def advance(
         self, duration: float, targets: np.ndarray | None = None, command_duration: float | None = None
@@ -198,8 +140,8 @@ class Predictor:
         steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
         if targets is not None:
             reach = duration if command_duration is None else command_duration
-            self._model.compiled.command(np.ascontiguousarray(targets, float), reach, 0.0)
-        self._model.compiled.take_steps(duration / steps, steps)
+            self.command(np.ascontiguousarray(targets, float), reach, 0.0)
+        self.take_steps(duration / steps, steps)
 
     def roll_out(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not
@@ -210,8 +152,7 @@ class Predictor:
         count = targets.shape[0]
         positions, rotations = self.path_positions[:count], self.path_rotations[:count]
         joints = self.path_joints[:count]
-        self._ahead.roll_out(
-            self._model.compiled,
+        self.predict(
             np.ascontiguousarray(targets, float),
             self.horizon_period,
             self.horizon_period / self._pieces,

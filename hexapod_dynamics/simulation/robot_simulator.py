@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
+from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import DivergedError, HexapodError
 from hexapod_dynamics.gait import Gait
 from hexapod_dynamics.robot import Morphology, Robot
@@ -19,10 +20,7 @@ from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
 from hexapod_dynamics.simulation.trajectory import Log, row_width, split
 from hexapod_dynamics.simulation.truth import Truth
-from hexapod_dynamics.simulation.world import State, place_returned, rest_servos, set_driven, stop_stuck
-
-# Longer steps [s] are stable, but too coarse for a walk.
-LONGEST_STEP = 0.02
+from hexapod_dynamics.simulation.world import SteppedModel, place_returned
 
 
 class RobotSimulator(ABC):
@@ -40,10 +38,6 @@ class RobotSimulator(ABC):
     """
 
     COMMAND_PERIOD: float | None = None  # [s] by default; None: a time step
-    # Set by `_build`, changed in place. The numbers (1,) of all servos and their states (n,): core/world.h.
-    _state: State
-    _servos: np.ndarray
-    _drive: np.ndarray
 
     def __init__(
         self,
@@ -57,8 +51,9 @@ class RobotSimulator(ABC):
         quantised: bool = False,
         truth: Truth | None = None,
     ) -> None:
-        if not (0.0 < number("timestep", timestep, "s") <= LONGEST_STEP):
-            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {LONGEST_STEP} s")
+        longest = 0.02  # [s]; longer steps are stable, but too coarse for a walk
+        if not (0.0 < number("timestep", timestep, "s") <= longest):
+            raise HexapodError(f"timestep: given {timestep!r} s, allowed are numbers above 0 to {longest} s")
         if command_period is None:
             command_period = self.COMMAND_PERIOD or timestep
         period = number("command_period", command_period, "s")
@@ -88,6 +83,8 @@ class RobotSimulator(ABC):
         self._steps = self._since_command = 0
         self._mean_rate = np.zeros(3)
         self._no_log = np.empty((0, row_width(n, len(robot.legs))))
+        payload = self.truth.payload, self.truth.payload_position
+        self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
         self._build()
         self.reset()
 
@@ -111,7 +108,7 @@ class RobotSimulator(ABC):
 
     @abstractmethod
     def _build(self) -> None:
-        """Make the model of the true robot with the true morphology, its state and its servos."""
+        """Prepare this physics; `_model` has the state and the servos of the true robot."""
 
     @abstractmethod
     def _settle(self, *, on_ground: bool) -> None:
@@ -153,9 +150,8 @@ class RobotSimulator(ABC):
         """
         place, self.rotation[:], self.q[:] = self._checked_pose(position, rotation, joints)
         self.nu[:] = 0.0
-        stop_stuck(self._state, self._true_morphology)
-        set_driven(self._servos, self._true_morphology, self.q)
-        rest_servos(self._servos, self.q)
+        self._model.apply_joint_constraints()
+        self._model.settle_servos_at(self.q)
         if self._law is not None:
             self._law.reset(self.q)
         self._delayed.clear()
@@ -180,32 +176,32 @@ class RobotSimulator(ABC):
 
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._push(checked("wrench", wrench, (6,)))
+        self._push(as_array("wrench", wrench, (6,)))
 
     @property
     def position(self) -> np.ndarray:
         """Position (3,) of base_link in the world [m]."""
-        return self._state.position
+        return self._model.position
 
     @property
     def rotation(self) -> np.ndarray:
         """Rotation (3, 3) world <- base_link."""
-        return self._state.rotation
+        return self._model.rotation
 
     @property
     def q(self) -> np.ndarray:
         """Joint positions (n,) [rad], of all joints."""
-        return self._state.q
+        return self._model.q
 
     @property
     def nu(self) -> np.ndarray:
         """Body twist, linear first, and joint rates (6 + n,) [m/s, rad/s]."""
-        return self._state.nu
+        return self._model.nu
 
     @property
     def joint_torques(self) -> np.ndarray:
         """Torques of the servos in the last step (n,) [N m]."""
-        return self._servos["torque"]
+        return self._model.servos["torque"]
 
     @property
     def foot_forces(self) -> np.ndarray:
@@ -277,7 +273,7 @@ class RobotSimulator(ABC):
     @property
     def setpoints(self) -> np.ndarray:
         """Present set-points of the servos (n,) [rad], as angles of the joints."""
-        return self._servos["setpoint"]
+        return self._model.servos["setpoint"]
 
     def command(self, targets: npt.ArrayLike, duration: float) -> None:
         """Send the servos to targets (n,) [rad], uniformly over the duration [s], within their speed limit.
@@ -300,7 +296,7 @@ class RobotSimulator(ABC):
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
-        row = self._servos[joint]
+        row = self._model.servos[joint]
         if loaded and row["loaded"] == 0.0:
             row["setpoint"] = row["target"] = self.q[joint]
             row["speed"] = 0.0
@@ -329,13 +325,13 @@ class RobotSimulator(ABC):
         if self.truth.delay:
             self._delayed.append((self.time + self.truth.delay, function, arguments))
         else:
-            function(self._servos, self._drive, *arguments)
+            function(self._model.servos, self._model.drive, *arguments)
 
     def _execute_delayed(self) -> None:
         """Execute the commands that are due."""
         while self._delayed and self._delayed[0][0] <= self.time + 1e-9:
             _, function, arguments = self._delayed.popleft()
-            function(self._servos, self._drive, *arguments)
+            function(self._model.servos, self._model.drive, *arguments)
 
     # ---- checks ------------------------------------------------------------------------------------------------------
 
@@ -346,14 +342,14 @@ class RobotSimulator(ABC):
         n = self.robot.joint_count
         if joints is None:
             joints = np.zeros(n) if self.gait is None else self.gait.position
-        joints = checked("joints", joints, (n,))
+        joints = as_array("joints", joints, (n,))
         if rotation is None:
             turn = np.eye(3)
         else:
-            turn = checked("rotation", rotation, (3, 3))
+            turn = as_array("rotation", rotation, (3, 3))
             if not np.allclose(turn @ turn.T, np.eye(3), atol=1e-9) or np.linalg.det(turn) < 0:
                 raise HexapodError(f"rotation: {turn.tolist()} is no rotation matrix")
-        return None if position is None else checked("position", position, (3,)), turn, joints
+        return None if position is None else as_array("position", position, (3,)), turn, joints
 
     def _check_finite(self) -> None:
         if not np.isfinite(self.position).all():
@@ -387,17 +383,3 @@ def count(name: str, value: object, least: int) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise HexapodError(f"{name}: given {value!r}, allowed are whole numbers from {least}")
     return int(value)
-
-
-def checked(name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a float array of this shape with finite numbers; HexapodError names another value."""
-    try:
-        given = np.asarray(value)
-        array = given.astype(float)
-    except (TypeError, ValueError):
-        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {value!r}") from None
-    if np.iscomplexobj(given):
-        raise HexapodError(f"{name}: real numbers are needed, given {given.tolist()}")
-    if array.shape != shape or not np.isfinite(array).all():
-        raise HexapodError(f"{name}: finite numbers of shape {shape} are needed, given {array.tolist()}")
-    return array

@@ -11,7 +11,6 @@ from hexapod_dynamics.se3 import cross, rotation_vector
 from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 from hexapod_dynamics.simulation.servo_law import ServoLaw
 from hexapod_dynamics.simulation.truth import Truth
-from hexapod_dynamics.simulation.world import SteppedModel
 
 
 class Simulator(RobotSimulator):
@@ -21,12 +20,9 @@ class Simulator(RobotSimulator):
     """
 
     def _build(self) -> None:
-        payload = self.truth.payload, self.truth.payload_position
-        self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
-        self._state, self._servos, self._drive = self._model.state, self._model.world.servos, self._model.world.drive
-        self._drive["dead_band"] = self._band
+        self._model.drive["dead_band"] = self._band
         if self._law is not None:
-            servos = self._servos
+            servos = self._model.servos
             servos["holds"], servos["damping"], servos["viscous"] = 1.0, self._law.damping, self._law.viscous
         self._mean_acceleration, self._inertial = np.zeros_like(self.nu), np.zeros_like(self.nu)
 
@@ -44,7 +40,7 @@ class Simulator(RobotSimulator):
             self.position[2] = self._model.resting_height()
         self._model.forget()
         if self._law is not None:
-            self._servos["sliding"] = self._servos["friction"] = 0.0
+            self._model.servos["sliding"] = self._model.servos["friction"] = 0.0
         self._mean_acceleration[:] = 0.0
 
     def _adopt_morphology(self) -> None:
@@ -54,7 +50,7 @@ class Simulator(RobotSimulator):
         self._model.push(wrench)
 
     def _contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._model.world.foot_forces, self._model.world.ground_force
+        return self._model.foot_forces, self._model.ground_force
 
     def _specific_force(self) -> np.ndarray:
         nu, acceleration = self.nu, self._mean_acceleration
@@ -66,13 +62,13 @@ class Simulator(RobotSimulator):
 
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         before, attitude = self.nu.copy(), self.rotation.copy()
-        compiled, gait = self._model.compiled, self.gait
+        model, gait = self._model, self.gait
         one_by_one = self._law is not None or self.truth.delay > 0.0
         if gait is None and not one_by_one:
-            compiled.follow(self.timestep, steps, log, log_every)
+            model.follow(self.timestep, steps, log, log_every)
             self._steps += steps
         elif gait is not None and (tick := gait.compiled) is not None and not (one_by_one or self.truth.zero):
-            self._since_command = compiled.walk(
+            self._since_command = model.walk(
                 tick,
                 self.timestep,
                 steps,
@@ -111,12 +107,12 @@ class Simulator(RobotSimulator):
             done += taken
             row, logged = done // log_every, taken == to_log
             rows = log[row - 1 : row] if logged else self._no_log
-            self._model.compiled.follow(self.timestep, taken, rows, taken if logged else taken + 1)
+            self._model.follow(self.timestep, taken, rows, taken if logged else taken + 1)
             self._steps += taken
 
     def _run_loops(self, law: ServoLaw) -> None:
         """Compute the position loops, and the limits of dry friction, at the present state."""
-        servos, h = self._servos, self.timestep
+        servos, h = self._model.servos, self.timestep
         law.follow(self.q)
         # The next step moves the set-points first.
         setpoints, furthest = servos["setpoint"], servos["speed"] * h
@@ -125,6 +121,6 @@ class Simulator(RobotSimulator):
         if not law.scale:
             return
         # Torque of everything but the servo: what accelerates the joint, less what the servo and its gear give.
-        self._model.compiled.inertial(self._model.world.acceleration, self._inertial)
+        self._model.inertial(self._model.acceleration, self._inertial)
         others = self._inertial[6:] - servos["torque"] + servos["friction"]
         servos["dry"] = law.dry_friction(servos["torque"], others, self.nu[6:])

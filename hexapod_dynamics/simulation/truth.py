@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ _OF_SERVO_LAW = {"lag": 0.0, "ff": 1.0, "zone": 0.0, "hysteresis": 0.0, "servo_f
 # Shares of the ranges of `real_servos`.
 SERVOS = {"real": 1.0, "half": 0.5}
 # Separate random streams of a seed, so that a new draw does not change the others.
-_ZEROS, _LINKS, _IMU, _PRESET, _CENTRES, _STIFFNESSES, _MOUNTS = range(1, 8)
+Stream = IntEnum("Stream", ["ZEROS", "LINKS", "IMU", "PRESET", "CENTRES", "STIFFNESSES", "MOUNTS"])
 
 
 def _number(default: float, low: float, high: float, unit: str = "") -> Any:
@@ -157,7 +158,9 @@ class Truth:
         ):
             return robot
         scaled = dataclasses.replace
-        random, moved, mounts = (np.random.default_rng((each, self.seed)) for each in (_LINKS, _CENTRES, _MOUNTS))
+        random, moved, mounts = (
+            np.random.default_rng((each, self.seed)) for each in (Stream.LINKS, Stream.CENTRES, Stream.MOUNTS)
+        )
         legs = []
         for leg in robot.legs:
             factors = self.mass * (1.0 + self.link_masses * random.uniform(-1.0, 1.0, len(leg.links)))
@@ -201,17 +204,17 @@ class Truth:
 
     def stiffness_factors(self, count: int) -> np.ndarray:
         """Return the stiffness of each of `count` servos relative to that of all (count,)."""
-        return np.exp(self.servo_spread * np.random.default_rng((_STIFFNESSES, self.seed)).normal(size=count))
+        return np.exp(self.servo_spread * np.random.default_rng((Stream.STIFFNESSES, self.seed)).normal(size=count))
 
     def zeros(self, count: int) -> np.ndarray:
         """Return what each of `count` servos reads at the joint's zero (count,) [rad]."""
-        return math.radians(self.zero) * np.random.default_rng((_ZEROS, self.seed)).uniform(-1.0, 1.0, count)
+        return math.radians(self.zero) * np.random.default_rng((Stream.ZEROS, self.seed)).uniform(-1.0, 1.0, count)
 
     def imu_rotation(self) -> np.ndarray:
         """Return the rotation (3, 3) described base_link <- base_link according to the IMU's real mounting: a tilt
         of `imu_tilt` about a random horizontal axis.
         """
-        heading = np.random.default_rng((_IMU, self.seed)).uniform(-math.pi, math.pi)
+        heading = np.random.default_rng((Stream.IMU, self.seed)).uniform(-math.pi, math.pi)
         size = math.radians(self.imu_tilt)
         return rotation_from_vector(np.array([size * math.cos(heading), size * math.sin(heading), 0.0]))
 
@@ -248,7 +251,7 @@ def real_servos(seed: int, share: float = 1.0) -> dict[str, float]:
     Play of hexapods' legs +-0.16 to 0.49 degrees, friction of an STS3215, bias of an MPU6050 as measured by others; the
     ground is not among the values.
     """
-    random = np.random.default_rng((_PRESET, seed))
+    random = np.random.default_rng((Stream.PRESET, seed))
 
     def within(middle: float, spread: float) -> float:
         return round(middle + share * spread * random.uniform(-1.0, 1.0), 6)

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.feedforward import Feedforward
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground, Predictor, Simulator
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 DAMAGES = {
     "whole": WHOLE,
     "a leg": WHOLE.without("RM"),

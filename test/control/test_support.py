@@ -6,22 +6,20 @@ import pinocchio as pin
 import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.control.support import Support, support_polygon, zero_moment_point
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
 from hexapod_dynamics.simulation.world import SteppedModel
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 HURT = WHOLE.without("RM").locked("RF.tibia", -0.3).broken("LF.tibia", 0.5)
 
 
 def compiled(morphology):
     """The compiled model of a robot with this morphology."""
-    return SteppedModel(ROBOT, morphology, Ground()).compiled
+    return SteppedModel(ROBOT, morphology, Ground())
 
 
 @pytest.mark.parametrize("morphology", [WHOLE, HURT], ids=["whole", "hurt"])

@@ -7,14 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.formulas import Body
-from hexapod_dynamics.robot import Morphology, Robot
 
-ROBOT = Robot.jethexa()
 LANES = [lanes for lanes in (2, 4, 8) if lanes <= _core.widest()]
 
 
@@ -40,7 +39,7 @@ def test_every_width_of_registers_gives_the_plain_recursion(family):
 
 
 def test_the_torque_of_a_limp_joint_counts_nowhere_in_a_batch():
-    model, limp = WholeBodyModel(ROBOT), Morphology.whole(ROBOT).limp("LR.femur")
+    model, limp = WholeBodyModel(ROBOT), WHOLE.limp("LR.femur")
     tau = np.zeros((5, 18))
     expected = model.forward_dynamics_batch(np.tile(np.eye(3), (5, 1, 1)), tau, np.zeros((5, 24)), tau, limp)
     tau[:, 7] = np.nan
@@ -73,9 +72,3 @@ def test_a_robot_that_was_never_seen_needs_no_compiler_and_no_time(tmp_path):
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 5e-3
     assert not any(tmp_path.iterdir())
-
-
-def test_the_type_of_a_struct_comes_from_the_compiler():
-    servo = _core.SERVO
-    assert servo.names[:2] == ("setpoint", "rate")
-    assert servo.itemsize == 8 * len(servo.names)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.gait_steps import steps
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.modes import Mode
-from hexapod_dynamics.robot import Morphology, Robot
 
 ROOT = Path(__file__).parents[2]
-ROBOT = Robot.jethexa()
 
 
 def test_the_core_is_compiled_and_not_older_than_its_sources():
@@ -24,30 +24,6 @@ def test_the_core_is_compiled_and_not_older_than_its_sources():
     for pattern in ("*.h", "*.pyx", "*.pxi", "*.c"):
         for path in module.parent.glob(pattern):
             assert path.stat().st_mtime <= module.stat().st_mtime, f"{path} is newer: build the package again"
-
-
-@pytest.mark.parametrize(
-    ("header", "struct", "dtype"),
-    [
-        ("gait.h", "hd_gait_leg", _core.GAIT_LEG),
-        ("gait.h", "hd_plan", _core.PlanNumbers.dtype),
-        ("adaptive_gait.h", "hd_gait_settings", _core.GaitNumbers.dtype),
-        ("adaptive_gait.h", "hd_gait_command", _core.GaitCommand.dtype),
-        ("adaptive_gait.h", "hd_gait_state", _core.GaitState.dtype),
-        ("adaptive_gait.h", "hd_gait_foot", _core.GAIT_FOOT),
-        ("tripod_gait.h", "hd_tripod_parameters", _core.TripodNumbers.dtype),
-        ("tripod_gait.h", "hd_tripod_state", _core.TripodState.dtype),
-        ("tripod_gait.h", "hd_tripod_foot", _core.TRIPOD_FOOT),
-        ("plan_evaluation.h", "hd_findings", _core.Findings.dtype),
-        ("plan_evaluation.h", "hd_first_cycle", _core.FirstCycle.dtype),
-    ],
-)
-def test_a_dtype_has_the_fields_of_the_struct_in_its_order(header, struct, dtype):
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "hexapod_dynamics/core" / header).read_text(), flags=re.DOTALL)
-    body = re.search(rf"struct {struct} {{(.*?)}}", text, re.DOTALL)[1]
-    fields = [(name, int(size or 1)) for name, size in re.findall(r"(\w+)(?:\[(\d+)\])?\s*[,;]", body)]
-    assert fields == [(name, dtype[name].itemsize // 8) for name in dtype.names]
-    assert dtype.itemsize == 8 * sum(size for _, size in fields)
 
 
 def test_the_modes_are_numbered_as_in_the_core():
@@ -97,8 +73,7 @@ def pickled(gait):
 def test_a_copy_walks_alike_and_on_its_own(kind, twin):
     gait = kind().bind(ROBOT)
     gait.walk()
-    for _ in range(50):
-        gait.step(0.02)
+    steps(gait, 50)
     other = twin(gait)
     expected = [gait.step(0.02)[0].copy() for _ in range(20)]
     assert np.array_equal([other.step(0.02)[0].copy() for _ in range(20)], expected)
@@ -106,5 +81,5 @@ def test_a_copy_walks_alike_and_on_its_own(kind, twin):
 
 def test_morphology_changes_reach_the_core():
     gait = AdaptiveGait().bind(ROBOT)
-    gait.set_morphology(Morphology.whole(ROBOT).without("LF"))
+    gait.set_morphology(WHOLE.without("LF"))
     assert gait.data.legs["used"][ROBOT.leg_names.index("LF")] == 0.0

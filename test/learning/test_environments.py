@@ -71,7 +71,7 @@ def test_the_tripod_gait_earns_more_than_standing_and_tilting_ends_the_episode()
         earned.append(total / 200)
         assert observation[ASKED] == np.float32(0.077)
     assert earned[0] > 0.5 > 0.2 > earned[1]
-    environment.walker.model.state.rotation[:] = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
+    environment.walker.model.rotation[:] = [[1, 0, 0], [0, -1, 0], [0, 0, -1]]
     assert environment.step(np.zeros(18))[2]
 
 

@@ -7,18 +7,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from support.allocations import least_growth
+from support.jethexa import MASS, ROBOT, STAND, WHOLE, standing
 from support.pinocchio_robot import PinocchioRobot
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.kinematics import LegKinematics
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
-
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
-MASS = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in leg.links)
-STAND = TripodGait().bind(ROBOT).position.copy()
 
 
 def walk(morphology=WHOLE, seconds=5.2, **options):
@@ -160,9 +156,7 @@ def test_what_breaks_off_in_flight_takes_its_own_momentum_along():
 
 @pytest.mark.parametrize("morphology", [WHOLE, WHOLE.without("RM"), WHOLE.without("RM", "LM").broken("LF.tibia", 0.97)])
 def test_at_rest_the_ground_carries_the_weight(morphology):
-    sim = Simulator(ROBOT, morphology)
-    sim.reset(joints=STAND)
-    sim.step(3000)
+    sim = standing(Simulator(ROBOT, morphology), 3000)
     mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in morphology.links(leg.name))
     weight = [0.0, 0.0, mass * ROBOT.gravity]
     assert sim.foot_forces.sum(axis=0) == pytest.approx(weight, abs=2e-3)
@@ -214,9 +208,7 @@ def test_upside_down_it_lies_on_its_back():
 
 
 def test_limp_legs_let_it_sink_on_knees_or_belly():
-    sim = Simulator(ROBOT)
-    sim.reset(joints=STAND)
-    sim.step(100)
+    sim = standing(Simulator(ROBOT), 100)
     for joint in range(18):
         sim.load_joint(joint, False)
     sim.step(4000)
@@ -374,8 +366,7 @@ def test_torque_stops_at_the_limit_and_the_rest_follows_newton():
     sim.command(STAND + 1.0, 0.001)
     sim.step(300)
     assert np.abs(sim.joint_torques).max() == 0.01
-    free = Simulator(ROBOT)
-    free.reset(joints=STAND)
+    free = standing(Simulator(ROBOT))
     free.command(STAND + np.tile([0.0, 0.8, 0.8], 6), 0.001)
     torques = []
     for _ in range(100):
@@ -392,9 +383,7 @@ def test_quantised_commands_are_multiples_of_the_resolution():
 
 
 def test_the_imu_feels_gravity_at_rest_and_nothing_in_free_fall():
-    sim = Simulator(ROBOT)
-    sim.reset(joints=STAND)
-    sim.step(3000)
+    sim = standing(Simulator(ROBOT), 3000)
     sim.step(10)
     assert sim.specific_force == pytest.approx([0.0, 0.0, ROBOT.gravity], abs=0.01)
     assert sim.angular_velocity == pytest.approx(np.zeros(3), abs=1e-3)
@@ -430,7 +419,7 @@ def test_copies_and_pickles_go_their_own_way(twin):
     ahead = twin(predictor)
     ahead.advance(0.05)
     assert np.array_equal(predictor.q, sim.q) and not np.array_equal(ahead.q, sim.q)
-    assert ahead.q is ahead._model.state.q  # its names are views of its own state
+    assert np.shares_memory(ahead.q, ahead.memory)  # its names are views of its own state
 
 
 @pytest.mark.parametrize(
@@ -444,9 +433,9 @@ def test_copies_and_pickles_go_their_own_way(twin):
         (lambda: Simulator(ROBOT).command(np.zeros(3), 0.1), "18 targets"),
         (lambda: Simulator(ROBOT).command_joint(0, np.nan, 0.1), "finite"),
         (lambda: Simulator(ROBOT).reset(rotation=np.ones((3, 3))), "no rotation matrix"),
-        (lambda: Simulator(ROBOT).reset(joints=np.full(18, np.nan)), "joints: finite numbers"),
+        (lambda: Simulator(ROBOT).reset(joints=np.full(18, np.nan)), "joints: .* not finite"),
         (lambda: Simulator(ROBOT).reset(rotation=-np.eye(3)), "no rotation matrix"),
-        (lambda: Simulator(ROBOT).reset(joints=np.full(18, 1j)), "joints: real numbers"),
+        (lambda: Simulator(ROBOT).reset(joints=np.full(18, 1j)), "joints: .* real numbers"),
         (lambda: Simulator(ROBOT).step(-3), "steps: given -3"),
         (lambda: Simulator(ROBOT).step(2.5), "steps: given 2.5"),
         (lambda: Simulator(ROBOT, timestep="1e-3"), "timestep: given '1e-3'"),
@@ -535,9 +524,7 @@ def test_copies_keep_the_true_robot_and_its_payload():
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 def test_a_stump_that_is_mended_is_lifted_out_of_the_ground(physics):
     """Tibias that grew into the ground under a robot that leant on its stumps threw it up and turned it over."""
-    simulator = physics(ROBOT)
-    simulator.reset(joints=STAND)
-    simulator.step(300)
+    simulator = standing(physics(ROBOT), 300)
     simulator.set_morphology(WHOLE.broken("LF.tibia", 0.5).broken("LM.tibia", 0.5).broken("LR.tibia", 0.5))
     simulator.step(2000)  # it leans to the left
     assert np.arccos(simulator.rotation[2, 2]) > np.radians(8.0)
@@ -553,9 +540,7 @@ def test_a_stump_that_is_mended_is_lifted_out_of_the_ground(physics):
 @pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 def test_a_leg_comes_back_clear_of_the_ground(physics):
     """A leg put back under a robot on its belly, at the angles of its last stance, threw it 24 cm up."""
-    simulator = physics(ROBOT)
-    simulator.reset(joints=STAND)
-    simulator.step(300)
+    simulator = standing(physics(ROBOT), 300)
     simulator.set_morphology(WHOLE.without("RM", "LM"))
     lifted = simulator.q.copy()
     lifted[1::3] += 0.9  # the other feet rise, so that the body comes down
