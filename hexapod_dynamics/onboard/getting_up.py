@@ -13,8 +13,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE, ANNOUNCES, GetUp, Phase, Sensed
+from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE, ANNOUNCES, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.gait.recovery.motion import Sensed
 from hexapod_dynamics.robot import Morphology, Robot
 
 AUTOMATIC = "automatic"

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 
-from hexapod_dynamics.gait.recovery.watches import DELAY, FREE, GIVES, Yielding
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.gait.recovery.motion import DELAY, FREE, GIVES, Yielding
 
-ROBOT = Robot.jethexa()
 N, DT, SPEED = ROBOT.joint_count, 0.02, 2.0
 LIMIT = ROBOT.servo.torque_limit / ROBOT.servo.stiffness  # [rad] error of a servo at its torque limit
 

@@ -10,40 +10,23 @@ import numpy as np
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
-# A robot is tipped by a push, as TipWatch sees it, if: the body will lean by LEAN [rad], AHEAD [s] from now at its
-# present angular velocity; a lean is the change of its upward direction against the mean over MEAN_TIME [s], which is
-# unknown for this time. The smoothed sideways specific force, at its largest within about FORCE_TIME [s], exceeds
-# TIP_FORCE [m/s^2] and TIP_TIMES its usual size, because a robot whose feet step onto edges leans, too. The body rises
-# by RISE [m/s], the integral of the vertical specific force over about RISE_TIME [s]: a robot that tips over an edge of
-# its feet rises. A robot that has lost a foot sinks: for AFTER_SINKING [s] after its upward velocity was below minus
-# SINKING [m/s] it is not tipped, because its fall onto the ground looks like a push.
-LEAN, AHEAD, MEAN_TIME = 0.2, 0.1, 2.0
-TIP_FORCE, TIP_TIMES, FORCE_TIME = 4.5, 1.4, 0.2
-RISE, RISE_TIME, SINKING, AFTER_SINKING = 0.02, 0.15, 0.03, 0.4
-# A push is a sideways specific force, less its mean over MEAN_TIME and smoothed over the time of a filter [s]. In two
-# consecutive samples it must exceed the force [m/s^2] of that filter, and TIMES the largest value of the last
-# USUAL_TIME [s] of this walk, because feet that hit edges are no push. The short time detects hard pushes early. The
-# long time detects pushes of a robot with lost legs, whose feet land harder and which therefore needs more time to
-# distinguish pushes from steps. The sideways force must be larger than SHARE times the vertical one in both samples. A
-# push with less force is detected by the lean that it causes (TipWatch).
+MEAN_TIME = 2.0  # [s] over which the usual force and the usual upward direction are averaged
+# A push is a sideways specific force, less its mean and smoothed over the time of a filter [s]. In two consecutive
+# samples it must exceed the force [m/s^2] of that filter and the usual size, because feet that hit edges are no push.
+# The short time detects hard pushes early. The long time detects pushes of a robot with lost legs, whose feet land
+# harder and which therefore needs more time to distinguish pushes from steps. A push with less force is detected by the
+# lean that it causes (TipWatch).
 FILTERS = ((0.02, 5.0), (0.05, 3.5))
-TIMES, USUAL_TIME, SHARE = 1.7, 60.0, 0.85
-# A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It turns
-# before it hits the ground, whereas a push comes first and turns the body afterwards. So no push is detected for
-# AFTER_TURNING [s] after the body turned about a horizontal axis by more than TURNING [rad/s] without such a force.
-TURNING, AFTER_TURNING = 0.8, 0.2
-FIRST = 0.7  # share of the least force that is assumed as usual in the first seconds
-BLOCK = 0.3  # [s] time whose samples are learnt together, after the next such time has passed
-HARDER = 1.5  # largest factor by which one sample may increase the usual size
-PLAUSIBLE = 100.0  # [m/s^2, rad/s] a larger value is a wrong message, no push
-OUT = 0.97  # distance of the feet from the body's origin, as a share of that of straight legs, in the mean of all legs
-# [s] of the brace after the last sample of a push; of one brace for any measurements: a longer shaking is no push.
-HOLD, LONGEST = 0.4, 2.0
-BACK = 3.0  # [rad/s] of the joints on their way back
+HOLD = 0.4  # [s] of the brace after the last sample of a push
 
 
 class TipWatch:
-    """Lean, vertical velocity and sideways force of the body, from each sample of the IMU."""
+    """Lean, vertical velocity and sideways force of the body, from each sample of the IMU.
+
+    A robot that is tipped by a push leans: its upward direction differs from the mean. It rises over an edge of its
+    feet, and a large force acts sideways. A robot that has lost a foot sinks first; its fall onto the ground looks like
+    a push.
+    """
 
     def __init__(self) -> None:
         self.force = 0.0  # [m/s^2] the largest sideways force of late
@@ -66,21 +49,21 @@ class TipWatch:
         vertical = x * force[0] + y * force[1] + math.sqrt(max(0.0, 1.0 - x * x - y * y)) * force[2]
         mean = vertical if self._vertical is None else self._vertical
         self._vertical = mean + min(1.0, dt / MEAN_TIME) * (vertical - mean)
-        self._rise = max(0.0, 1.0 - dt / RISE_TIME) * self._rise + dt * (vertical - mean)
-        self.force = max(side, max(0.0, 1.0 - dt / FORCE_TIME) * self.force)
-        self._since_sinking = 0.0 if self._rise < -SINKING else self._since_sinking + dt
-        soon = math.hypot(*(lean + AHEAD * speed for lean, speed in zip(self._lean, change, strict=True)))
+        self._rise = max(0.0, 1.0 - dt / 0.15) * self._rise + dt * (vertical - mean)  # [m/s] of about the last 0.15 s
+        self.force = max(side, max(0.0, 1.0 - dt / 0.2) * self.force)
+        self._since_sinking = 0.0 if self._rise < -0.03 else self._since_sinking + dt
+        in_a_moment = math.hypot(*(lean + 0.1 * speed for lean, speed in zip(self._lean, change, strict=True)))
         self._age += dt
-        if self._age < MEAN_TIME or self._since_sinking < AFTER_SINKING:
+        if self._age < MEAN_TIME or self._since_sinking < 0.4:
             return False
-        return soon > LEAN and self.force > TIP_FORCE and self._rise > RISE
+        return in_a_moment > 0.2 and self.force > 4.5 and self._rise > 0.02  # [rad], [m/s^2], [m/s]
 
 
 class _Filter:
     """The smoothed sideways specific force: its usual size [m/s^2] and the least size of a push."""
 
     def __init__(self, time: float, force: float) -> None:
-        self.time, self.force, self.usual = time, force, FIRST * force
+        self.time, self.force, self.usual = time, force, 0.7 * force  # assumed in the first seconds
         self._x = self._y = 0.0
         self._peaks, self._block = [0.0, 0.0], 0.0
 
@@ -92,19 +75,19 @@ class _Filter:
         return math.hypot(self._x, self._y)
 
     def grow(self, side: float) -> None:
-        """Learn a size [m/s^2] as usual, but at most HARDER times the previous one, so that one wrong sample does
-        not hide pushes.
+        """Learn a size [m/s^2] as usual, but at most 1.5 times the previous one, so that one wrong sample does not hide
+        pushes.
         """
-        self.usual = max(self.usual, min(side, HARDER * self.usual))
+        self.usual = max(self.usual, min(side, 1.5 * self.usual))
 
     def learn(self, dt: float, side: float) -> None:
-        """Learn a sample of a walk as usual BLOCK to twice BLOCK later, so that the beginning of a push is not
-        learnt as usual.
+        """Learn a sample of a walk as usual 0.3 to 0.6 s later, so that the beginning of a push is not learnt as usual;
+        forget it within a minute.
         """
-        self.usual *= 1.0 - dt / USUAL_TIME
+        self.usual *= 1.0 - dt / 60.0
         self._peaks[1] = max(self._peaks[1], side)
         self._block += dt
-        if self._block > BLOCK:
+        if self._block > 0.3:
             self.grow(self._peaks[0])
             self._block = 0.0
             self._peaks = [self._peaks[1], 0.0]
@@ -132,7 +115,7 @@ class Brace:
         self._before = 0.0  # [m/s^2] force of the previous sample; 0 if no push begins with that sample
         self._since_turning = math.inf  # [s]
         reach = [math.hypot(*leg.mount_position[:2]) + sum(link.length for link in leg.links) for leg in robot.legs]
-        self._radius = OUT * float(np.mean(reach))  # [m]
+        self._radius = 0.97 * float(np.mean(reach))  # [m]: nearly straight legs
         self._belly = -0.5 * float(robot.body.box[2])  # [m] underside of the body in base_link
         self._setpoints, self._target = np.zeros(robot.joint_count), np.zeros(robot.joint_count)
         self.set_morphology(Morphology.whole(robot))
@@ -153,17 +136,19 @@ class Brace:
         A robot that does not walk is not braced: a touch does not move a robot at rest.
         """
         x, y, z = force
-        if not (math.hypot(x, y, z) < PLAUSIBLE and math.hypot(*rate) < PLAUSIBLE):  # NaN, too
+        if not (math.hypot(x, y, z) < 100.0 and math.hypot(*rate) < 100.0):  # a wrong message, no push; NaN, too
             return
         mean = self._mean or [x, y]
         share = min(1.0, dt / MEAN_TIME)
         self._mean = [mean[0] + share * (x - mean[0]), mean[1] + share * (y - mean[1])]
         pushed, now = False, math.hypot(x - mean[0], y - mean[1])
-        if now <= SHARE * abs(z):
+        if now <= 0.85 * abs(z):
             now = 0.0
-        turns = math.hypot(rate[0], rate[1]) > TURNING and now < min(force for _, force in FILTERS)
+        # A body that falls because a foot is lost is no push either, and a brace would hide the loss for a moment. It
+        # turns before it hits the ground, whereas a push comes first and turns the body afterwards.
+        turns = math.hypot(rate[0], rate[1]) > 0.8 and now < min(force for _, force in FILTERS)
         self._since_turning = 0.0 if turns else self._since_turning + dt
-        if self._since_turning < AFTER_TURNING:
+        if self._since_turning < 0.2:
             now = 0.0
         lasting = min(now, self._before)  # one wrong sample has no effect
         self._before = now
@@ -172,8 +157,9 @@ class Brace:
         for one, side in zip(self._filters, sides, strict=True):
             if not walking:
                 continue
-            tipped = tips and one is self._filters[-1] and self._tip.force > TIP_TIMES * one.usual
-            if tipped or (lasting > one.force and side > max(one.force, TIMES * one.usual)):
+            # A robot whose feet step onto edges leans, too.
+            tipped = tips and one is self._filters[-1] and self._tip.force > 1.4 * one.usual
+            if tipped or (lasting > one.force and side > max(one.force, 1.7 * one.usual)):
                 pushed = True
                 if not self.needed:  # if the ground caused it, the next brace needs a larger force
                     one.grow(self._tip.force if tipped else side)
@@ -203,9 +189,9 @@ class Brace:
             self._aim(gait)
         self._left -= dt
         self._lasted += dt
-        braced = self._left > 0.0 and self._lasted < LONGEST
+        braced = self._left > 0.0 and self._lasted < 2.0  # a longer shaking is no push
         goal = self._target if braced else gait
-        most = dt * (self.robot.servo.speed_limit if braced else BACK)
+        most = dt * (self.robot.servo.speed_limit if braced else 3.0)  # back slowly
         self._setpoints += np.clip(goal - self._setpoints, -most, most)
         if not braced and np.array_equal(self._setpoints, gait):
             self.stop()

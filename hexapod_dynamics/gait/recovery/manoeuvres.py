@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
 Angles = tuple[float, float, float]  # [rad] of coxa, femur, tibia
@@ -186,6 +186,32 @@ def best_side(robot: Robot, lost: Iterable[str]) -> str | None:
     sides = [side for side in SIDES if not gone & set(corner_legs(robot, side))]
     left = {side: len(set(legs_of_side(robot, side)) - gone) for side in SIDES}
     return max(sides, key=left.__getitem__) if sides else None
+
+
+def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:
+    """Return the names of the legs of which a joint or most of the tibia is missing, or a joint is locked or limp."""
+    return tuple(leg.name for leg in robot.legs if not _intact_joints(robot, morphology, leg).all())
+
+
+def legs_damaged_only_at(robot: Robot, morphology: Morphology, joint: int) -> tuple[str, ...]:
+    """Return the names of those of the `lost_legs` of which one joint alone is locked or limp, and nothing is missing;
+    joint: 0 the coxa, 1 the femur, 2 the tibia.
+    """
+    others = np.arange(3) != joint
+    return tuple(
+        leg.name
+        for leg in robot.legs
+        if (_intact_joints(robot, morphology, leg) == others).all()
+        and morphology.existing_mask[robot.leg_joints(leg.name)].all()
+    )
+
+
+def _intact_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray:
+    """Return which joints (3,) of a leg exist and are moved by their servos, none where it cannot push."""
+    if morphology.remaining(leg.name, leg.link_names[-1]) < 0.7:  # of its tibia
+        return np.zeros(len(leg.joints), bool)
+    joints = robot.leg_joints(leg.name)
+    return morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
 
 
 def _read(robot: Robot, section: Section) -> Manoeuvre:

@@ -1,7 +1,7 @@
 """Untangles legs that lie across each other, by consecutive moves in which no link touches another.
 
 Links are the capsules of robot/mjcf.py, the body is its box. A path is clear if no two legs, and no tibia and the
-body, come nearer than CLEAR, or than at the start. First all legs together are tried, then those legs that can
+body, come too near, or nearer than at the start. First all legs together are tried, then those legs that can
 move; a leg that cannot move directly moves by way of one of several poses. The ground is ignored: a leg that
 touches it lifts the body.
 """
@@ -18,14 +18,9 @@ from hexapod_dynamics.gait.legs import joint_points, leg_table
 from hexapod_dynamics.robot import Morphology, Robot
 
 RADIUS = 0.010  # [m] of a link
-# Least distance [m] of the centre lines of two links, and of a centre line from the body; slack [m] if they touch at
-# the start.
-CLEAR, BODY_CLEAR, SLACK = 0.024, 0.013, 0.002
-STEP = 0.12  # [rad] between two samples of a path
-ROUNDS, TRIES = 14, 200
-LINKS, BODY = 3, -1
+BODY = -1  # in place of a leg's index
 # Intermediate poses of a leg: its coxa stays or turns, then femur and tibia [rad].
-COXAS, FEMURS, TIBIAS = (None, 0.0, 0.7, -0.7, 1.3, -1.3), (1.7, 0.8, 0.0, -0.9, -1.6), (1.1, 0.0, -1.2, -2.0)
+VIAS = list(itertools.product((None, 0.0, 0.7, -0.7, 1.3, -1.3), (1.7, 0.8, 0.0, -0.9, -1.6), (1.1, 0.0, -1.2, -2.0)))
 
 
 class LegSpace:
@@ -62,7 +57,7 @@ class LegSpace:
             if i in moving or j in moving:
                 out[i, j] = least_distance(lines[i], lines[j])
         for i in moving:
-            if len(lines[i]) == LINKS:
+            if len(lines[i]) == 3:  # it has a tibia
                 out[i, BODY] = self._from_body(lines[i][-1])
         return out
 
@@ -78,8 +73,9 @@ class LegSpace:
         way = np.abs(end - start)
         moving = [i for i in self.legs if way[3 * i : 3 * i + 3].max() > 1e-6]
         first = self.distances(start, moving)
-        least = {pair: min(BODY_CLEAR if pair[1] == BODY else CLEAR, d - SLACK) for pair, d in first.items()}
-        count = max(2, int(np.ceil(way.max() / STEP)))
+        # Centre lines [m]: of two links, and of a link and the body; links that touch at the start may go on doing so.
+        least = {pair: min(0.013 if pair[1] == BODY else 0.024, d - 0.002) for pair, d in first.items()}
+        count = max(2, int(np.ceil(way.max() / 0.12)))  # [rad] between two samples
         for k in range(count, 0, -1):
             now = self.distances(start + (k / count) * (end - start), moving)
             if any(now[pair] < bound for pair, bound in least.items()):
@@ -98,7 +94,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
     count = len(start) // 3
     left = {i for i in range(count) if np.abs(goal - here)[3 * i : 3 * i + 3].max() > 1e-6}
     tries = 0
-    for _ in range(ROUNDS):
+    for _ in range(14):
         if not left:
             return
         target = _with(here, goal, left)
@@ -119,7 +115,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
         step = None
         for i, via in _vias(space, here, goal, left):
             tries += 1
-            if tries > TRIES:
+            if tries > 200:
                 break
             if space.is_clear(here, via):
                 end = _with(via, goal, {i})
@@ -153,7 +149,7 @@ def _vias(space: LegSpace, here: np.ndarray, goal: np.ndarray, left: set[int]) -
     found = []
     for i in left:
         was = here[3 * i : 3 * i + 3]
-        for coxa, femur, tibia in itertools.product(COXAS, FEMURS, TIBIAS):
+        for coxa, femur, tibia in VIAS:
             angles = np.clip([was[0] if coxa is None else coxa, femur, tibia], space.low[i], space.high[i])
             found.append((float(np.abs(angles - was).max()), i, angles))
     for _, i, angles in sorted(found, key=lambda each: each[:2]):

@@ -12,7 +12,8 @@ import numpy as np
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
-from hexapod_dynamics.gait.recovery.get_up import GetUp, Sensed
+from hexapod_dynamics.gait.recovery.get_up import GetUp
+from hexapod_dynamics.gait.recovery.motion import Sensed
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, STAR, TUCK, TUCKS, UPRIGHT, WITHIN
+from hexapod_dynamics.gait.recovery.get_up import HOLD, ROLL_SPEED, STAR, TUCK, TUCKS, UPRIGHT
 from hexapod_dynamics.gait.recovery.manoeuvres import POSES, Manoeuvre, joint_poses, pose_angles
+from hexapod_dynamics.gait.recovery.motion import WITHIN
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Truth
 from hexapod_dynamics.tools.get_up_search.fallen_robot import TICK, TIMESTEP
