@@ -5,8 +5,9 @@ Importing this package imports nothing else: the classes are imported on first u
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from hexapod_dynamics import load_on_first_use
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
@@ -15,17 +16,13 @@ if TYPE_CHECKING:
     from hexapod_dynamics.gait.tripod import GaitLimits, TripodGait
 
 __all__ = ["AdaptiveGait", "Gait", "GaitLimits", "GetUp", "TripodGait"]
-_MODULES = {
-    "AdaptiveGait": "adaptive",
-    "Gait": "interface",
-    "GaitLimits": "tripod",
-    "GetUp": "recovery.get_up",
-    "TripodGait": "tripod",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a class on first use: who steps a model needs no gait."""
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = load_on_first_use(
+    __name__,
+    {
+        "AdaptiveGait": f"{__name__}.adaptive",
+        "Gait": f"{__name__}.interface",
+        "GaitLimits": f"{__name__}.tripod",
+        "GetUp": f"{__name__}.recovery.get_up",
+        "TripodGait": f"{__name__}.tripod",
+    },
+)

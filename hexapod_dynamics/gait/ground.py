@@ -4,11 +4,9 @@ Roughness is measured by motion that does not repeat: on smooth ground the body 
 previous one, with any servos and any gait. The attitude against the slope, and the heading less the commanded one
 (which changes when a foot runs against an edge), are compared with those at the same phase of the previous cycle,
 in BINS bins; the root mean square of the differences over the last cycle is the measured roughness. Cycles of another
-twist are no repetition: after the twist has changed by more than SAME, the comparisons begin again with the second
-cycle. Above ROUGH
-the feet are lifted higher, until the roughness has been below CALM for LASTING. The first cycle of a rowing body is
-not used for comparisons, nor is that after a change of plan: the robot starts from another pose and turns back to its
-heading.
+twist are no repetition: after the twist has changed, the comparisons begin again with the second cycle. On rough ground
+the feet are lifted higher, until it has been smooth for LASTING. The first cycle of a rowing body is not used for
+comparisons, nor is that after a change of plan: the robot starts from another pose and turns back to its heading.
 
 On a slope, and on a body that is tilted by an obstacle, gravity shifts the centre of mass downhill in the polygon of
 the feet by its height times the tangent of the tilt; the body is moved uphill by the same distance, as far as the
@@ -17,11 +15,10 @@ DEAD_ZONE on, the shift is complete.
 
 The reference of the tilt reflex: a slow average of gravity's direction over gait cycles.
 
-The slope (east, north) [rad], pitch and roll of a robot that stands on it with the yaw 0, follows the measured
-tilt with the time constant AVERAGE, but no faster than FOLLOW: a robot that walks onto a slope of 10 degrees turns
-by 3 degrees a second, a falling robot turns faster. The slope is never steeper than STEEPEST, so that a robot that
-lies on its side does not count as level. While the robot sits tilted, the slope changes only after SETTLED,
-because the robot may be falling over.
+The slope (east, north) [rad], pitch and roll of a robot that stands on it with the yaw 0, follows the measured tilt,
+but not fast: a robot that walks onto a slope of 10 degrees turns by 3 degrees a second, a falling robot turns faster.
+The slope is never steeper than STEEPEST, so that a robot that lies on its side does not count as level. While the robot
+sits tilted, the slope changes only after some seconds, because the robot may be falling over.
 """
 
 from __future__ import annotations
@@ -30,16 +27,10 @@ import math
 from collections.abc import Sequence
 
 BINS = 16
-ROUGH, CALM, LASTING = math.radians(2.0), math.radians(1.2), 12.0  # [rad], [rad], [s]
+CALM, LASTING = math.radians(1.2), 12.0  # roughness [rad] of smooth ground, for how long [s]
 RAISING, LOWERING = 0.6, 3.0  # [s] duration of the whole change of lift
-SAME = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s] twists of cycles that can be compared
-EXPLAINED = 4.0  # [s] within which a lost leg is detected
 DEAD_ZONE = math.radians(4.0)
-SMOOTHING, SHIFTING = 2.0 * math.pi, 1.5  # [1/s] of the attitude (1 Hz) and of the shift
-AVERAGE = 2.0  # [s]
-FOLLOW = math.radians(3.5)  # [rad/s]
 STEEPEST = math.radians(25.0)
-SETTLED = 4.0  # [s]
 
 
 class GroundAdaptation:
@@ -66,12 +57,12 @@ class GroundAdaptation:
     def change_plan(self) -> None:
         """Discard the previous cycle, because the gait changes.
 
-        If the ground has been rough for less than EXPLAINED, the cause was the lost leg, not the ground.
+        If the ground has been rough for less than 4 s, within which a lost leg is detected, that was the cause.
         """
         self._changed = True
         self._begin()
         self._squares[:] = [0.0] * BINS
-        if self.rough and self._rough_for < EXPLAINED:
+        if self.rough and self._rough_for < 4.0:
             self.rough, self.leeway, self.roughness = False, 0.0, 0.0
 
     def update(
@@ -101,11 +92,13 @@ class GroundAdaptation:
             self._begin()
             return
         self.walked_for += dt
-        if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, SAME, strict=True)):
+        same = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s]
+        if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, same, strict=True)):
             self._twist[:] = twist
             self._bin, self._known = -1, -BINS
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
-        self.rough = self.roughness > (CALM if self.rough else ROUGH) or (self.rough and self._calm_for < LASTING)
+        limit = CALM if self.rough else math.radians(2.0)
+        self.rough = self.roughness > limit or (self.rough and self._calm_for < LASTING)
         self._calm_for = 0.0 if self.roughness > CALM else self._calm_for + dt
         self._rough_for = self._rough_for + dt if self.rough else 0.0
         if not self.rough:
@@ -140,15 +133,16 @@ class GroundAdaptation:
 
     def _shift(self, dt: float, roll: float, pitch: float) -> None:
         """Let the shift follow the value that the tilt of the body demands."""
-        self._roll += (roll - self._roll) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
-        self._pitch += (pitch - self._pitch) * dt * SMOOTHING / (1.0 + dt * SMOOTHING)
+        turn = math.tau * dt  # smoothed at 1 Hz
+        self._roll += (roll - self._roll) * turn / (1.0 + turn)
+        self._pitch += (pitch - self._pitch) * turn / (1.0 + turn)
         tilt = math.hypot(self._roll, self._pitch)
         beyond = min(1.0, max(0.0, tilt / DEAD_ZONE - 1.0))
         x, y = -math.tan(self._pitch) * beyond * self.height, math.tan(self._roll) * beyond * self.height
         size = math.hypot(x, y)
         scale = self.most_shift / size if size > self.most_shift else 1.0
-        self.shift_x += (scale * x - self.shift_x) * dt * SHIFTING
-        self.shift_y += (scale * y - self.shift_y) * dt * SHIFTING
+        self.shift_x += (scale * x - self.shift_x) * dt * 1.5  # [1/s]
+        self.shift_y += (scale * y - self.shift_y) * dt * 1.5
 
 
 class SlopeReference:
@@ -189,9 +183,9 @@ class SlopeReference:
         if not self._known:
             return
         self._sat = self._sat + dt if sits else 0.0
-        if sits and self._sat < SETTLED:
+        if sits and self._sat < 4.0:
             return
-        self._follow(dt / AVERAGE, FOLLOW * dt)
+        self._follow(dt / 2.0, math.radians(3.5) * dt)
 
     def adopt(self) -> None:
         """Set the slope to the present attitude."""

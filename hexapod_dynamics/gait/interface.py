@@ -22,8 +22,6 @@ OFF_ITS_FEET = "off its feet"
 WALKING = "walking"  # value of Gait.doing
 # Key of `Gait.report`: whether an obstacle throws the body back at present.
 THROWN_BACK = "thrown back by an obstacle"
-# Mean speed of the transition from measured joints, as a share of the speed limit.
-LEADING_SPEED = 0.1
 
 
 class Gait(ABC):
@@ -235,7 +233,7 @@ class CoreGait(Gait):
             raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
         furthest = float(np.abs(self.position - joints).max())
         self.data.start[:] = joints
-        self.data.state.blend_time = furthest / (LEADING_SPEED * self.robot.servo.speed_limit)
+        self.data.state.blend_time = furthest / (0.1 * self.robot.servo.speed_limit)
         self.step(0.0)
 
 

@@ -12,9 +12,6 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.kinematics import knee_cosines, link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
-# A leg whose femur and tibia are shorter than this share of their intact length does not reach the ground well enough.
-USABLE = 0.88
-
 
 def leg_table(robot: Robot, morphology: Morphology | None = None) -> np.ndarray:
     """Return the rows (legs,) of `_core.GAIT_LEG` (core/gait.h) of a Robot with a Morphology; no leg walks yet.
@@ -113,7 +110,7 @@ def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> li
             for link in leg.links
         )
         whole = sum(link.length for link in leg.links[1:])
-        if broken or row["lengths"][1:].sum() < USABLE * whole:
+        if broken or row["lengths"][1:].sum() < 0.88 * whole:  # it does not reach the ground well enough
             out.append(leg.name)
     return out
 

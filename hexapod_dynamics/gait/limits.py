@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,48 +14,35 @@ from hexapod_dynamics.gait.ground import DEAD_ZONE
 from hexapod_dynamics.gait.interface import finite_twist
 from hexapod_dynamics.gait.modes import AdaptiveSettings, write_settings
 from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACKS, CLIMB, STOP
-from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, guard
+from hexapod_dynamics.gait.planning.plan import LIFT, GaitPlan, PlanEvaluator
 from hexapod_dynamics.gait.terrain import ROWING_RISE
 from hexapod_dynamics.robot import Robot
 
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
-# Required at a commanded twist: margin of the zero-moment point [m], reach [m], joint range [rad], share of the servos'
-# speed, distance between legs [m].
-KEEP_MARGIN, KEEP_REACH, KEEP_RANGE, KEEP_SPEED, KEEP_APART = 0.002, 0.002, -0.05, 1.2, 0.015
-# The fastest commands may saturate the servos for moments of a swing: planned joint rates up to this multiple of their
-# speed. The set-points are no faster than the servos (core/adaptive_gait.h), which catch up before the foot lands.
-# Rowing and patterns may not, because they would then walk faster or slower than commanded.
-SATURATED = 1.5
-# On slopes: largest shift [m] of the body uphill, shares of it that are tried; reach [m] that is left unused.
-MOST_SHIFT, SHIFT_SHARES, SPARE = 0.035, (1.0, 0.8, 0.6, 0.4, 0.2, 0.0), 0.006
-# Share of the command that is enough to try no more shifts; share below which the margin is given up; share that is
-# left then.
-FAST_ENOUGH, WORTH_IT, STEEP_SHARE = 0.97, 0.5, 0.8
-# The largest share of a command is found to this part of it; below this part of the reach of the legs, it is 0.
-PRECISION, SMALLEST = 0.005, 1e-3
-# Shares of a plan's period that are tried for fast commands, the longest first.
-PERIODS = (1.0, 0.9, 0.8, 0.72, 0.65, 0.58)
-# The same for feet that are lifted higher than planned: a longer swing lets the servos follow.
-HIGH_PERIODS = (1.0, 1.1, 1.2, 1.35, 0.9, 0.8)
-# The same for feet that are lifted onto obstacles.
-CLIMB_PERIODS = (1.7, 2.0, 2.4, 2.8)
-# The same for a rowing robot on rough ground, which rises higher from its belly.
-ROWING_PERIODS = (1.0, 1.2, 1.4, 1.6)
-
+# A commanded twist may need this multiple of the servos' speed.
+KEEP_SPEED = 1.2
+# On slopes: largest shift [m] of the body uphill; share of the command below which the margin is given up.
+MOST_SHIFT, WORTH_IT = 0.035, 0.5
+# Shares of a plan's period that are tried for a command, in this order: the longest first for fast commands; for feet
+# that are lifted higher than planned, or onto obstacles, longer ones, whose swings the servos follow; for a rowing
+# robot on rough ground, which rises higher from its belly.
+PERIODS = {
+    "planned": (1.0, 0.9, 0.8, 0.72, 0.65, 0.58),
+    "high": (1.0, 1.1, 1.2, 1.35, 0.9, 0.8),
+    "climb": (1.7, 2.0, 2.4, 2.8),
+    "row": (1.0, 1.2, 1.4, 1.6),
+}
 # Settings that are replaced by those of the plan, in this order, if the remaining legs cannot step on the spot with
 # them.
 GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_height", "period", "step_height"))
-# The command is limited again when the slope has changed by this angle [rad], at most once in this time [s].
-SLOPE_STEP, LIMIT_EVERY = math.radians(2.5), 1.0
+LIMIT_EVERY = 1.0  # [s] after which a command may be limited again for another slope
 UNLIMITED = (AS_FELT, False), math.inf, 0.0
 NO_WAY = (
     "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
     "then a speed"
 )
-SLIDES_FROM = math.radians(8.0)  # slope on which a body that lies on its belly between its strokes slides
-SLOWER = 0.97  # share of the command below which the reason is reported
 
 
 @dataclass(frozen=True)
@@ -75,120 +62,96 @@ class Incline:
     @property
     def share(self) -> float:
         """Largest share of a command that is followed."""
-        return 1.0 if self.margin else STEEP_SHARE
+        return 1.0 if self.margin else 0.8
 
 
 LEVEL = Incline((0.0, 0.0), 0.0, margin=True, high=True)
 
 
-class CommandLimits:
-    """Checks twists on copies of the legs and of the plan of a gait's memory.
+class Conditions(NamedTuple):
+    """What a twist has to be possible with.
 
-    with_margin: whether the zero-moment point must keep its margin; patterns without sway do not have one.
+    periods [s]: of which one; with_margin: whether the zero-moment point must keep its margin; patterns without sway do
+    not have one. lift [m] of the feet; 0: as in the plan. rowing: rise and height [m] of the body in place of the
+    plan's numbers, which still approach these values.
     """
 
+    periods: list[float]
+    with_margin: bool
+    lift: float = 0.0
+    incline: Incline = LEVEL
+    rowing: tuple[float, float] | None = None
+
+
+class CommandLimits(PlanEvaluator):
+    """Checks twists (3,) on copies of the legs and of the plan of a gait's memory."""
+
     def __init__(self, robot: Robot, walk: _core.Walk) -> None:
-        self._robot, self._walk = robot, walk
-        self._legs, self._plan = walk.legs.copy(), walk.plan.copy()
-        self._cycle, self._found = _core.PlanCycle(len(walk.legs)), _core.Findings()
-        self._box, self._level_box = robot.body.box_and_com, robot.body.box_and_com
-        self._weight = robot.mass / robot.body.mass
-        self._shift, self._lift = np.zeros(2), 0.0
-        self._rowing: tuple[float, float] | None = None  # rise, height [m] in place of the plan's numbers
+        super().__init__(robot)
+        self._walk = walk
 
-    def fits(self, twist: np.ndarray, period: float, with_margin: bool) -> bool:
-        """Return whether the plan can follow a twist (3,) at a period [s]: margin, reach, joint ranges, rates,
-        distances.
+    def rate(self, twist: np.ndarray, period: float, given: Conditions) -> float:
+        """Return the largest joint rate at a twist and a period [s] as a share of the servos' speed; infinite if
+        margin, reach, joint ranges or the distance of the legs are violated.
         """
-        return self._rate(twist, period, with_margin) <= KEEP_SPEED
-
-    def _rate(self, twist: np.ndarray, period: float, with_margin: bool) -> float:
-        """Return the largest joint rate at a twist (3,) and a period [s] as a share of the servos' speed; infinite
-        if another condition than the rates is violated.
-        """
-        robot, plan, found = self._robot, self._plan, self._found
-        self._legs[:] = self._walk.legs
+        robot, plan, incline, drop = self.robot, self.numbers, given.incline, np.array(given.incline.drop)
+        self.table[:], self.box[3:5] = self._walk.legs, robot.body.com[:2]
+        if drop.any():
+            self.box[3:5] += robot.mass / robot.body.mass * drop if incline.margin else 0.0
+            self.table["foothold"] += incline.shift / float(np.linalg.norm(drop)) * drop
         plan.load(self._walk.plan)
-        self._legs["foothold"] -= self._shift
         plan.period = period
-        plan.lift = self._lift or plan.lift
-        if self._rowing is not None:
-            plan.rise, plan.height = self._rowing
-        share = guard(period, plan.duty)
-        self._cycle.evaluate(plan, self._legs, self._box, robot.body.mass, robot.gravity, twist, share, found)
+        plan.lift = given.lift or plan.lift
+        if given.rowing is not None:
+            plan.rise, plan.height = given.rowing
+        found = self.findings(twist)
         fits = (
-            (found.margin >= KEEP_MARGIN or not with_margin)
-            and found.reach >= KEEP_REACH
-            and found.range >= KEEP_RANGE
-            and found.apart >= KEEP_APART
+            (found.margin >= 0.002 or not given.with_margin)  # [m]
+            and found.reach >= 0.002  # [m]
+            and found.range >= -0.05  # [rad]
+            and found.apart >= 0.015  # [m]
         )
         return float(found.rate) / robot.servo.speed_limit if fits else np.inf
 
-    def follows(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> bool:
-        """Return whether the plan can follow a twist (3,) at one of the periods [s], as defined by `possible`: the
-        servos may saturate for moments.
+    def period(self, twist: np.ndarray, given: Conditions) -> float | None:
+        """Return the first of the periods [s] at which the servos follow, else the period with the least joint rates at
+        which they saturate for moments of a swing; None if none is possible.
         """
-        return self._period(twist, periods, with_margin) is not None
-
-    def _period(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> float | None:
-        """Return the first of the periods [s] at which the servos follow, else the period with the least joint
-        rates; None if none is possible.
-        """
+        # Planned rates up to 1.5 times the servos' speed: the set-points are no faster than the servos, which catch up
+        # before the foot lands (core/adaptive_gait.h). Rowing and patterns may not saturate them, because they would
+        # walk faster or slower than commanded.
         rows = self._walk.plan.crawls != 0.0
-        least, best = SATURATED if with_margin and not rows else KEEP_SPEED, None
-        for period in periods:
-            rate = self._rate(twist, period, with_margin)
+        least, best = 1.5 if given.with_margin and not rows else KEEP_SPEED, None
+        for period in given.periods:
+            rate = self.rate(twist, period, given)
             if rate <= KEEP_SPEED:
                 return period
             if rate <= least:
                 least, best = rate, period
         return best
 
-    def incline(self, incline: Incline, lift: float = 0.0) -> None:
-        """From now on assume inclined ground and feet that are lifted by `lift` [m]; 0: as in the plan."""
-        drop = np.array(incline.drop)
-        size = float(np.linalg.norm(drop))
-        self._shift = -incline.shift / size * drop if size > 0.0 else np.zeros(2)
-        self._box = self._level_box.copy()
-        self._box[3:5] += self._weight * drop if incline.margin else 0.0
-        self._lift, self._rowing = lift, None
-
-    def rowing(self, lift: float, rise: float, height: float) -> None:
-        """Assume that the feet of a rowing robot are lifted by `lift` [m] and its body is raised by `rise` to
-        `height` [m]; the plan's own numbers are still approaching these values.
-        """
-        self.incline(LEVEL, lift)
-        self._rowing = rise, height
-
     def inclines(
-        self,
-        twist: np.ndarray,
-        periods: list[float],
-        with_margin: bool,
-        drop: tuple[float, float],
-        lifts: tuple[float, float],
+        self, twist: np.ndarray, given: Conditions, drop: tuple[float, float], planned: float
     ) -> Iterator[Incline | None]:
-        """Find the Incline of a slope for a twist, one candidate per step; yield the result last. lifts [m]:
-        (wanted, planned).
+        """Find the Incline of a slope for a twist under Conditions, one candidate per step; yield the result last.
 
-        The wanted lift is tried first, then the planned one. Of the shifts for which the margin holds, the best
-        one follows the largest share of the twist; if that share is below WORTH_IT, the largest shift that reaches
-        it without the margin is used.
+        The wanted lift, of the Conditions, is tried first, then the planned one [m]. Of the shifts for which the margin
+        holds, the best one follows the largest share of the twist; if that share is below WORTH_IT, the largest shift
+        that reaches it without the margin is used.
         """
         size, asked = float(np.hypot(*drop)), float(np.abs(twist).max())
-        shifts = [share * min(size, MOST_SHIFT) for share in SHIFT_SHARES]
         best, fastest = Incline(drop, 0.0, margin=False, high=False), 0.0
         for margin, high in ((True, True), (True, False), (False, False)):
-            if (margin and not with_margin) or (margin and not high and lifts[0] == lifts[1]):
+            if (margin and not given.with_margin) or (margin and not high and given.lift == planned):
                 continue
-            enough = FAST_ENOUGH if margin else WORTH_IT
-            for shift in shifts:
-                candidate = Incline(drop, shift, margin, high)
-                self.incline(candidate, lifts[0] if high else lifts[1])
-                speed = float(np.abs(self.possible(candidate.share * twist, periods, margin)[0]).max())
-                self.incline(LEVEL)
+            enough = 0.97 if margin else WORTH_IT  # share of the command with which no more shifts are tried
+            for share in (1.0, 0.8, 0.6, 0.4, 0.2, 0.0):
+                incline = Incline(drop, share * min(size, MOST_SHIFT), margin, high)
+                lift = given.lift if high else planned
+                under = given._replace(incline=incline, lift=lift, with_margin=margin)
+                speed = float(np.abs(self.possible(incline.share * twist, under)[0]).max())
                 if speed > fastest:
-                    best, fastest = candidate, speed
+                    best, fastest = incline, speed
                 if speed >= enough * asked:
                     break
                 yield None
@@ -196,22 +159,25 @@ class CommandLimits:
                 break
         yield best
 
-    def spare_reach(self, twist: np.ndarray, period: float) -> float:
-        """Return how far [m] the body may be shifted at a twist (3,) and a period [s] before a leg is out of reach."""
-        self._rate(twist, period, with_margin=False)
-        return max(0.0, float(self._found.reach) - SPARE)
+    def spare_reach(self, twist: np.ndarray, period: float, given: Conditions) -> float:
+        """Return how far [m] the body may be shifted at a twist and a period [s] before a leg is out of reach."""
+        self.rate(twist, period, given)
+        return max(0.0, float(self.found.reach) - 0.006)
 
-    def possible(self, twist: np.ndarray, periods: list[float], with_margin: bool) -> tuple[np.ndarray, float]:
-        """Return the largest possible share of a twist (3,), as a twist, and its period, one of `periods` [s]."""
-        share = min(1.0, self._share_in_reach(twist, min(periods)))
+    def possible(self, twist: np.ndarray, given: Conditions) -> tuple[np.ndarray, float]:
+        """Return the largest possible share of a twist, as a twist, and its period, one of those of the Conditions.
+
+        The share is found to 0.5 % of it; below a thousandth of the reach of the legs, it is 0.
+        """
+        share = min(1.0, self._share_in_reach(twist, min(given.periods)))
         if share == 1.0:
-            period = self._period(twist, periods, with_margin)
+            period = self.period(twist, given)
             if period is not None:
                 return twist, period
-        low, high, best = 0.0, share, periods[0]
-        while high - low > PRECISION * high and high > SMALLEST * share:
+        low, high, best = 0.0, share, given.periods[0]
+        while high - low > 0.005 * high and high > 1e-3 * share:
             middle = 0.5 * (low + high)
-            period = self._period(middle * twist, periods, with_margin)
+            period = self.period(middle * twist, given)
             if period is None:
                 high = middle
             else:
@@ -292,39 +258,38 @@ class Limiter:
             return np.zeros(3), periods[0]
         if terrain.obstacle.does == BACK:
             twist = np.array(terrain.obstacle.way_back)
+        given = Conditions(periods, with_margin)
         if terrain.ground is None:
-            return limits.possible(twist, periods, with_margin)
+            return limits.possible(twist, given)
         rough, lift = terrain.ground.rough, self._gait.used.step_height
         if plan.kind == "row":
             more = ROWING_RISE if rough else 0.0
-            limits.rowing(terrain.highest if rough else lift, plan.rise + more, plan.height + more)
-            found = limits.possible(twist, periods, with_margin)
-            limits.incline(LEVEL)
-            return found
+            rowing = plan.rise + more, plan.height + more
+            return limits.possible(twist, given._replace(lift=terrain.highest if rough else lift, rowing=rowing))
         incline = self._incline
         if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
-            twist = limits.possible(twist, periods, with_margin)[0]
-        limits.incline(incline, terrain.highest if rough and incline.high else lift)
-        possible, period = limits.possible(incline.share * twist, periods, with_margin and incline.margin)
-        spare = limits.spare_reach(possible, period) if incline == LEVEL else incline.shift
+            twist = limits.possible(twist, given)[0]
+        lift = terrain.highest if rough and incline.high else lift
+        given = Conditions(periods, with_margin and incline.margin, lift, incline)
+        possible, period = limits.possible(incline.share * twist, given)
+        spare = limits.spare_reach(possible, period, given) if incline == LEVEL else incline.shift
         terrain.shift_room = min(MOST_SHIFT, spare)
-        limits.incline(LEVEL)
         return possible, period
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""
         used, terrain = self._gait.used, self._gait.terrain
-        shares: tuple[float, ...] = PERIODS
         if used.period is not None:
             return [used.period]
         rough = terrain.ground is not None and terrain.ground.rough
+        what = "planned"
         if terrain.obstacle.does in (CLIMB, BACK) and self._gait.walks_intact:
-            shares = CLIMB_PERIODS
+            what = "climb"
         elif rough and plan.kind == "row":
-            shares = ROWING_PERIODS
+            what = "row"
         elif plan.kind == "walk" and (rough or used.step_height > plan.lift):
-            shares = HIGH_PERIODS
-        return [plan.period * share for share in shares]
+            what = "high"
+        return [plan.period * share for share in PERIODS[what]]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
@@ -371,17 +336,17 @@ class Limiter:
             return
         before, roll, pitch = self._limited_for
         felt, now = (does, ground.rough), terrain.slope.attitude
-        turned = math.hypot(now[0] - roll, now[1] - pitch) > SLOPE_STEP
+        turned = math.hypot(now[0] - roll, now[1] - pitch) > math.radians(2.5)
         if (before == felt and not turned) or self._since_limited < LIMIT_EVERY or not any(self.wanted):
             return
         self._limited_for, self._since_limited = (felt, *now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
-            periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
-            planned = self._gait.used.step_height
-            lifts = terrain.highest if ground.rough else planned, planned
-            level = self._limits.possible(np.array(self.wanted), periods, with_margin)[0]
-            self._search = self._limits.inclines(level, periods, with_margin, drop, lifts)
+            planned, with_margin = self._gait.used.step_height, self._gait.settings.pattern == "auto"
+            given = Conditions(self._periods(plan), with_margin)
+            level = self._limits.possible(np.array(self.wanted), given)[0]
+            given = given._replace(lift=terrain.highest if ground.rough else planned)
+            self._search = self._limits.inclines(level, given, drop, planned)
         else:
             self._assume(LEVEL)
             self.follow_again()
@@ -401,12 +366,12 @@ class Limiter:
         if terrain.ground is None:
             return ""
         wanted, steep = self.wanted or (0.0, 0.0, 0.0), math.hypot(*terrain.slope.attitude)
-        if plan is not None and plan.kind == "row" and steep > SLIDES_FROM and any(wanted[1:]):
+        if plan is not None and plan.kind == "row" and steep > math.radians(8.0) and any(wanted[1:]):
             return (
                 f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
                 "far as a third of its way beside the commanded one"
             )
-        if np.abs(self.followed).max() >= SLOWER * max(map(abs, wanted)):
+        if np.abs(self.followed).max() >= 0.97 * max(map(abs, wanted)):
             return ""
         if self._incline != LEVEL:
             cause = f"slope of {math.degrees(steep):.0f} degrees"
@@ -441,7 +406,10 @@ class Limiter:
                 return
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
+        """Return whether the legs can step on the spot with the settings in use."""
         used, still, with_margin = self._gait.used, np.zeros(3), self._gait.settings.pattern == "auto"
         if used.period is None and plan.kind == "walk" and used.step_height > plan.lift:
-            return self._limits.follows(still, [plan.period * share for share in HIGH_PERIODS], with_margin)
-        return self._limits.fits(still, used.period or plan.period, with_margin)
+            periods = [plan.period * share for share in PERIODS["high"]]
+            return self._limits.period(still, Conditions(periods, with_margin)) is not None
+        given = Conditions([], with_margin)
+        return self._limits.rate(still, used.period or plan.period, given) <= KEEP_SPEED

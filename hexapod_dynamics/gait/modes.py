@@ -101,22 +101,19 @@ DOING = {
 
 # ---- the walk --------------------------------------------------------------------------------------------------------
 
-YAW_GAIN, YAW_LIMIT = 2.0, 0.3  # of the yaw hold [1/s], [rad/s]
-FOLDING_SPEED = 0.4  # share of the servos' speed at which legs are held up
-
 
 def new_walk(robot: Robot, settings: AdaptiveSettings) -> _core.Walk:
     """Return the memory for a robot, with the settings that do not change and without a plan."""
     walk, speed = _core.Walk(leg_table(robot)), robot.servo.speed_limit
-    walk.settings.speed, walk.settings.folding = speed, FOLDING_SPEED * speed
-    walk.settings.yaw_limit, walk.settings.tilt = YAW_LIMIT, settings.tilt_limit
+    walk.settings.speed, walk.settings.folding = speed, 0.4 * speed
+    walk.settings.yaw_limit, walk.settings.tilt = 0.3, settings.tilt_limit  # [rad/s], [rad]
     walk.settings.belly = 0.5 * robot.body.box[2] + 0.001
     return walk
 
 
 def write_settings(walk: _core.Walk, settings: AdaptiveSettings, plan: GaitPlan | None) -> None:
     """Write the settings that can change while the robot walks; the plan decides those that are None."""
-    walk.settings.yaw_gain = YAW_GAIN if settings.yaw_hold else 0.0
+    walk.settings.yaw_gain = 2.0 if settings.yaw_hold else 0.0  # [1/s]
     walk.settings.acceleration, walk.settings.turning = settings.acceleration, settings.turning
     walk.plan.lift = settings.step_height
     if plan is not None:

@@ -9,13 +9,12 @@ Detects whether a blind robot makes progress, by the accelerometer alone.
 A foot that runs against an obstacle higher than its lift throws the body back in each cycle, as far as the other
 legs have pushed it ahead: on average the body does not move. A constant speed cannot be measured, but its changes
 can: the difference between the measured acceleration and that of the planned motion, integrated and high-pass
-filtered with MEMORY (against errors of the attitude), is the deviation of the speed from the planned one within
-the cycle.
+filtered (against errors of the attitude), is the deviation of the speed from the planned one within the cycle.
 
 An obstacle throws the body back in each cycle; blocks that it steps over, and late set-points on a busy computer,
 have no such repeated effect. So the deviation along the commanded direction, in units of the commanded speed, is
-split into the part that repeats with the cycle (a Fourier series over the phase, HARMONICS terms, averaged over
-AVERAGED cycles) and the rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 if the rest is
+split into the part that repeats with the cycle (a Fourier series over the phase, averaged over 1.5 cycles) and the
+rest. With their mean squares r and s, `setback` is sqrt(r - s), or 0 if the rest is
 larger. It is 0 to 0.3 on level ground, 0.6 at most where a body rows up a slope, 1 for a moment at steps of 40 mm,
 and 1 to 2, cycle after cycle, where the robot makes no way (docs/results/ground.md). A body that is pushed
 steadily against a wall, with slipping feet, is not detected.
@@ -24,32 +23,12 @@ steadily against a wall, with slipping feet, is not detected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
-MEMORY = 1.5  # [s]
-FORGETS = 0.5  # cycles of being set back that a cycle without it cancels: an obstacle is felt in more than every third
-HARMONICS, AVERAGED = 5, 1.5
-
-
-@dataclass(frozen=True)
-class SetbackLimits:
-    """Limits from which a robot counts as held by an obstacle.
-
-    set_back: value of `setback` above which the robot is held; free: value below which it is free again; cycles:
-    number of gait cycles for which it must be held.
-    """
-
-    set_back: float
-    free: float
-    cycles: float
-
-
-# A body that rows on fewer legs up a slope slides back in each cycle.
-WHOLE, LEGS_LOST = SetbackLimits(0.6, 0.4, 2.0), SetbackLimits(0.8, 0.6, 2.0)
-# [m/s] deviations of the speed below this are ignored, because blocks cause as much. For commands that are slower than
-# this, the limit is lower, at least SLOWEST, and the setback must last LONGER times as many cycles.
-SLOW, SLOWEST, LONGER = 0.05, 0.03, 1.5
+HARMONICS = 5  # terms of the Fourier series
+# [m/s] deviations of the speed below this are ignored, because blocks cause as much.
+SLOW = 0.05
 
 
 class Sample(NamedTuple):
@@ -93,30 +72,32 @@ class Progress:
         for k in range(HARMONICS):
             self._cosines[k] = self._sines[k] = 0.0
 
-    def update(self, now: Sample, limits: SetbackLimits = WHOLE) -> None:
-        """Advance by a tick."""
+    def update(self, now: Sample, whole: bool) -> None:
+        """Advance by a tick; whole: whether all legs walk. For slow commands the least speed is lower."""
         dt, acceleration, planned, twist, period, phase, walks, slow = now
         speed = math.hypot(*twist)
-        if not walks or speed < (SLOWEST if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
+        if not walks or speed < (0.03 if slow else SLOW) or not math.isfinite(acceleration[0] + acceleration[1]):
             self.restart()
             return
         before, self._planned = self._planned or planned, planned
-        keep = 1.0 - dt / MEMORY
+        keep = 1.0 - dt / 1.5  # [s]
         self._x = keep * self._x + acceleration[0] * dt - (planned[0] - before[0])
         self._y = keep * self._y + acceleration[1] * dt - (planned[1] - before[1])
         along = (self._x * twist[0] + self._y * twist[1]) / (speed * speed)
-        share = min(1.0, dt / (AVERAGED * period))
+        share = min(1.0, dt / (1.5 * period))
         self._mean += share * (along - self._mean)
         self._square += share * (along * along - self._square)
         repeated = self._repeated(along - self._mean, phase, share)
         rest = max(0.0, self._square - self._mean * self._mean - repeated)
         self.setback = math.sqrt(max(0.0, repeated - rest))
-        self.is_set_back = self.setback > limits.set_back
+        # A body that rows on fewer legs up a slope slides back in each cycle.
+        held, free = (0.6, 0.4) if whole else (0.8, 0.6)
+        self.is_set_back = self.setback > held
         if self.is_set_back:
             self._cycles += dt / period
-        elif self.setback < limits.free:
-            self._cycles = max(0.0, self._cycles - FORGETS * dt / period)
-        self.hindered = self._cycles > limits.cycles * (LONGER if slow else 1.0)
+        elif self.setback < free:  # an obstacle is felt in more than every third cycle
+            self._cycles = max(0.0, self._cycles - 0.5 * dt / period)
+        self.hindered = self._cycles > (3.0 if slow else 2.0)
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:
         """Add the deviation at a phase, less its mean, with a weight to the Fourier series; return the mean square
@@ -133,21 +114,22 @@ class Progress:
         return 2.0 * square
 
 
-AS_FELT, RAISE, CLIMB, BACK, STOP = range(5)
-# Number of times in a row that it steps back; duration [s], speed [m/s] and turn rate [rad/s] of stepping back, first
-# to its left.
-BACKS, BACK_FOR, BACK_SPEED, BACK_TURN = 2, 1.8, 0.05, 0.15
-CLIMBED = 10.0  # [s] without being set back after which an obstacle has been passed
-# Number of consecutive attempts, too slow for a detectable setback and each followed by an obstacle within FREE [s],
-# after which it gives up.
-UNFELT, FREE = 3, 30.0
-OTHER_WAY = math.cos(math.radians(45.0))  # cosine of the angle between two directions
+class Response(Enum):
+    """What a robot does about an obstacle."""
+
+    AS_FELT = "lifts its feet by the measured roughness"
+    RAISE = "lifts its feet as on rough ground"
+    CLIMB = "lifts its feet onto the obstacle"
+    BACK = "steps back, to approach it anew"
+    STOP = "stops"
+
+
+AS_FELT, RAISE, CLIMB, BACK, STOP = Response
+BACKS, BACK_SPEED = 2, 0.05  # number of times in a row that it steps back; how fast [m/s]
 
 
 class ObstacleResponse:
-    """Chooses the response `does`: AS_FELT (lift by the measured roughness), RAISE (lift as on rough ground),
-    CLIMB, BACK or STOP.
-    """
+    """Chooses the Response, `does`."""
 
     def __init__(self) -> None:
         self.progress = Progress()
@@ -174,7 +156,7 @@ class ObstacleResponse:
             return False
         x, y = self._stopped
         size = math.hypot(x, y) * math.hypot(vx, vy)
-        ends = size == 0.0 or x * vx + y * vy < OTHER_WAY * size
+        ends = size == 0.0 or x * vx + y * vy < math.cos(math.radians(45.0)) * size
         if ends:
             self.change_plan()
         return ends
@@ -184,7 +166,7 @@ class ObstacleResponse:
         """Twist [m/s, m/s, rad/s] of a robot that steps back."""
         x, y = self._stopped
         share = -BACK_SPEED / math.hypot(x, y)
-        return share * x, share * y, BACK_TURN if self.backs % 2 else -BACK_TURN
+        return share * x, share * y, 0.15 if self.backs % 2 else -0.15  # first to its left
 
     def update(self, now: Sample, *, raised: bool, whole: bool) -> None:
         """Advance by a tick; raised: whether the feet are lifted as on rough ground; whole: whether all legs walk."""
@@ -193,14 +175,14 @@ class ObstacleResponse:
             return
         if self.does == BACK:
             self._back_for += dt if now.walks else 0.0
-            if self._back_for > BACK_FOR:
+            if self._back_for > 1.8:
                 self.does, self._free_for, self._was_felt = CLIMB, 0.0, True
             return
-        self.progress.update(now, WHOLE if whole else LEGS_LOST)
+        self.progress.update(now, whole)
         if self.progress.hindered:
             if self.does == AS_FELT and not raised:
                 self.does = RAISE
-            elif self.does != CLIMB and self._unfelt < UNFELT:
+            elif self.does != CLIMB and self._unfelt < 3:
                 self.does, self._was_felt = CLIMB, True
             else:
                 self._stopped, self._back_for = twist, 0.0
@@ -211,9 +193,9 @@ class ObstacleResponse:
         self._free_for = 0.0 if self.progress.is_set_back else self._free_for + dt
         if self.does == CLIMB:
             self._was_felt &= now.slow or math.hypot(*twist) >= SLOW
-        if self._free_for > FREE:
+        if self._free_for > 30.0:
             self._unfelt = self.backs = 0
-        if self._free_for > CLIMBED and self.does != AS_FELT:
+        if self._free_for > 10.0 and self.does != AS_FELT:  # the obstacle has been passed
             self._unfelt = self._unfelt + 1 if self.does == CLIMB and not self._was_felt else 0
             self.does, self._free_for = AS_FELT, 0.0
             if self._unfelt == 0:

@@ -29,7 +29,6 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     predict_motion,
 )
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.planning.background import BackgroundCall, decode, encode
 from hexapod_dynamics.gait.tripod import TripodGait, arguments
 from hexapod_dynamics.gait_kinds import GaitValue
@@ -37,17 +36,13 @@ from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 CONTROL_POINTS = 12
-# Shares of the servos' limits that a plan may use; the rest is reserved for tracking.
-TORQUE_SHARE, SPEED_SHARE = 0.8, 0.8
-# The corridor of the foot about the plain gait's swing: its height between these multiples of the plain one's, its
-# place over the ground within this distance [m] at mid-swing, and equal to the plain swing's near the ends, where the
-# foot may still touch the ground because servos and ground are compliant, and must not be dragged. The slack [m] keeps
-# the fixed ends strictly inside the constraints. Tuned in simulation: a wider corridor reduces the planned effort, but
-# increases the effort of ground contact.
-LEAST_LIFT, MOST_LIFT, WIDTH, SLACK = 1.0, 1.3, 0.003, 1e-4
+# The corridor of the foot about the plain gait's swing: its height is 1 to 1.3 times the plain one's, its place over
+# the ground within this distance [m] at mid-swing, and equal to the plain swing's near the ends, where the foot may
+# still touch the ground because servos and ground are compliant, and must not be dragged. Tuned in simulation: a wider
+# corridor reduces the planned effort, but increases the effort of ground contact.
+WIDTH = 0.003
 # A twist is steady while it differs by less than this [m/s, m/s, rad/s] from the twist of the plan.
 NEAR = np.array([1e-4, 1e-4, 1e-3])
-LEAVING = 0.1  # time [s] in which a plan that no longer fits is faded out
 
 
 class Swing(NamedTuple):
@@ -98,7 +93,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
     def within(s: np.ndarray, q: np.ndarray) -> np.ndarray:
         middle = np.stack([np.interp(s, steps, column) for column in plain.T], axis=1)
         height, width = middle[:, 2] - ground, WIDTH * np.sin(np.pi * s) ** 4
-        room = SLACK + np.stack(((1 - LEAST_LIFT) * height, (MOST_LIFT - 1) * height, *[width] * 4), axis=1)
+        room = 1e-4 + np.stack((0.0 * height, 0.3 * height, *[width] * 4), axis=1)  # fixed ends are inside, too
         return ((point_sensitivity(chain, q, *foot)[0] - middle) @ rows.T + room) / WIDTH
 
     def within_by_q(s: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -110,8 +105,8 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
         swing.joints[-1],
         start_rate=swing.start_rate,
         end_rate=swing.end_rate,
-        torque_bound=TORQUE_SHARE * robot.servo.torque_limit,
-        speed_bound=SPEED_SHARE * robot.servo.speed_limit,
+        torque_bound=0.8 * robot.servo.torque_limit,  # the rest is reserved for tracking
+        speed_bound=0.8 * robot.servo.speed_limit,
         position_bounds=tuple(zip(*(joint.planned_range for joint in joints), strict=True)),
         effort=1.0 if least == "effort" else 0.0,
         duration=swing.duration if least == "effort" else None,
@@ -160,7 +155,7 @@ def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> t
     return plans, reasons
 
 
-class OptimalGait(Gait):
+class OptimalGait(TripodGait):
     """Tripod gait whose swings are planned; used like TripodGait, whose arguments it takes.
 
     planner: `ImmediatePlanner()` (default) plans at once in this process, `BackgroundSwingPlanner()` in another process
@@ -170,33 +165,31 @@ class OptimalGait(Gait):
     def __init__(
         self, *arguments: Any, planner: ImmediatePlanner | BackgroundSwingPlanner | None = None, **options: Any
     ) -> None:
-        self.plain = TripodGait(*arguments, **{**options, "swing": "minimum_jerk"})
-        self._options = arguments, {**options, "swing": "minimum_jerk"}
+        super().__init__(*arguments, **{**options, "swing": "minimum_jerk"})
         self.planner = planner or ImmediatePlanner()
         self.refused: list[str] = []
         self.plans: dict[int, PlannedSwing] = {}
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
-        self.plain.bind(robot, morphology)
-        self._probe = TripodGait(*self._options[0], **self._options[1]).bind(robot, morphology)
-        self.robot = robot
-        n = robot.joint_count
-        self._position, self._velocity = np.zeros(n), np.zeros(n)
-        self._q, self._qd = np.zeros(n), np.zeros(n)
         self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
-        self._weights = np.zeros(len(robot.legs))
-        self._moving = list(self._legs)
-        self.set_morphology(morphology)
-        self.reset()
+        self.forget_plans(robot.joint_count)
+        super().bind(robot, morphology)
         return self
 
-    def set_morphology(self, morphology: Morphology) -> None:
+    def forget_plans(self, joints: int) -> None:
+        """Make the arrays that a step writes; no swing is planned."""
+        self.plans, self.refused = {}, []
+        self._position, self._velocity, self._q, self._qd = np.zeros((4, joints))
+        self._weights, self._swinging = np.zeros(len(self._legs)), np.zeros(len(self._legs), bool)
+        self._planned_for: np.ndarray | None = None  # twists (3,) of the plans, and of those that were requested
+        self._asked_for: np.ndarray | None = None
+
+    def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology: the present plans are dropped, new ones are made for it."""
-        self.morphology = morphology
-        self.plain.set_morphology(morphology)
-        self._probe.set_morphology(morphology)
-        self._forget()
+        super().set_morphology(morphology)
+        self.plans, self._planned_for, self._asked_for = {}, None, None
+        self.planner.cancel()
         self._damage = Morphology.whole(self.robot) if morphology is None else morphology
         mask = self._damage.moving_mask
         self._moving = [joints[mask[joints]] for joints in self._legs]
@@ -205,33 +198,27 @@ class OptimalGait(Gait):
             for leg, moving in zip(self.robot.legs, self._moving, strict=True)
         ]
 
-    def _forget(self) -> None:
-        self.plans, self._planned_for, self._asked_for = {}, None, None
-        self.planner.cancel()
-
     def reset(self, **options: Any) -> None:
         """Reset the gait as `TripodGait.reset` does."""
-        self.plain.reset(**options)
-        self._weights[:] = 0.0
-        self._swinging = np.zeros(len(self._legs), bool)
-        self.step(0.0)
+        self._weights[:], self._swinging[:] = 0.0, False
+        super().reset(**options)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,): arrays that the next call overwrites."""
-        q, qd = self.plain.step(dt)
+        q, qd = super().step(dt)
         self._think()
         self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
-            p = (self.plain.data.state.phase + self.plain.data.legs["phase"][i]) % 1.0
-            swinging = self.plain.walking and p >= 0.5
+            p = (self.data.state.phase + self.data.legs["phase"][i]) % 1.0
+            swinging = self.walking and p >= 0.5
             plan = self.plans.get(i)
             if plan is None or not swinging:
                 self._weights[i] = 0.0
             elif steady and not self._swinging[i]:
                 self._weights[i] = 1.0  # at lift-off both swings have the same position and rate
             elif not steady and self._weights[i] > 0.0:
-                self._weights[i] = max(0.0, self._weights[i] - dt / LEAVING)
+                self._weights[i] = max(0.0, self._weights[i] - dt / 0.1)  # a plan that no longer fits is faded out
             self._swinging[i] = swinging
             if self._weights[i] > 0.0:
                 self._follow(i, plan, 2.0 * p - 1.0)
@@ -240,7 +227,7 @@ class OptimalGait(Gait):
     def _follow(self, i: int, plan: PlannedSwing, s: float) -> None:
         moving, w = self._moving[i], self._weights[i]
         count = len(moving)
-        plan.read(s, self._q, self._qd, 0.5 * self.plain.period)
+        plan.read(s, self._q, self._qd, 0.5 * self.period)
         # A weight that falls adds its own rate: (1 - w) and w are a smooth step of the time left.
         smooth = w * w * (3.0 - 2.0 * w)
         self._position[moving] += smooth * (self._q[:count] - self._position[moving])
@@ -249,12 +236,12 @@ class OptimalGait(Gait):
     # ---- planning ----------------------------------------------------------------------------------------------------
 
     def _steady(self, twist: np.ndarray) -> bool:
-        state = self.plain.data.state
+        state = self.data.state
         return bool((np.abs(state.twist[:3] - twist) < NEAR).all() and np.abs(state.rate[:3]).max() < 1e-2)
 
     def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
-        command = self.plain.data.command[:3]
+        command = self.asked
         done = self.planner.poll()
         if done is not None:
             found, failure = done
@@ -263,15 +250,15 @@ class OptimalGait(Gait):
             self._planned_for = self._asked_for
         if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
             return
-        if self.plain.walking and np.abs(command).max() > 0.0 and self._steady(command):
+        if self.walking and np.abs(command).max() > 0.0 and self._steady(command):
             self._asked_for = command.copy()
-            probe, twist = self._probe.copy(), command.copy()
+            probe, twist = self._twin(TripodGait), command.copy()
             moving, plannable = list(self._moving), list(self._plannable)
             self.planner.ask(self.robot, self._damage, lambda: self._swings(probe, twist, moving, plannable))
 
     def swings(self, command: np.ndarray) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
-        return self._swings(self._probe, command, self._moving, self._plannable)
+        return self._swings(self._twin(TripodGait), command, self._moving, self._plannable)
 
     def _swings(
         self, probe: TripodGait, command: np.ndarray, all_moving: list[np.ndarray], all_plannable: list[bool]
@@ -301,10 +288,10 @@ class OptimalGait(Gait):
 
     def copy(self) -> OptimalGait:
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
-        twin = OptimalGait(*self._options[0], **self._options[1])
+        twin = self._twin(OptimalGait)
+        twin.planner = ImmediatePlanner()
         if self.robot is not None:
-            twin.bind(self.robot, self.morphology)
-            twin.plain = self.plain.copy()
+            twin.forget_plans(self.robot.joint_count)
             twin.step(0.0)
         return twin
 
@@ -319,28 +306,20 @@ class OptimalGait(Gait):
         """Return the legs for which there is no plan."""
         return {"swings without a plan": "; ".join(self.refused)} if self.refused else {}
 
-    # ---- as the plain gait -------------------------------------------------------------------------------------------
+    @property
+    def compiled(self) -> None:
+        """None: the Simulator has to call `step`."""
+        return
 
-    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s]; return the twist that will be followed."""
-        return self.plain.command(vx, vy, wz)
+    @property
+    def position(self) -> np.ndarray:
+        """Joint set-points (n,) [rad] of the last step."""
+        return self._position
 
-    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) as it will be followed."""
-        return self.plain.limit_command(vx, vy, wz)
-
-    def walk(self) -> np.ndarray:
-        """Command the nominal walk."""
-        return self.plain.walk()
-
-    position = property(lambda self: self._position, doc="Joint set-points (n,) [rad] of the last step.")
-    velocity = property(lambda self: self._velocity, doc="Their rates (n,) [rad/s].")
-    period = property(lambda self: self.plain.period, doc="Time of a whole cycle [s].")
-    limits = property(lambda self: self.plain.limits, doc="Limits of a command.")
-    data = property(lambda self: self.plain.data, doc="The plain gait's arrays.")
-    twist = property(lambda self: self.plain.twist, doc="The body twist that the feet follow now.")
-    walking = property(lambda self: self.plain.walking, doc="Whether the legs are stepping.")
-    commanded = property(lambda self: self.plain.commanded, doc="Whether the gait walks or has been commanded to.")
+    @property
+    def velocity(self) -> np.ndarray:
+        """Their rates (n,) [rad/s]."""
+        return self._velocity
 
 
 class ImmediatePlanner:

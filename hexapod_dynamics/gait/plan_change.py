@@ -30,18 +30,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
-# The robot need not sit down for a change of plan if the centre of mass is this far [m] inside the polygon of all
-# remaining feet.
-HOLDS = 0.015
-# Phases at which a new plan may start, shares of the command that are tried, number of cycles with that share.
-PHASES, SHARES, EASY_CYCLES = 24, (1.0, 0.85, 0.7, 0.55, 0.4, 0.2), 0.4
-# Scores [m] above which a start is good, and below which the robot sits down.
-GOOD, SAFE = 0.0, -0.002
-# Joints have arrived when they are within NEAR [rad] of their pose for NEAR_FOR [s]. After PATIENCE [s] the robot uses
-# the legs in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
-NEAR, NEAR_FOR, PATIENCE = 0.06, 0.2, 6.0
-# Longest time [s] for which the robot walks on until it can stop on the other feet without tipping.
-STEADY = 3.0
+EASY_CYCLES = 0.4  # number of cycles with a share of the command
 FEWEST_LEGS = 3
 NOMINAL_VELOCITY = 0.1 / 1.3  # [m/s]
 
@@ -72,11 +61,13 @@ class PlanChange:
 
 
 def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
-    """Return whether the feet of these legs (names), set down at their present places, support the body."""
+    """Return whether the feet of these legs (names), set down at their present places, support the body: its centre of
+    mass is 15 mm inside of their polygon.
+    """
     names = robot.leg_names
     feet = np.array([walk.feet["place"][names.index(name), :2] for name in legs])
     points = feet - walk.state.from_sway
-    return bool(_core.hull_margin(points, len(points), *center_of_mass(robot, walk)) >= HOLDS)
+    return bool(_core.hull_margin(points, len(points), *center_of_mass(robot, walk)) >= 0.015)
 
 
 def center_of_mass(robot: Robot, walk: _core.Walk) -> np.ndarray:
@@ -109,14 +100,13 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     its score [m].
 
     Each phase is simulated (see `Walk.rehearse`), first with the whole command, then with a smaller share if that is
-    not stable: a foot that has not stepped yet then moves back less far. Below the score SAFE the robot should sit
-    down.
+    not stable: a foot that has not stepped yet then moves back less far. A negative score is not good.
     """
     twin, found = walk.copy(), _core.FirstCycle()
     body = robot.body.box_and_com, robot.body.mass, robot.gravity
     best = 0.0, 1.0, -np.inf
-    for share in SHARES:
-        for phase in np.arange(PHASES) / PHASES:
+    for share in (1.0, 0.85, 0.7, 0.55, 0.4, 0.2):
+        for phase in np.arange(24) / 24:
             twin.load(walk)
             state = twin.state
             state.phase, state.sensed, state.tilted = phase, 0.0, 0.0
@@ -127,7 +117,7 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
                 best = float(phase), share, found.score
             if best[2] >= _core.PLENTY:
                 return best
-        if best[2] >= GOOD:
+        if best[2] >= 0.0:
             break
     return best
 
@@ -172,17 +162,18 @@ class Arrival:
             return False
         self._waited += dt
         near = self._angles is not None and all(
-            (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < NEAR).all() for i in self.legs
+            (np.abs(self._angles[3 * i : 3 * i + 3] - table["rest"][i]) < 0.06).all() for i in self.legs
         )
         self._near_for = self._near_for + dt if near else 0.0
-        over = self._near_for >= NEAR_FOR or self._waited >= PATIENCE
+        # After 6 s in any pose: the servos approach at 0.8 rad/s and have at most 3.5 rad to go.
+        over = self._near_for >= 0.2 or self._waited >= 6.0
         self._over_for = self._over_for + dt if over else 0.0
         return over
 
     @property
     def overdue(self) -> bool:
         """True if the wait ended so long ago that the robot may stop even on unstable feet."""
-        return self._over_for >= STEADY
+        return self._over_for >= 3.0
 
 
 class PlanChanger:
@@ -375,7 +366,7 @@ class PlanChanger:
             data.command.twist = gait.limiter.limited(NOMINAL_VELOCITY, 0.0, 0.0)
         phase, share, score = best_start(gait.robot, data)
         data.command.twist = asked
-        if score < SAFE and gait.settings.pattern == "auto" and gait.plan and not used <= set(gait.plan.legs):
+        if score < -0.002 and gait.settings.pattern == "auto" and gait.plan and not used <= set(gait.plan.legs):
             return False
         self._start_plan(phase, share)
         return True

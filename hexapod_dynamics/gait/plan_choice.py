@@ -90,20 +90,11 @@ class PlanChoice:
         return True
 
 
-# Sufficient distance [m] of the centre lines of two legs; links are 24 mm thick (robot/mjcf.py).
-ENOUGH = 0.045
-# Coxa angles [rad] that are tried in this order; the first with sufficient distance is used.
-TURNS = (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2)
-# Twists of the walk for which the distance is computed [m/s, m/s, rad/s].
-TWISTS = ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2))
-_EVERY = 3  # every third sample of the cycle
-
-
 def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
     """Write the coxa angles of legs that are held up into a leg table (legs,).
 
     held: their rows; fixed: those of them whose coxa cannot be commanded, for example a limp one. Each leg turns
-    by the least angle for which its links are ENOUGH away from its neighbours in a steady walk at all TWISTS, or
+    by the least angle for which its links are far enough from its neighbours in a steady walk at several twists, or
     else as far away as possible.
     """
     count = len(table)
@@ -114,9 +105,9 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     evaluator.table[:] = table
     evaluator.accept(plan)
     angles = []
-    for twist in TWISTS:
+    for twist in ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2)):  # [m/s, m/s, rad/s]
         evaluator.findings(np.array(twist))
-        angles.append(evaluator.cycle.angles[::_EVERY].copy())
+        angles.append(evaluator.cycle.angles[::3].copy())
     walking = np.concatenate(angles)  # (samples, legs, 3)
     for i in here:
         row = table[i]
@@ -129,13 +120,13 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
                 others.append(_links(table[j], rest if j in held else walking[:, j]))
         neighbours = np.concatenate(others) if others else np.empty((0, 6))
         best, chosen = -1.0, row["rest"][0]
-        for turn in TURNS:
+        for turn in (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2):
             if row["lower"][0] <= turn <= row["upper"][0]:
                 pose = np.array([[turn, *row["rest"][1:]]])
                 clear = least_distance(_links(row, pose), neighbours)
                 if clear > best:
                     best, chosen = clear, turn
-                if clear >= ENOUGH:
+                if clear >= 0.045:  # [m] of the centre lines; links are 24 mm thick (robot/mjcf.py)
                     break
         row["rest"][0] = chosen
 

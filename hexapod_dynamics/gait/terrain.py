@@ -2,7 +2,7 @@
 limit.
 
 On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and
-the tilt limit is ROUGH_TILT times as large. Commands are limited for the slope: see `CommandLimits.inclines`.
+the tilt limit is larger. Commands are limited for the slope: see `CommandLimits.inclines`.
 
 Shift of the body because of its load: the common centre of mass of robot and load stays where the plan has that
 of the robot.
@@ -35,28 +35,13 @@ from hexapod_dynamics.gait_kinds import SWAYS
 if TYPE_CHECKING:
     from hexapod_dynamics.gait.adaptive import AdaptiveGait
 
-# Lift [m] of the feet on rough ground, and factor of the tilt limit there, because feet that stand on obstacles tilt
-# the body.
-HIGH_LIFT, ROUGH_TILT = 0.04, 2.0
-# Lift onto an obstacle [m], for an intact robot and for one with lost legs (on fewer legs the body tips over on higher
-# obstacles); speed at which the lift changes [m/s].
-CLIMB_LIFT, LOST_CLIMB_LIFT, CLIMB_RATE = 0.08, 0.05, 0.02
+HIGH_LIFT = 0.04  # [m] lift of the feet on rough ground
 # How much higher [m] a rowing body rises while its feet are lifted higher, because its belly runs against edges, too.
 ROWING_RISE = 0.01
-# Number of tilt reflexes after which the robot stays down: on level ground, and on ground that was rough before the
-# first reflex, because there each attempt places the feet differently.
-MOST_REFLEXES, MOST_ROUGH_REFLEXES = 3, 6
-# On rough ground a body falls, and sits down at once, if its tilt exceeds FALLING_FROM [rad] and will exceed FALLEN
-# [rad] after AHEAD [s] at its mean rate of the last RATE_OVER [s].
-FALLING_FROM, FALLEN, AHEAD, RATE_OVER = math.radians(14.0), math.radians(30.0), 0.2, 0.04
-FORGIVEN = 10.0  # [s] of walking on rough ground after which a tilt reflex no longer counts
-LOADED = 0.9  # height of the centre of mass over the feet as a share of that of base_link
 # How far the body may be moved over its feet: x, y, z [m], roll, pitch, yaw [rad].
 MOST_LEAN = np.array([0.04, 0.04, 0.04, 0.25, 0.25, 0.35])
 # Of the load: largest shift [m], its speed [m/s], heaviest load [kg].
 MOST, SPEED, HEAVIEST = 0.02, 0.005, 20.0
-PERIODS = 3.54, 2.24, 2.7  # [s] of the sway along x, y, z of base_link
-SHARES = 0.7, 0.7, 1.0  # of the size, along x, y, z
 REACH = 2.0  # room [m] for a shift of the body that a sway of 1 m takes: upward it stretches the legs, too
 
 
@@ -127,8 +112,9 @@ class WeighingSway:
         """
         self._time += dt
         self.size = max(0.0, min(size, room / REACH))
-        turns = [2.0 * math.pi * self._time / period for period in PERIODS]
-        self.offset[:] = [self.size * share * math.sin(turn) for share, turn in zip(SHARES, turns, strict=True)]
+        # Share of the size, and period [s], along x, y and z.
+        for k, (share, period) in enumerate(((0.7, 3.54), (0.7, 2.24), (1.0, 2.7))):
+            self.offset[k] = self.size * share * math.sin(2.0 * math.pi * self._time / period)
 
     @property
     def active(self) -> bool:
@@ -264,16 +250,16 @@ class Terrain:
             self._reflexes = reflexes
         if reflexes == 0.0:
             self._tilted_on_rough = ground.rough
-        ground.height = LOADED * now.height
+        ground.height = 0.9 * now.height  # of base_link: the legs' masses are lower
         ground.most_shift = max(0.0, self.shift_room - self.load.size - REACH * self.sway.size)
         ground.settles, tilted = rows, tilt > settings.tilt_limit
         heading = math.remainder(now.yaw - now.yaw_reference, math.tau) if data.settings.yaw_gain > 0.0 else 0.0
         slope, twist = self.slope.attitude, now.twist.tolist()
         ground.update(dt, now.phase, *self._attitude, slope, heading, walks, tilted, twist)
-        if ground.rough and ground.walked_for > FORGIVEN:
-            now.reflexes = 0.0
+        if ground.rough and ground.walked_for > 10.0:
+            now.reflexes = 0.0  # they do not count any more
         self._make_way(dt, ground)
-        most = CLIMB_RATE * dt
+        most = 0.02 * dt  # [m/s]
         self._high += min(most, max(-most, self.highest - self._high))
         high = ground.share if self.lifts_high else 0.0
         most = dt / RAISING
@@ -282,7 +268,7 @@ class Terrain:
         if rows:
             more = self._lifted * ROWING_RISE
             data.plan.rise, data.plan.height = plan.rise + more, plan.height + more
-        most = settings.tilt_limit * (1.0 + ground.leeway * (ROUGH_TILT - 1.0))
+        most = settings.tilt_limit * (1.0 + ground.leeway)  # feet that stand on obstacles tilt the body
         falls = self._falls(dt, tilt) and ground.rough and plan is not None and not rows
         # half of the tilt: the reflex then comes at once
         data.settings.tilt = min(most, 0.5 * tilt) if falls else most
@@ -311,22 +297,24 @@ class Terrain:
 
     def _falls(self, dt: float, tilt: float) -> bool:
         """Whether a body with this tilt [rad] is falling."""
-        self._tilting += min(1.0, dt / RATE_OVER) * ((tilt - self._tilt) / dt - self._tilting)
+        self._tilting += min(1.0, dt / 0.04) * ((tilt - self._tilt) / dt - self._tilting)
         self._tilt = tilt
-        return tilt > FALLING_FROM and tilt + AHEAD * self._tilting > FALLEN
+        return tilt > math.radians(14.0) and tilt + 0.2 * self._tilting > math.radians(30.0)  # in 0.2 s
 
     @property
     def highest(self) -> float:
         """Lift [m] of the feet while they are lifted higher than planned."""
         lift = HIGH_LIFT
         if self.obstacle.does in (CLIMB, BACK) and self._gait.plan is not None:
-            lift = CLIMB_LIFT if self._gait.walks_intact else LOST_CLIMB_LIFT
+            lift = 0.08 if self._gait.walks_intact else 0.05  # on fewer legs the body tips over on higher obstacles
         return max(lift, self._gait.used.step_height)
 
     @property
     def most_reflexes(self) -> int:
-        """Number of consecutive tilt reflexes after which the robot stays down."""
-        return MOST_ROUGH_REFLEXES if self._tilted_on_rough else MOST_REFLEXES
+        """Number of consecutive tilt reflexes after which the robot stays down: more on ground that was rough before
+        the first one, because there each attempt places the feet differently.
+        """
+        return 6 if self._tilted_on_rough else 3
 
     def report(self) -> dict[str, float | bool]:
         """Return what is known about the ground."""

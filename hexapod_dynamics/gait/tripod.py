@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,7 @@ from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import link_lengths
 from hexapod_dynamics.robot import Morphology, Robot
 
-# Share of the servos' speed limit that a commanded stroke may use; the rest is reserved for tracking.
-SPEED_MARGIN = 0.8
-# Upper limit [m] of the stroke, so that neighbouring feet of the JetHexa do not touch.
-LONGEST_STROKE = 0.08
+Tripod = TypeVar("Tripod", bound="TripodGait")
 
 
 @dataclass(frozen=True)
@@ -108,33 +105,26 @@ class TripodGait(CoreGait):
 
     def copy(self) -> TripodGait:
         """Return a gait of the same settings in the same state independent of this one."""
-        twin = object.__new__(type(self))
+        return self._twin(type(self))
+
+    def _twin(self, kind: type[Tripod]) -> Tripod:
+        """Return `copy` as a gait of another class."""
+        twin = object.__new__(kind)
         twin.__dict__.update(self.__dict__)
         if self.robot is not None:
             twin.data = self.data.copy()
         return twin
 
-    def set_morphology(self, morphology: Morphology) -> None:
+    def set_morphology(self, morphology: Morphology | None) -> None:
         """Adopt a Morphology, at any time; the walk continues.
 
         A missing leg or joint keeps its entry in `position`, which is not used; a locked joint is held at its angle.
         The remaining links of a leg move as in the intact leg.
         """
         self.morphology = morphology
-        for row, leg, lengths in zip(self.data.legs, self.robot.legs, self._lengths, strict=True):
-            row["lengths"] = lengths
-            row["free"] = 1.0
-            if morphology is None or not self.adaptive or not morphology.has_leg(leg.name):
-                continue
-            left = [morphology.remaining(leg.name, link.name) for link in leg.links]
-            for k, (link, fraction) in enumerate(zip(leg.links, left, strict=True)):
-                if fraction == 0:
-                    break
-                if left[-1] > 0:
-                    row["lengths"][k] *= fraction
-                angle = morphology.locked_angle(leg.name, link.name)
-                if angle is not None:
-                    row["free"][k], row["held"][k] = 0.0, angle
+        legs, table = self.data.legs, leg_table(self.robot, morphology if self.adaptive else None)
+        legs["free"], legs["held"] = table["free"], table["held"]
+        legs["lengths"] = np.where(table["mass"][:, 2:] > 0.0, table["lengths"], self._lengths)
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed: scaled down as a whole to `limits`."""
@@ -173,7 +163,7 @@ class TripodGait(CoreGait):
         return self.data.position, self.data.velocity
 
     @property
-    def compiled(self) -> _core.Tick:
+    def compiled(self) -> _core.Tick | None:
         """The gait for the compiled loop of the Simulator, which advances it in place."""
         return self.data
 
@@ -200,12 +190,13 @@ class TripodGait(CoreGait):
     def _find_limits(self) -> GaitLimits:
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
         scratch = self.data.copy()
-        scratch.parameters.speed_limit *= SPEED_MARGIN
+        scratch.parameters.speed_limit *= 0.8  # the rest is reserved for tracking
 
         def reaches(length: float) -> bool:
             return scratch.reaches(self.body_height, length, 16, 32)
 
-        low, high = self.step_length, max(self.step_length, LONGEST_STROKE)
+        # Strokes of up to 8 cm: neighbouring feet of the JetHexa do not touch.
+        low, high = self.step_length, max(self.step_length, 0.08)
         if not reaches(low):
             raise HexapodError(
                 f"a step of {self.step_length} m, {self.step_height} m high at body height {self.body_height} m in "

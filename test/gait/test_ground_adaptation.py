@@ -5,16 +5,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import LASTING, GroundAdaptation
-from hexapod_dynamics.gait.limits import HIGH_PERIODS, MOST_SHIFT, CommandLimits
+from hexapod_dynamics.gait.limits import MOST_SHIFT, PERIODS, CommandLimits, Conditions
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
-ROBOT = Robot.jethexa()
-WHOLE = Morphology.whole(ROBOT)
 SPEED, DT, PERIOD = 0.077, 0.02, 1.2
 LOST = {"whole": (), "LM": ("LM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
 
@@ -253,13 +252,13 @@ def test_a_rowing_robot_says_how_it_slides_on_a_slope(lost, degrees, command, sa
 def test_feet_are_lifted_higher_on_a_slope_only_where_the_margin_holds_so(lost, degrees, high):
     gait = gait_of(lost)
     limits = CommandLimits(ROBOT, gait.data)
-    periods = [gait.plan.period * share for share in HIGH_PERIODS]
+    given = Conditions([gait.plan.period * share for share in PERIODS["high"]], True, 0.04)
     twist, drop = np.array([SPEED, 0.0, 0.0]), (-0.108 * math.tan(math.radians(degrees)), 0.0)
-    *searching, found = limits.inclines(twist, periods, True, drop, (0.04, 0.02))
+    *searching, found = limits.inclines(twist, given, drop, 0.02)
     assert set(searching) <= {None} and found.margin and found.high == high
     assert found.shift > 0.01
-    limits.incline(found, 0.04 if high else 0.02)
-    assert limits.possible(twist, periods, True)[0][0] > 0.9 * SPEED
+    given = given._replace(incline=found, lift=0.04 if high else 0.02)
+    assert limits.possible(twist, given)[0][0] > 0.9 * SPEED
 
 
 def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from support.blind_walk import BlindWalk
+from support.gait_steps import steps
 from support.recorded_walk import Silent
 from support.servo_walk import CHAIN
 
@@ -196,11 +197,9 @@ def stepping_back(lost=("LM",)):
 
 def test_a_robot_that_steps_back_goes_on_when_its_imu_falls_silent():
     gait = stepping_back()
-    for _ in range(round(1.0 / DT)):
-        gait.step(DT)
+    steps(gait, round(1.0 / DT))
     assert gait.twist[0] < 0.0
-    for _ in range(round(3.0 / DT)):
-        gait.step(DT)
+    steps(gait, round(3.0 / DT))
     assert gait.terrain.obstacle.does == CLIMB and gait.twist[0] > 0.0
 
 
@@ -224,7 +223,6 @@ def test_behind_the_obstacle_it_turns_back_by_what_it_has_turned_and_not_by_what
 
 def test_a_command_that_ends_the_way_back_ends_its_turn_too():
     gait = stepping_back()
-    for _ in range(round(1.0 / DT)):
-        gait.step(DT)
+    steps(gait, round(1.0 / DT))
     gait.command(0.0, 0.0, 0.0)
     assert gait.terrain._turned == 0.0 and gait.terrain.obstacle.does == AS_FELT

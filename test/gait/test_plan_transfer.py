@@ -4,18 +4,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.search import Search, demands
-from hexapod_dynamics.gait.planning.transfer import transferred_manoeuvres, transferred_plans
+from hexapod_dynamics.gait.planning.transfer import margin, transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import MujocoSimulator
 
-ROBOT = Robot.jethexa()
 LIBRARY = find_library(ROBOT, None)
 
 
@@ -34,21 +33,13 @@ def other_masses(seed=3, name="mine", heavier=1.0):
     return dataclasses.replace(ROBOT, name=name, legs=legs, body=body)
 
 
-def margin(robot, plan):
-    """Least margin [m] of a plan at the speeds that plans for so many legs are made for."""
-    morphology = Morphology.whole(robot).without(*(name for name in robot.leg_names if name not in plan.legs))
-    wanted = demands(robot, len(plan.legs))
-    search = Search(robot, plan.legs, wanted, morphology=morphology, height=plan.height, lift=plan.lift)
-    return min(found.margin for found in search.judged(plan))
-
-
 @pytest.mark.parametrize("seed", [0, 3])
 def test_plans_keep_a_margin_where_the_feet_move_with_the_centre_of_mass(seed):
     robot = other_masses(seed)
     plans, left = transferred_plans(LIBRARY, robot)
     assert len(plans) == len(LIBRARY.with_images()) and not left
     assert min(plan.margin for plan in plans) > 0.0042
-    assert min(margin(robot, plan) for plan in LIBRARY) < 0.003  # with the feet where they were
+    assert min(margin(robot, plan, share=1.0) for plan in LIBRARY) < 0.003  # with the feet where they were
 
 
 def test_a_plan_without_a_margin_is_left_out_and_its_set_of_legs_named():

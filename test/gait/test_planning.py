@@ -4,17 +4,16 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
+from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
-from hexapod_dynamics.gait.planning.search import Search, demands, make_plan, minimise
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
 from hexapod_dynamics.tools import plan as tool
-
-ROBOT = Robot.jethexa()
 
 
 def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
@@ -25,7 +24,7 @@ def test_the_links_of_a_plan_are_where_the_whole_body_model_has_them():
     model = WholeBodyModel(ROBOT)
     masses = np.append(table["mass"].ravel(), ROBOT.body.mass)
     # The mass matrix's upper right block of the body is minus the skew matrix of the first moment of mass.
-    moment = model.mass_matrix(q, Morphology.whole(ROBOT))[:3, 3:6]
+    moment = model.mass_matrix(q, WHOLE)[:3, 3:6]
     expected = np.array([moment[1, 2], moment[2, 0], moment[0, 1]])
     np.testing.assert_allclose(masses @ centres, expected, atol=1e-12)
 
@@ -72,7 +71,7 @@ def test_three_legs_on_one_side_get_a_rowing_plan():
 
 def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     good = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LF", "RM"])
-    search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=Morphology.whole(ROBOT).without("LF", "RM"))
+    search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=WHOLE.without("LF", "RM"))
     hurried = dataclasses.replace(good, duty=0.81)
 
     def fastest(plan):

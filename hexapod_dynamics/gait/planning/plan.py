@@ -159,13 +159,11 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
     )
 
 
-# A foot at the ends of its stance does not count as standing for this time [s].
-GUARD_TIME = 0.02
-
-
 def guard(period: float, duty: float) -> float:
-    """Return the share of the cycle in which a foot at the ends of its stance does not count as standing."""
-    return min(GUARD_TIME / period, (duty - 0.5) / 2.2)
+    """Return the share of the cycle in which a foot at the ends of its stance does not count as standing: 20 ms, or
+    less in a tripod.
+    """
+    return min(0.02 / period, (duty - 0.5) / 2.2)
 
 
 class PlanEvaluator:
@@ -186,11 +184,13 @@ class PlanEvaluator:
         plan.fill(self.table, self.robot.leg_names)
         self.numbers.load(plan.numbers())
 
-    def findings(self, twist: np.ndarray) -> _core.Findings:
-        """Return the findings of the plan at a twist; the next call overwrites them."""
+    def findings(self, twist: np.ndarray, cycle: _core.PlanCycle | None = None) -> _core.Findings:
+        """Return the findings of the plan at a twist; the next call overwrites them. cycle: memory for another number
+        of samples.
+        """
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
         share = guard(numbers.period, numbers.duty)
-        self.cycle.evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)
+        (cycle or self.cycle).evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)
         return self.found
 
     def course(self, twist: np.ndarray) -> np.ndarray:

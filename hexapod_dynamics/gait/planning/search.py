@@ -1,7 +1,6 @@
 """Makes plans: one for a set of lost legs, or the library of a robot on several processes.
 
-The orders of the legs are enumerated, the other numbers found by CMA-ES (Hansen, The CMA Evolution Strategy: A
-Tutorial, arXiv 1604.00772, with its default parameters; equation numbers are those of the tutorial).
+The orders of the legs are enumerated, the other numbers found by CMA-ES.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.background import decode
+from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GUARD_TIME, GaitPlan, tripod_plan
+from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, tripod_plan
 from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -56,16 +56,12 @@ class Demands:
         )
 
 
-# Middle and half width of the allowed periods [s] and duty factors: walking on four legs, rowing, five and more legs.
-PERIODS = np.array([[1.3, 0.3], [1.35, 0.2], [1.0, 0.25]])
-DUTIES = np.array([[0.81, 0.025], [0.62, 0.06], [0.7, 0.09]])
-# Requirements on a plan: reach [m], joint range [rad], share of the servos' speed, distance between legs [m].
-REACH_LEFT, RANGE_LEFT, SPEED_SHARE, LEGS_APART = 0.006, 0.06, 1.05, 0.03
-ENOUGH = 0.035  # [m] margins above it give no reward
-# The fast walk of a plan: share of its period, share of the servos' speed (they saturate a little), margin [m] below
-# which it is penalised.
-FAST_PERIOD, FAST_SPEED, FAST_MARGIN = 0.72, 1.35, 0.006
-BESIDE = 0.05  # [m] two feet that crawl are at least so far beside the body
+# Middles and half widths of the allowed periods [s] and duty factors: rowing, walking on four legs, on more.
+TIMINGS = {
+    "row": np.array([[1.35, 0.2], [0.62, 0.06]]),
+    "four": np.array([[1.3, 0.3], [0.81, 0.025]]),
+    "more": np.array([[1.0, 0.25], [0.7, 0.09]]),
+}
 
 
 class _Task(NamedTuple):
@@ -78,22 +74,21 @@ class _Task(NamedTuple):
     spread: float = 0.0
 
     @property
-    def row(self) -> int:
-        """Row of PERIODS and DUTIES."""
-        return 1 if self.kind == "row" else 2 if self.spread else 0
+    def timing(self) -> np.ndarray:
+        """Middle and half width (2, 2) of period and duty factor."""
+        return TIMINGS["row" if self.kind == "row" else "more" if self.spread else "four"]
 
 
 def _penalty(found: _core.Findings, speed: float) -> float:
     """Return the penalty for violated limits of reach, joint range, joint rates (speed [rad/s]), distance of legs."""
-    broken = max(0.0, REACH_LEFT - found.reach) / 0.01 + max(0.0, RANGE_LEFT - found.range) / 0.1
-    return broken + max(0.0, found.rate / speed - 1.0) / 0.03 + max(0.0, LEGS_APART - found.apart) / 0.01
+    broken = max(0.0, 0.006 - found.reach) / 0.01 + max(0.0, 0.06 - found.range) / 0.1
+    return broken + max(0.0, found.rate / speed - 1.0) / 0.03 + max(0.0, 0.03 - found.apart) / 0.01
 
 
-class Search:
+class Search(PlanEvaluator):
     """Searches for plans of a robot with lost legs.
 
-    robot: a Robot of three-joint legs; names: the legs that walk; morphology: remaining parts (for the masses of
-    legs that are held up); height, lift [m].
+    names: the legs that walk; morphology: remaining parts (for the masses of legs that are held up); height, lift [m].
     """
 
     def __init__(
@@ -107,14 +102,13 @@ class Search:
         lift: float = 0.02,
         seed: int = 1,
     ) -> None:
-        self.robot, self.demands, self.height, self.lift, self.seed = robot, demands, height, lift, seed
+        super().__init__(robot, morphology)
+        self.demands, self.height, self.lift, self.seed = demands, height, lift, seed
         self.names = tuple(names)
-        self.table = leg_table(robot, morphology)
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
-        self.fine, self.coarse = _core.PlanCycle(len(robot.legs)), _core.PlanCycle(len(robot.legs), 24)
-        self._box, self._findings = robot.body.box_and_com, _core.Findings()
+        self.coarse = _core.PlanCycle(len(robot.legs), 24)
 
     def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError if none has the least margin."""
@@ -151,7 +145,7 @@ class Search:
         """Return the plan that a search of coarse and some fine generations finds from numbers on."""
         twists = self.demands.twists()
         x, _ = self._minimise(task, twists, generations, x, 0.3)
-        x, _ = self._minimise(task, twists, fine, x, 0.1, cycle=self.fine)
+        x, _ = self._minimise(task, twists, fine, x, 0.1, cycle=self.cycle)
         return self._made(task, x)
 
     def improved(self, plan: GaitPlan, generations: int = 700) -> GaitPlan:
@@ -162,8 +156,7 @@ class Search:
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
         task = _Task("walk", np.array(plan.phases))
-        middles = np.array([PERIODS[task.row], DUTIES[task.row]])
-        share = (np.array([plan.period, plan.duty]) - middles[:, 0]) / middles[:, 1]
+        share = (np.array([plan.period, plan.duty]) - task.timing[:, 0]) / task.timing[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
         return self._refined(task, x, generations, generations // 5)
@@ -174,7 +167,7 @@ class Search:
         x = np.zeros(2 * count + 10 + (count if task.spread else 0))
         middle = self.neutral.mean(axis=0)
         x[: 2 * count] = np.tile(-middle / 0.01, count)
-        angle = 2.0 * np.pi * (0.5 * (1.0 + DUTIES[task.row, 0]) - task.phases)  # in the middle of each leg's swing
+        angle = 2.0 * np.pi * (0.5 * (1.0 + task.timing[1, 0]) - task.phases)  # in the middle of each leg's swing
         waves = np.stack([np.cos(angle), np.sin(angle), np.cos(2 * angle), np.sin(2 * angle)], axis=1)
         away = self.neutral - middle
         away *= -0.02 / np.linalg.norm(away, axis=1, keepdims=True)
@@ -224,7 +217,8 @@ class Search:
         self.numbers = _core.PlanNumbers()
         self.numbers.height, self.numbers.lift = self.height, self.lift
         if task.kind == "row":
-            self.numbers.crawls, self.numbers.rise = 1.0, ROW_RISE if len(self.names) > 2 else LOW_RISE
+            # On two legs, an edge of the belly stays on the ground.
+            self.numbers.crawls, self.numbers.rise = 1.0, 0.022 if len(self.names) > 2 else 0.006
             self.numbers.height = 0.5 * self.robot.body.box[2] + self.numbers.rise
 
     def _write(self, task: _Task, x: np.ndarray) -> None:
@@ -240,7 +234,7 @@ class Search:
         self.table["foothold"][self.used] = self.neutral + 0.01 * x[: 2 * n].reshape(n, 2)
         self.table["phase"][self.used] = (task.phases + shifts) % 1.0
         plan.sway[:sways] = 0.01 * x[2 * n : 2 * n + sways]
-        (period, wide), (duty, broad) = PERIODS[task.row], DUTIES[task.row]
+        (period, wide), (duty, broad) = task.timing.tolist()
         plan.period, plan.duty = period + wide * timing[0], duty + broad * timing[1]
 
     def _cost(self, task: _Task, twists: np.ndarray, cycle: _core.PlanCycle, x: np.ndarray) -> float:
@@ -251,27 +245,21 @@ class Search:
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
         for twist in twists:
-            found = self._found(plan, twist, cycle)
-            margins.append(min(found.margin, ENOUGH))
-            broken += _penalty(found, SPEED_SHARE * speed)
-        if self.demands.fast > 0.0:
-            plan.period *= FAST_PERIOD
-            found = self._found(plan, np.array([self.demands.fast, 0.0, 0.0]), cycle)
-            broken += _penalty(found, FAST_SPEED * speed) + max(0.0, FAST_MARGIN - found.margin) / 0.004
+            found = self.findings(twist, cycle)
+            margins.append(min(found.margin, 0.035))  # [m] more gives no reward
+            broken += _penalty(found, 1.05 * speed)
+        if self.demands.fast > 0.0:  # the servos saturate a little, and the margin may be small
+            plan.period *= 0.72
+            found = self.findings(np.array([self.demands.fast, 0.0, 0.0]), cycle)
+            broken += _penalty(found, 1.35 * speed) + max(0.0, 0.006 - found.margin) / 0.004
         feet = self.table["foothold"][self.used]
         if len(feet) == 2:
             sides = np.where(self.table["mount"][self.used, 1] >= 0.0, 1.0, -1.0)
-            inside = 0.5 * self.robot.body.box[1] + BESIDE - sides * feet[:, 1]
+            inside = 0.5 * self.robot.body.box[1] + 0.05 - sides * feet[:, 1]
             broken += np.maximum(inside, 0.0).sum() / 0.01
         far, effort = np.square(feet - self.neutral).sum(), np.square(plan.sway).sum()
         mean = sum(margins) / len(margins)
         return float(-min(margins) / 0.01 - 0.2 * mean / 0.01 + broken + 20.0 * effort + 3.0 * far)
-
-    def _found(self, plan: _core.PlanNumbers, twist: np.ndarray, cycle: _core.PlanCycle) -> _core.Findings:
-        """Return the findings of a plan at a twist; the next call overwrites them."""
-        body, found, guard = self.robot.body, self._findings, GUARD_TIME / plan.period
-        cycle.evaluate(plan, self.table, self._box, body.mass, self.robot.gravity, twist, guard, found)
-        return found
 
     def _made(self, task: _Task, x: np.ndarray) -> GaitPlan:
         """Return the plan that numbers describe, with its margin."""
@@ -294,14 +282,8 @@ class Search:
 
     def judged(self, plan: GaitPlan, twists: np.ndarray | None = None) -> list[_core.Findings]:
         """Return the findings (K) of a plan at each of the twists, by default the demanded ones."""
-        plan.fill(self.table, self.robot.leg_names)
-        numbers = plan.numbers()
-        twists = self.demands.twists() if twists is None else twists
-        return [self._found(numbers, twist, self.fine).copy() for twist in twists]
-
-
-# How far [m] a rowing body rises from its belly; on two legs, where an edge of the belly stays on the ground.
-ROW_RISE, LOW_RISE = 0.022, 0.006
+        self.accept(plan)
+        return [self.findings(twist).copy() for twist in (self.demands.twists() if twists is None else twists)]
 
 
 # Speeds for which plans of the JetHexa are made, by the number of legs that walk: forward, back, sideways [m/s],
@@ -312,19 +294,17 @@ SPEEDS = {
     4: (0.079, 0.07, 0.07, 0.3, 0.004, 0.102),
     5: (0.12, 0.09, 0.09, 0.45, 0.006, 0.0),
 }
-JETHEXA_LEG, JETHEXA_SERVO = 0.2, 5.82
 # If there is no plan at these speeds, the search is repeated at these shares of them.
 SHARES = (1.0, 0.75, 0.5, 0.3)
 
 
 def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
     """Return the Demands on a plan for `count` legs of a robot at a share of its speeds."""
-    length = float(leg_table(robot)["lengths"][:, 1:].sum(axis=1).mean())
-    scale = share * length / JETHEXA_LEG * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
+    longer = float(leg_table(robot)["lengths"][:, 1:].sum(axis=1).mean()) / 0.2  # [m] of the JetHexa's legs
+    turning = share * min(1.0, robot.servo.speed_limit / 5.82)  # [rad/s] of its servos
+    scale = longer * turning
     forward, back, side, turn, margin, fast = SPEEDS[min(5, count)]
-    turning = share * min(1.0, robot.servo.speed_limit / JETHEXA_SERVO)
-    least = margin * length / JETHEXA_LEG
-    return Demands(scale * forward, scale * back, scale * side, turning * turn, least, scale * fast)
+    return Demands(scale * forward, scale * back, scale * side, turning * turn, margin * longer, scale * fast)
 
 
 def make_plan(
@@ -411,59 +391,3 @@ def planned(request: Mapping[str, Any]) -> dict[str, object]:
     except HexapodError as error:
         return {"reason": str(error)}
     return {"plan": asdict(plan)}
-
-
-def minimise(
-    function: Callable[..., object], start: np.ndarray, sigma: float, generations: int, *, seed: int = 1
-) -> tuple[np.ndarray, float]:
-    """Minimise a function of some ten numbers without derivatives; return the best point (n,) found and its value.
-
-    function(generation (population, n), values (population,)): writes the values of a whole generation. start (n,);
-    sigma: first step size.
-    """
-    rng = np.random.default_rng(seed)
-    n = len(start)
-    population = 4 + int(3.0 * np.log(n))
-    parents = population // 2
-    weights = np.log(0.5 * (population + 1.0)) - np.log(np.arange(1, parents + 1))
-    weights /= weights.sum()
-    effective = 1.0 / np.square(weights).sum()
-    c_sigma = (effective + 2.0) / (n + effective + 5.0)
-    d_sigma = 1.0 + 2.0 * max(0.0, np.sqrt((effective - 1.0) / (n + 1.0)) - 1.0) + c_sigma
-    c_c = (4.0 + effective / n) / (n + 4.0 + 2.0 * effective / n)
-    c_1 = 2.0 / ((n + 1.3) ** 2 + effective)
-    c_mu = min(1.0 - c_1, 2.0 * (effective - 2.0 + 1.0 / effective) / ((n + 2.0) ** 2 + effective))
-    expected = np.sqrt(n) * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n))
-    mean, covariance = np.array(start, float), np.eye(n)
-    path_sigma, path_c = np.zeros(n), np.zeros(n)
-    axes, lengths = np.eye(n), np.ones(n)
-    values = np.zeros(population)
-    best, least = mean.copy(), np.inf
-    every = max(1, int(0.5 / ((c_1 + c_mu) * n * 5.0)))  # generations between two decompositions
-    for generation in range(generations):
-        if generation % every == 0:
-            lengths, axes = np.linalg.eigh(covariance)
-            lengths = np.sqrt(np.maximum(lengths, 1e-20))
-        steps = (rng.standard_normal((population, n)) * lengths) @ axes.T  # (38), (39)
-        points = mean + sigma * steps  # (40)
-        function(points, values)
-        order = np.argsort(values)
-        if values[order[0]] < least:
-            best, least = points[order[0]].copy(), float(values[order[0]])
-        chosen = steps[order[:parents]]
-        step = weights @ chosen  # (41)
-        mean = mean + sigma * step  # (42)
-        whitened = axes @ ((axes.T @ step) / lengths)
-        path_sigma = (1.0 - c_sigma) * path_sigma + np.sqrt(c_sigma * (2.0 - c_sigma) * effective) * whitened  # (43)
-        size = np.linalg.norm(path_sigma)
-        going = size / np.sqrt(1.0 - (1.0 - c_sigma) ** (2 * generation + 2)) < (1.4 + 2.0 / (n + 1.0)) * expected
-        path_c = (1.0 - c_c) * path_c  # (45)
-        if going:
-            path_c += np.sqrt(c_c * (2.0 - c_c) * effective) * step
-        missing = 0.0 if going else c_1 * c_c * (2.0 - c_c)
-        covariance *= 1.0 - c_1 - c_mu + missing  # (47)
-        covariance += c_1 * np.outer(path_c, path_c) + c_mu * (chosen.T * weights) @ chosen
-        sigma *= float(np.exp(min(1.0, c_sigma / d_sigma * (size / expected - 1.0))))  # (44)
-        if sigma * lengths.max() < 1e-5:
-            break
-    return best, least

@@ -21,9 +21,7 @@ from hexapod_dynamics.gait.planning.search import SHARES, Search, demands
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.robot import Morphology, Robot
 
-MADE_FOR = 0.9  # share of its margin that a plan has at the speeds for which it was made
 LIGHTEST, HEAVIEST = 0.85, 1.3  # multiples of the mass of the robot for which a manoeuvre was made
-SMALL = 1e-6  # [m, rad]: numbers of a robot file are rounded
 
 
 def transferred_plans(library: PlanLibrary, robot: Robot) -> tuple[PlanLibrary, list[tuple[str, ...]]]:
@@ -48,11 +46,11 @@ def transferred_plan(robot: Robot, other: Robot, plan: GaitPlan) -> GaitPlan | N
     shift = _middle(other, plan) - _middle(robot, plan)
     moved = plan.shifted(*shift.tolist())
     for share in SHARES:
-        before = _margin(robot, plan, share)
-        if before >= MADE_FOR * plan.margin:  # else the plan was made for a share of the speeds
-            margin = _margin(other, moved, share)
+        before = margin(robot, plan, share)
+        if before >= 0.9 * plan.margin:  # else the plan was made for a smaller share of the speeds
+            left = margin(other, moved, share)
             least = demands(other, len(plan.legs), share).least_margin
-            return dataclasses.replace(moved, margin=margin) if margin >= least else None
+            return dataclasses.replace(moved, margin=left) if left >= least else None
     return None
 
 
@@ -74,10 +72,10 @@ def _check_shape(robot: Robot, other: Robot) -> None:
     one, two = leg_table(robot), leg_table(other)
     fields = [name for name in one.dtype.names if name not in ("mass", "centre")]
     apart = np.max([np.abs(one[name] - two[name]).reshape(len(one), -1).max(axis=1) for name in fields], axis=0)
-    if apart.max() > SMALL:
+    if apart.max() > 1e-6:  # [m, rad]: numbers of a robot file are rounded
         leg = robot.leg_names[int(np.argmax(apart))]
         raise HexapodError(f"robots {robot.name} and {other.name} differ in shape, as in leg {leg}")
-    if not np.allclose(robot.body.box, other.body.box, atol=SMALL):
+    if not np.allclose(robot.body.box, other.body.box, atol=1e-6):
         raise HexapodError(f"robots {robot.name} and {other.name} differ in the body's box")
 
 
@@ -91,7 +89,7 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
     return np.asarray(evaluator.course(np.zeros(3)))[:, :2].mean(axis=0)
 
 
-def _margin(robot: Robot, plan: GaitPlan, share: float) -> float:
+def margin(robot: Robot, plan: GaitPlan, share: float) -> float:
     """Return the least margin [m] of a plan over the twists for which plans with this number of legs are made, or
     a share of them.
     """
