@@ -10,8 +10,6 @@ known.
 
 from __future__ import annotations
 
-_MISSED = 0.1  # share of missed calls above which a fault is reported
-
 
 class DeadlineMonitor:
     """Counts the calls that a task of a fixed period [s] has missed."""
@@ -43,15 +41,12 @@ class DeadlineMonitor:
         """
         calls, missed = self._calls, self._missed
         self._calls = self._missed = 0
-        if missed <= _MISSED * (calls + missed):
+        if missed <= 0.1 * (calls + missed):  # no fault
             return ""
         return f"this machine is too slow or too busy: {missed} of {calls + missed} {what} were left out"
 
 
-_SECOND = 1.0  # [s] period over which calls are counted
-_SHARE = 0.95  # of the calls; the full rate is held while at least this share is made
-_PATIENCE = 5  # consecutive seconds with too few calls after which the rate is halved; any stall counts as one
-_RETRY, _LONGEST = 20.0, 320.0  # [s] first and longest wait at half the rate, after which the full rate is tried
+_RETRY = 20.0  # [s] first wait at half the rate, after which the full rate is tried
 
 
 class AutomaticRate:
@@ -79,10 +74,10 @@ class AutomaticRate:
         """Register a call and update `rate`; return a message for the log if it has changed, else an empty text."""
         if self._since is None:
             self._since = self._changed = now
-        if now - self._since < _SECOND:
+        if now - self._since < 1.0:
             self._calls += 1
             return ""
-        enough = self._calls >= _SHARE * self.rate * (now - self._since)
+        enough = self._calls >= 0.95 * self.rate * (now - self._since)
         self._since, self._calls = now, 1
         if self.halved:
             if now - self._changed >= self._retry:
@@ -96,10 +91,10 @@ class AutomaticRate:
                 return f"{self.full:g} a second again"
             return ""
         self._slow += 1
-        if self._slow < _PATIENCE:
+        if self._slow < 5:  # any stall counts as one
             return ""
         failed = self._trial
-        self._retry = min(2.0 * self._retry, _LONGEST) if failed else _RETRY
+        self._retry = min(2.0 * self._retry, 16.0 * _RETRY) if failed else _RETRY
         self._turn(now, halved=True)
         return "" if failed else self.assess(now)
 

@@ -14,7 +14,6 @@ import numpy as np
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 
-EDGES = 4  # of a friction pyramid
 ROUNDS = 3  # changes of the set of edges in use, for each edge; Lawson and Hanson need about one
 
 
@@ -34,7 +33,7 @@ class FootForces:
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
         memory = self.memory = _core.FootForces(
-            self.edges, legs, float(length), float(regularisation), ROUNDS * EDGES * legs
+            self.edges, legs, float(length), float(regularisation), ROUNDS * self.edges.shape[1] * legs
         )
         self._wrench, self._rotation, self._tips, self._load = memory.wrench, memory.rotation, memory.tips, memory.load
         self.forces = memory.forces

@@ -11,7 +11,6 @@ from __future__ import annotations
 from hexapod_dynamics.robot import Morphology, Robot
 
 BESIDE = 0.11  # [rad] from the angle of the lock: upwards, or downwards if the stop is too near
-_LASTS, _RETURNS = 2.5, 0.5  # [s] at the other angle, and back at the angle of the lock
 
 
 class JointTrial:
@@ -50,7 +49,7 @@ class JointTrial:
         """Return the set-point [rad] of `joint` at `time` [s]; None if no trial runs (any more)."""
         if self.joint is None:
             return None
-        if time - self._begun > _LASTS + _RETURNS:
+        if time - self._begun > 3.0:
             self.joint = None
             return None
-        return self._beside if time - self._begun <= _LASTS else self._angle
+        return self._beside if time - self._begun <= 2.5 else self._angle  # half a second back at the angle of the lock

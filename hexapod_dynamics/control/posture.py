@@ -12,8 +12,6 @@ import numpy.typing as npt
 from hexapod_dynamics.errors import DeviceError, ParameterError
 from hexapod_dynamics.robot import Robot
 
-_SETTLING = 0.5  # [s] for which the seated pose is commanded before torque is switched off
-
 
 @dataclass(frozen=True)
 class SupplyLimits:
@@ -97,7 +95,7 @@ class SitDown:
         self._start, self._change = np.array(start, float), np.asarray(seated, float) - start
         self.way = float(np.nanmax(np.append(np.abs(self._change), 0.0)))  # [rad] longest way of a joint
         self.duration = self.way / speed  # [s] of the motion
-        self.until_done = self.duration + _SETTLING  # [s]
+        self.until_done = self.duration + 0.5  # [s]; the seated pose is commanded before torque is switched off
         self._begin = t
 
     def pose(self, t: float) -> np.ndarray:

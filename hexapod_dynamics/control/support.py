@@ -20,7 +20,6 @@ from hexapod_dynamics.robot import Robot
 
 FORCE_SCALE = 0.01  # [m/N] length of the arrow that shows a foot force
 LOADED = 0.5  # [N] a foot with a larger load stands
-LEAST_SHARE = 0.05  # share of the weight that the ground must carry for the ZMP to be defined
 
 
 def support_polygon(feet: np.ndarray, forces: np.ndarray, least: float = LOADED) -> np.ndarray:
@@ -103,7 +102,7 @@ class Support:
         self.center_of_mass[:] = position + rotation @ (x, y, z)
         wrench = self._wrench(model, rotation, q, nu, nudot)
         force, moment = rotation @ wrench[:3], rotation @ wrench[3:6]
-        carried = force[2] > LEAST_SHARE * weight
+        carried = force[2] > 0.05 * weight  # else the robot is in the air
         self.zero_moment_point = zero_moment_point(force, moment, position, slope, level) if carried else None
         np.matmul(self._tips, rotation.T, out=self.feet)
         self.feet += position

@@ -22,7 +22,6 @@ Scalar = Any  # a number, a casadi.SX, a symbol of sympy or a polynomial
 Vector = list[Scalar]
 Array = np.ndarray  # of scalars
 Inertia = tuple[Array, Array, Array]
-PLACE = (0, 3, 4, 3, 1, 5, 4, 5, 2)  # of the entries of I, row by row, among xx yy zz xy xz yz
 ONE = np.eye(3).astype(object)
 
 
@@ -94,7 +93,8 @@ class Chain:
             p = p + joint["slide"] * axis * objects([q], 1)
             if joint["turn"]:
                 R = R @ self._turn(np.array(joint["axis"]), objects([self.sin(q)], 1), objects([self.cos(q)], 1))
-            about = objects([joint["inertia"][k] for k in PLACE], 3, 3)
+            xx, yy, zz, xy, xz, yz = joint["inertia"]
+            about = objects([xx, xy, xz, xy, yy, yz, xz, yz, zz], 3, 3)
             inertia = objects([joint["mass"]], 1), objects(joint["h"], 3), about
             end = p + R @ objects(joint["end"], 3)
             found.append((np.concatenate([v, w]), transform_inertia(inertia, R, p), end))

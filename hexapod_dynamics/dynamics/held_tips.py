@@ -21,9 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DAMPING = 1e-12  # mu, as a share of the largest eigenvalue of D
-ITERATIONS = 100
-SMALLEST = 1e-7  # share of the largest singular value of A below which a direction does not count for the rank
 TOLERANCE = 1e-6  # largest acceleration of a tip that counts as held: in m/s^2, and as a share of the largest in w
 
 
@@ -62,14 +59,14 @@ def hold_tips(
     """
     lower = np.linalg.cholesky(mass)
     left, s, right = np.linalg.svd(np.linalg.solve(lower, jacobian.T), full_matrices=False)
-    kept = s > SMALLEST * s[0]
+    kept = s > 1e-7 * s[0]  # other directions do not count for the rank
     left, s, right = left[:, kept], s[kept], right[kept]
-    damping = DAMPING * float(s[0]) ** 2
+    damping = 1e-12 * float(s[0]) ** 2  # of the largest eigenvalue of D
     share = damping / (s * s + damping)  # share of a direction's residual that an iteration leaves
     target = right @ (wanted - jacobian @ free)
     enough = 1e-15 * float(np.linalg.norm(target))
     remaining, iterations = share.copy(), 1
-    while iterations < ITERATIONS and np.linalg.norm(remaining * target) > enough:
+    while iterations < 100 and np.linalg.norm(remaining * target) > enough:
         remaining, iterations = remaining * share, iterations + 1
     impulse = (1.0 - remaining) * target / s
     nudot = free + np.linalg.solve(lower.T, left @ impulse)

@@ -41,9 +41,8 @@ _ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 _MATRICES = np.zeros((6, 3, 3))
 for _entry, (_i, _j) in zip(_MATRICES, _ENTRIES, strict=True):
     _entry[_i, _j] = _entry[_j, _i] = 1.0
-# For base_parameters: number of random states, and the share of the largest column norm below which a column depends on
-# the previous columns.
-_STATES, _RANK_TOLERANCE = 40, 1e-8
+# Share of the largest column norm below which a column depends on the previous columns.
+_RANK_TOLERANCE = 1e-8
 
 
 def parameters_of_body(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
@@ -158,7 +157,7 @@ class Regressors(Model):
             raise DynamicsError(f"rows: {rows!r} given, one of {', '.join(parts)} needed")
         known = self._select(morphology)
         random = np.random.default_rng(1)
-        m, n = _STATES * (1 if rows == "all" else 4), self.robot.joint_count
+        m, n = 40 if rows == "all" else 160, self.robot.joint_count  # m: number of random states
         # numpy 1.21 accepts no stack of matrices
         R = np.array([np.linalg.qr(each)[0] for each in random.normal(size=(m, 3, 3))])
         R *= np.linalg.det(R)[:, None, None]
