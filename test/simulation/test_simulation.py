@@ -54,7 +54,7 @@ def flying(timestep, seconds=0.2):
     """High up, tumbling, limp, without servo damping: nothing acts but gravity; returns model, simulator."""
     from dataclasses import replace
 
-    robot = replace(ROBOT, servo=replace(ROBOT.servo, stiffness=0.0, damping=0.0))
+    robot = replace(ROBOT, servo=replace(ROBOT.servo, stiffness=1e-12, damping=0.0))
     sim = Simulator(robot, timestep=timestep)
     rng = np.random.default_rng(2)
     sim.reset(position=[0.0, 0.0, 5.0], joints=STAND)
