@@ -12,23 +12,8 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
 ENVIRONMENT = environment_in(domain=reserve_domain())
+SESSION = [*session("commands.txt"), *([] if REAL else session("own_commands.txt"))]
 TOPICS = ("/ns/text", "/ns/odometry", "/ns/latched")
-
-
-def grouped(commands):
-    """Parameters of a test, in groups that pytest-xdist may run in several processes (--dist loadgroup).
-
-    Each process has a node of its own, which a command finds as those of its group before it have left it: those with
-    the same first word, those of topics in two parts, of which the second begins where something is published.
-    """
-    published = False
-    for command, expected in commands:
-        published |= command.startswith("topic pub")
-        group = f"{command.partition(' ')[0]} {published}"
-        yield pytest.param(command, expected, id=command, marks=pytest.mark.xdist_group(group))
-
-
-SESSION = list(grouped([*session("commands.txt"), *([] if REAL else session("own_commands.txt"))]))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +23,7 @@ def everything():
         yield
 
 
-@pytest.mark.parametrize(("command", "expected"), SESSION)
+@pytest.mark.parametrize(("command", "expected"), SESSION, ids=[command for command, _ in SESSION])
 def test_a_command_prints_what_the_session_has(command, expected):
     check_printed(expected, printed(*ros2(ENVIRONMENT, *shlex.split(command))))
 
@@ -93,7 +78,6 @@ def bag(everything, tmp_path_factory):
     return folder
 
 
-@pytest.mark.xdist_group("bag")
 def test_a_reader_that_is_not_ours_finds_the_messages_of_a_bag(bag):
     types = get_typestore(Stores.ROS2_HUMBLE)
     with Reader(bag) as reader:
@@ -104,7 +88,6 @@ def test_a_reader_that_is_not_ours_finds_the_messages_of_a_bag(bag):
     assert latched.ext.offered_qos_profiles[0].durability.name == "TRANSIENT_LOCAL"
 
 
-@pytest.mark.xdist_group("bag")
 def test_what_is_played_arrives(bag):
     elsewhere = environment_in(reserve_domain())
     player = subprocess.Popen([*ROS2, "bag", "play", str(bag), "--loop"], env=elsewhere)
@@ -116,7 +99,6 @@ def test_what_is_played_arrives(bag):
         player.wait()
 
 
-@pytest.mark.xdist_group("bag")
 def test_info_counts_and_wrong_paths_are_refused(bag, tmp_path):
     code, out, _ = ros2(ENVIRONMENT, "bag", "info", str(bag))
     assert code == 0
