@@ -42,7 +42,7 @@ class ImuHealth:
     last_error: str = ""
     warning: str = ""
     samples: int = 0
-    starts: int = 0  # successful start-ups; more than one: the chip was lost and set up again
+    starts: int = 0  # first samples after a start-up; more than one: the chip was lost and set up again
     frozen: int = 0
     saturated: int = 0
     late: int = 0  # skipped periods, because the bus or the computer was too slow
@@ -56,19 +56,6 @@ class ImuHealth:
         """Count an error of a kind, and keep its message."""
         self.errors[kind] = self.errors.get(kind, 0) + 1
         self.last_error = error
-
-    def count_sample(self, stamp: float, saturated: bool = False) -> None:
-        """Count a sample of the monotonic time `stamp` [s]; saturated: a value was at the end of its range."""
-        if math.isfinite(self.last_sample):
-            self.longest_gap = max(self.longest_gap, stamp - self.last_sample)
-        self.last_sample = stamp
-        self.samples += 1
-        self.saturated += saturated
-
-    def connect(self) -> None:
-        """Note a successful start."""
-        self.connected = True
-        self.starts += 1
 
     def lose(self, error: str) -> None:
         """Note why there are no samples; the time without them is no gap between samples."""
@@ -104,9 +91,13 @@ class ImuSource:
 
     def deliver(self, sample: Sample, stamp: float) -> None:
         """Count a sample of the monotonic time `stamp` [s], and pass it on."""
-        if not self.health.connected:
-            self.health.connect()
-        self.health.count_sample(stamp, sample.saturated)
+        health = self.health
+        if not health.connected:
+            health.connected, health.starts = True, health.starts + 1
+        if math.isfinite(health.last_sample):
+            health.longest_gap = max(health.longest_gap, stamp - health.last_sample)
+        health.last_sample, health.samples = stamp, health.samples + 1
+        health.saturated += sample.saturated
         self.on_sample(sample, stamp)
 
     def _stands_still(self, raw: bytes) -> bool:
@@ -249,7 +240,6 @@ class ImuReader(ImuSource):
         self._failures = self._attempts = self._same = 0
         self._next_verify = time.monotonic() + _VERIFY_INTERVAL
         self.health.warning, self.health.chip = sensor.warning, sensor.chip
-        self.health.connect()
         return sensor
 
     def _close(self) -> None:

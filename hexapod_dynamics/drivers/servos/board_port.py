@@ -237,10 +237,7 @@ class BoardPort(SerialLink):
             return answer.data if answer.success == 0 else None
         self._owed.append((bytes((servo_id, command)), sent))
         self.strays = len(self._owed)
-        if self.health.damaged > damaged:
-            self.fault = Fault.CHECKSUM
-        else:
-            self.fault = Fault.GARBAGE if self.health.skipped > skipped else Fault.TIMEOUT
+        self.fault = Fault.of(self.health.damaged > damaged, self.health.skipped > skipped)
         return None
 
     def _await_answer(

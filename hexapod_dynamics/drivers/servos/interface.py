@@ -48,24 +48,24 @@ class NoReply(DeviceError):
 
 
 class Fault(Enum):
-    """Why a request failed."""
+    """Why a request failed, in words for people."""
 
-    TIMEOUT = "timeout"  # nothing received
-    CHECKSUM = "checksum"  # the expected answer with a wrong checksum (noise, or two servos with one id)
-    GARBAGE = "garbage"  # bytes that are not the expected frame
+    TIMEOUT = "no answer: is it connected, powered, and is its id right?"
+    CHECKSUM = "corrupted answers: noise, or two servos with this id"
+    GARBAGE = "unusable bytes: baud rate, noise, or several servos answering"
+
+    @classmethod
+    def of(cls, damaged: bool, noisy: bool) -> Fault:
+        """Return the fault of an answer that came damaged; that bytes of no frame came in place of; or that is none."""
+        return cls.CHECKSUM if damaged else cls.GARBAGE if noisy else cls.TIMEOUT
 
 
-FAULTS = (*(fault.value for fault in Fault), "implausible")  # what is counted for each servo
-_CAUSES: dict[Fault | None, str] = {
-    Fault.TIMEOUT: "no answer: is it connected, powered, and is its id right?",
-    Fault.CHECKSUM: "corrupted answers: noise, or two servos with this id",
-    Fault.GARBAGE: "unusable bytes: baud rate, noise, or several servos answering",
-}
+FAULTS = (*(fault.name.lower() for fault in Fault), "implausible")  # what is counted for each servo
 
 
 def no_reply(servo_id: int, what: str, tries: int, fault: Fault | None) -> NoReply:
     """Return the error for a servo that did not answer; what: the request."""
-    return NoReply(f"servo {servo_id} did not answer {what} in {tries} tries ({_CAUSES[fault]})")
+    return NoReply(f"servo {servo_id} did not answer {what} in {tries} tries ({(fault or Fault.TIMEOUT).value})")
 
 
 @dataclass(frozen=True)

@@ -265,13 +265,13 @@ class JointReader:
             timeout = min(timeout, max(0.003, 0.002 + 3.0 * self._delay))
         value = servos.read(index, quantity, None if suspected else self._idle, timeout)
         if value is None:
-            self._count(index, servos.fault.value)
+            self._count(index, servos.fault.name.lower())
             if servos.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once
                 for check in self._checks:
                     check.warn(time.monotonic())
                 value = servos.read(index, quantity, None, timeout)
                 if value is None:
-                    self._count(index, servos.fault.value)
+                    self._count(index, servos.fault.name.lower())
         self._delay, servos.line.lateness = max(self._delay, servos.line.lateness), 0.0
         if servos.line.interrupted:
             return value

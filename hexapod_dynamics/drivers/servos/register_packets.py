@@ -287,9 +287,6 @@ class RegisterBus(SerialLink):
                     answers[status.servo_id] = status, came
         if len(answers) == len(ids):
             self.fault, self.strays = None, 0
-        elif packets.damaged > damaged:
-            self.fault = Fault.CHECKSUM
         else:
-            noisy = packets.skipped > skipped or packets.incomplete
-            self.fault = Fault.GARBAGE if noisy else Fault.TIMEOUT
+            self.fault = Fault.of(packets.damaged > damaged, packets.skipped > skipped or packets.incomplete)
         return answers

@@ -21,11 +21,13 @@ def chain(brisk_chain):
     return brisk_chain
 
 
-def declare_missing(chain, joints):
-    gone = np.zeros(18, bool)
-    gone[joints] = True
-    chain.set_missing(gone)
-    wait_until(lambda: (chain.snapshot().missing == gone).all(), what="it is declared")
+def are_missing(chain, joints):
+    return np.flatnonzero(chain.snapshot().missing).tolist() == list(joints)
+
+
+def declare_missing(chain, joints, wait=True):
+    chain.set_missing(np.isin(np.arange(18), joints))
+    wait_until(lambda: not wait or are_missing(chain, joints), what="it is declared")
 
 
 HANGING = list(range(12, 18))  # two legs
@@ -42,13 +44,11 @@ def test_legs_declared_missing_as_the_port_is_lost_are_missing_when_it_is_back(c
         resume()
 
     monkeypatch.setattr(chain.servos, "resume", resume_or_fail)
-    gone = np.zeros(18, bool)
-    gone[HANGING] = True
     with chain._pending_commands.condition:  # the thread of the bus finds both at once
-        chain.set_missing(gone)
+        declare_missing(chain, HANGING, wait=False)
         chain.freeze()
     wait_until(lambda: not failures and chain.snapshot().opened == 2, what="the port is opened again")
-    wait_until(lambda: (chain.snapshot().missing == gone).all(), 2.0, what="the legs are missing")
+    wait_until(lambda: are_missing(chain, HANGING), 2.0, what="the legs are missing")
 
 
 def test_torque_off_reaches_servos_that_are_declared_missing_but_hang_there(rig, chain):

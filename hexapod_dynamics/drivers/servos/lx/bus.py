@@ -125,7 +125,7 @@ class ServoBus(SerialLink):
         parser = lx.FrameParser()
         parser.feed(received)
         parser.reset()
-        self.fault = Fault.GARBAGE if parser.skipped else Fault.TIMEOUT
+        self.fault = Fault.of(False, parser.skipped > 0)
         return None
 
 

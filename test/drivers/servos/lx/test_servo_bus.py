@@ -10,6 +10,7 @@ import sys
 import termios
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -149,15 +150,13 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
         os.close(slave)
 
 
-def test_a_port_that_is_not_there_is_named_with_the_remedy(tmp_path):
+def test_a_port_that_cannot_be_opened_is_named_with_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(BusError, match="does not exist: is the simulator running"):
         ServoBus(PortSettings(str(tmp_path / "nothing"))).open()
     with pytest.raises(BusError, match="does not exist: is the adapter plugged in") as raised:
         ServoBus(PortSettings("/dev/ttyNothing")).open()
     assert "simulator" not in str(raised.value)
 
-
-def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
     def refuse(*_args, **_options):
         raise PermissionError(13, "Permission denied")
 
@@ -166,16 +165,12 @@ def test_a_port_without_permission_names_the_group(tmp_path, monkeypatch):
         ServoBus(PortSettings(str(tmp_path))).open()
 
 
-class RecordingGpio:
+class RecordingGpio(SimpleNamespace):
     """Jetson.GPIO as far as it is used, writing down what happens."""
-
-    BCM, OUT, HIGH, LOW = "BCM", "OUT", 1, 0
 
     def __init__(self):
         self.pins, self.log = {}, []
-
-    def setmode(self, mode):
-        self.log.append(mode)
+        super().__init__(BCM="BCM", OUT="OUT", HIGH=1, LOW=0, setmode=self.log.append)
 
     def setup(self, pin, _direction, initial):
         self.pins[pin] = initial
@@ -216,12 +211,9 @@ def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
     bus.release()
 
 
-def test_gpio_without_its_package_says_what_to_install():
+def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(DeviceError, match="pip install Jetson.GPIO"):
         GpioDirection(27, 17)
-
-
-def test_whatever_importing_jetson_gpio_raises_is_one_line_with_the_remedy(tmp_path, monkeypatch):
     (tmp_path / "Jetson").mkdir()
     (tmp_path / "Jetson" / "GPIO.py").write_text("raise Exception('Could not determine Jetson model')\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -243,15 +235,12 @@ def test_the_pose_is_known_soon_and_starts_where_the_servos_hold(rig, chain):
     assert (state.generation == 1).all() and state.known.all()
 
 
-def test_a_sagging_leg_starts_from_the_servos_setpoint(rig):
+def test_a_sagging_leg_starts_from_the_servos_setpoint(rig, request):
     move = lx.pose((servo, count, 0.02) for servo, count in zip(MAP.ids, counts_of(np.full(18, 0.3)), strict=True))
     for frame in lx.FrameParser().feed(move):
         rig.servos.execute(frame, time.monotonic() - 1.0)
     rig.servos.set_angles(np.full(18, 0.25))
-    chain = make_chain(rig, **PATIENT)
-    chain.start()
-    state = settled(chain)
-    chain.stop()
+    state = settled(request.getfixturevalue("chain"))
     assert np.allclose(state.angle, 0.25, atol=0.01) and np.allclose(state.start_angle, 0.3, atol=0.01)
 
 
@@ -457,9 +446,7 @@ def test_what_the_host_flushes_is_never_heard_but_for_what_its_uart_holds(bus, r
     time.sleep(0.003)
     bus.discard_output()
     bus.send(lx.move_stop(254))
-    wait_until(
-        lambda: any(frame.command == Command.MOVE_STOP for _, frame in rig.last_received), what="the stop is heard"
-    )
+    wait_for_stop(rig, 0.0)
     moves = [frame for _, frame in rig.last_received if frame.command == Command.MOVE_TIME_WRITE]
     assert 1 <= len(moves) < 12
     assert bus.read(5, Command.POS_READ) is not None
@@ -539,9 +526,7 @@ def test_closing_leaves_no_thread_or_descriptor(rig):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_letting_go_and_stopping_at_once_lets_go(rig):
-    chain = make_chain(rig, **PATIENT)
-    chain.start()
+def test_letting_go_and_stopping_at_once_lets_go(rig, chain):
     settled(chain)
     chain.set_torque(False)
     chain.stop()
