@@ -69,8 +69,9 @@ class PoseGuard:
 
     @classmethod
     def of_robot(cls, robot: Robot, settings: GuardSettings | None = None) -> PoseGuard:
-        """Make the guard of a robot's joints and servos."""
+        """Make the guard of a robot's joints and servos, by default for their speed."""
         lower, upper = np.array([(joint.lower, joint.upper) for joint in robot.joints]).T
+        settings = settings or GuardSettings(speed_limit=robot.servo.speed_limit)
         return cls(lower, upper, robot.servo.stiffness, settings)
 
     def synchronise_setpoint(self, generation: np.ndarray, start_angle: np.ndarray, known: np.ndarray) -> None:

@@ -25,10 +25,9 @@ class CommandedModel:
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
-        joints = [joint for leg in robot.legs for joint in leg.joints]
         n = robot.joint_count
         self._settings, self._servo = settings, robot.servo
-        self._guard = PoseGuard([j.lower for j in joints], [j.upper for j in joints], robot.servo.stiffness)
+        self._guard = PoseGuard.of_robot(robot)
         self.model = RunningModel(robot, settings.command_period, settings.timestep)
         self._torques = np.zeros(n)
         self._generation = np.zeros(n, np.int64)

@@ -1,5 +1,7 @@
 """Commands that are too fast are followed as fast as the plan allows, and set-points are no faster than the servos."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.guarded_walk import guard_at
@@ -51,3 +53,14 @@ def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
         for _ in range(500):
             guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)
         assert gait.walking and set(guard.clamped.values()) == {0}, (command, guard.clamped)
+
+
+@pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215"])
+def test_no_set_point_of_faster_or_slower_servos_is_clamped(name):
+    robot = Robot.load(Path(__file__).parents[2] / "config" / f"{name}.yaml")
+    gait, guard = AdaptiveGait().bind(robot), PoseGuard.of_robot(robot)
+    guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
+    gait.command(0.5, 0.0, 1.0)
+    for _ in range(250):
+        guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)
+    assert gait.walking and set(guard.clamped.values()) == {0}, guard.clamped
