@@ -95,7 +95,7 @@ class GroundAdaptation:
         same = 0.01, 0.01, 0.05  # [m/s, m/s, rad/s]
         if any(abs(now - then) > most for now, then, most in zip(twist, self._twist, same, strict=True)):
             self._twist[:] = twist
-            self._bin, self._known = -1, -BINS
+            self.compare_anew()
         self._feel(int(phase * BINS) % BINS, (roll - slope[0], pitch - slope[1], heading))
         limit = CALM if self.rough else math.radians(2.0)
         self.rough = self.roughness > limit or (self.rough and self._calm_for < LASTING)
@@ -108,6 +108,10 @@ class GroundAdaptation:
         self.share = min(1.0, self.share + dt / RAISING)
         if not tilted:
             self.leeway = min(1.0, self.leeway + dt / RAISING)
+
+    def compare_anew(self) -> None:
+        """Begin the comparisons again with the second cycle: the body moves otherwise than in the cycle before."""
+        self._bin, self._known = -1, -BINS
 
     def _begin(self) -> None:
         """Discard the previous cycle."""

@@ -138,6 +138,7 @@ class Terrain:
         self.load, self.sway, self.leaning = LoadShift(gait.robot.mass), WeighingSway(), np.zeros(6)
         self.shift_room, self.lifts_high = 0.0, True
         self._measured = self._attitude = 0.0, 0.0  # roll, pitch [rad]; less the commanded lean of the body
+        self._leant = 0.0, 0.0  # the commanded lean at present
         self._forces = 0.0, 0.0, 0  # specific force along and across the heading, summed since the last step; count
         self._high = HIGH_LIFT  # [m] lift of feet that are lifted higher than planned
         self._lifted = 0.0  # share of the way from the planned lift to HIGH_LIFT
@@ -180,6 +181,9 @@ class Terrain:
         leant_roll, leant_pitch = state.body_offset[3:5].tolist()
         self._measured = roll, pitch
         self._attitude = roll - leant_roll, pitch - leant_pitch
+        if self.ground is not None and (leant_roll, leant_pitch) != self._leant:
+            self._leant = leant_roll, leant_pitch
+            self.ground.compare_anew()
         self.slope.sense(*self._attitude, yaw)
         if adopts:
             self.slope.adopt()

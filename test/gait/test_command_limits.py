@@ -7,7 +7,9 @@ import pytest
 from support.guarded_walk import guard_at
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.robot import Robot
 
 LOST = {"whole": (), "RM": ("RM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
 DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 0.3, -2.0)]

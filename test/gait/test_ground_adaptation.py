@@ -125,6 +125,20 @@ def test_starts_stops_turns_and_changes_of_command_on_level_ground_feel_nothing(
             assert gait.terrain.ground.roughness < math.radians(0.4) and not gait.terrain.ground.rough, command
 
 
+def test_a_body_that_is_told_to_lean_on_level_ground_feels_nothing():
+    gait = AdaptiveGait().bind(ROBOT)
+    physics = MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth.parse("servos=real,seed=5,friction=0.7"))
+    physics.reset(joints=gait.position)
+    for k in range(550):
+        if k in (5, 200, 350):
+            gait.command(SPEED, 0.0, 0.0)
+            gait.lean({5: [0.0] * 6, 200: [0.02, 0.01, 0.0, 0.1, 0.05, 0.0], 350: [0.0, 0.0, 0.0, -0.1, 0.0, 0.2]}[k])
+        gait.sense(*roll_pitch_yaw(physics.rotation))
+        physics.command(gait.step(DT)[0], DT)
+        physics.step(10)
+        assert not gait.terrain.ground.rough, k
+
+
 def test_a_command_of_zero_is_not_said_to_be_scaled():
     gait = gait_of("LF+RM")
     gait.command(SPEED, 0.0, 0.0)
