@@ -19,7 +19,7 @@ import sys
 
 import numpy as np
 import results
-from support.pushed_walk import PushedWalk, bereft, pushed
+from support.walks import bereft, pushed, pushed_walk
 
 from hexapod_dynamics.process_environment import worker_processes
 
@@ -41,7 +41,7 @@ def push(job):
     seed, lost = job
     impulse = float(np.random.default_rng((7, seed)).uniform(BANDS[0][0], BANDS[-1][1]))
     walks = (
-        pushed(seed, impulse, with_it, lost=lost, truth="", lasts=0.3, height=0.06, told=told)
+        pushed(seed, impulse, with_it, lost=lost, told=told)
         for with_it, told in ((False, False), (True, False), (True, True))
     )
     over = [walk.turned_over for walk in walks]
@@ -52,9 +52,10 @@ def push(job):
 def walk(job):
     """Number of braces of a walk that nobody pushes."""
     seed, truth, lost, seconds = job
-    walk = PushedWalk(seed, lost=lost, truth=truth).run(seconds)
+    walk, _ = pushed_walk(seed, lost=lost, truth=truth)
+    walk.run(seconds)
     print(".", end="", file=sys.stderr, flush=True)
-    return walk.brace.count, walk.turned_over
+    return walk.onboard.parts.gait.brace.count, walk.turned_over
 
 
 def loss(job):
@@ -62,7 +63,7 @@ def loss(job):
     seed, lost = job
     walk = bereft(seed, lost)
     print(".", end="", file=sys.stderr, flush=True)
-    return walk.brace.count > 0, walk.turned_over
+    return walk.onboard.parts.gait.brace.count > 0, walk.turned_over
 
 
 def name(lost):

@@ -4,14 +4,13 @@
         [--first 1000] [--gait adaptive|plain] [--way ahead|sideways|turn] [--metres 3] [--jobs 1]
         [--json FILE]
 
-Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, the package's classes
-wired with the rates of the nodes (commands 50 Hz, servos read one after another by the real bus's schedule, IMU through
-its filter). The robot stands, learns which legs it has lost, and is commanded 7.7 cm/s straight ahead (--way sideways:
-4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many metres in the commanded direction, or has
-turned once round, and gives up at a third of the speed. --gait plain: without what adapts to the ground. Each line:
-ground, lost legs, runs that arrive, share of the commanded speed (median and least of those that arrive), error
-(median and largest of those: how far it is beside its way, as a share of that; of a turn: how far from where it
-began, as a share of the way of a foot), falls over, reason of those that did not arrive.
+Each run: MuJoCo, `Truth.parse("servos=real,ground=...,seed=N")` with a friction of 0.6 to 0.9, and the robot's whole
+program (`Onboard`) but for the damage detector. The robot stands, learns which legs it has lost, and is commanded
+7.7 cm/s straight ahead (--way sideways: 4 cm/s to its left; turn: 0.25 rad/s). A run arrives when it has come so many
+metres in the commanded direction, or has turned once round, and gives up at a third of the speed. --gait plain: without
+what adapts to the ground. Each line: ground, lost legs, runs that arrive, share of the commanded speed (median and
+least of those that arrive), error (median and largest of those: how far it is beside its way, as a share of that; of a
+turn: how far from where it began, as a share of the way of a foot), falls over, reason of those that did not arrive.
 """
 
 import argparse
@@ -22,17 +21,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import numpy as np
 import results
-from support.blind_walk import BlindWalk
-from support.recorded_walk import Silent
-from support.servo_walk import CHAIN
+from support.walks import walk_on
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_change import NOMINAL_VELOCITY
+from hexapod_dynamics.onboard.simulation import TICK
 from hexapod_dynamics.process_environment import worker_processes
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
-ROBOT = Robot.jethexa()
 GROUNDS = (
     "flat,slope:15,slope:20,slope:20:down,slope:20:across,blocks:0.03,blocks:0.04,steps:0.04,stairs,gravel,patches"
 )
@@ -42,36 +37,6 @@ FOOT = 0.2  # [m] from the middle of the body to a foot
 KINDS = "adaptive", "plain"
 SLOWEST = 0.33  # share of the commanded speed at which a run gives up
 FALLEN = 60.0  # tilt of the body [deg]
-STANDING = 2.4  # [s] until the robot stands on the ground and its attitude is known
-
-
-def make_walk(ground, lost, seed, gait):
-    """Return a BlindWalk of a robot that stands on a ground and knows what it has lost."""
-    friction = np.random.default_rng((28, seed)).uniform(0.6, 0.9)
-    truth = Truth.parse(f"servos=real,seed={seed},friction={friction:.3f},ground={ground}")
-    walk = BlindWalk(
-        ROBOT,
-        MujocoSimulator(ROBOT, timestep=2e-3, truth=truth),
-        gait,
-        seed=seed,
-        detector=Silent(),
-        obey=False,
-        as_nodes=True,
-        chain=CHAIN,
-        dead_band=ROBOT.servo.resolution,
-    )
-    walk.run(STANDING)
-    if lost != "whole":
-        morphology = Morphology.whole(ROBOT).without(*lost.split("+"))
-        walk.damage(morphology)
-        walk.declare(morphology)
-        walk.run(6.0, until=lambda walk: walk.gait.doing == "standing")
-    return walk
-
-
-def tilt(walk):
-    """Angle [deg] between the body's z and the vertical."""
-    return float(np.degrees(np.arccos(np.clip(walk.physics.rotation[2, 2], -1.0, 1.0))))
 
 
 class Course:
@@ -112,23 +77,24 @@ def run(job):
     """
     ground, lost, seed, kind, metres, way, settings = job
     gait = AdaptiveGait(**settings, **({"ground": False} if kind == "plain" else {}))
-    walk = make_walk(ground, lost, seed, gait)
-    walk.gait.command(*WAYS[way])
+    friction = np.random.default_rng((28, seed)).uniform(0.6, 0.9)
+    walk = walk_on(ground, () if lost == "whole" else tuple(lost.split("+")), seed, gait, friction)
+    walk.twist[:] = WAYS[way]
     course, begin, tilts, asleep = Course(walk, way), walk.time, [0.0], 0.0
     far, speed = (2.0 * np.pi if way == "turn" else metres), max(WAYS[way])
 
     def ends(walk):
         nonlocal asleep
-        tilts.append(tilt(walk))
+        tilts.append(np.degrees(walk.tilt))
         course.look()
-        asleep = 0.0 if walk.gait.walking else asleep + 0.02
+        asleep = 0.0 if walk.gait.walking else asleep + TICK
         return course.come >= far or tilts[-1] > FALLEN or asleep > 8.0
 
     walk.run(far / (SLOWEST * speed), until=ends)
     come, seconds = course.come, walk.time - begin
     fell = max(tilts) > FALLEN
     reason = "" if come >= far else "fell" if fell else walk.gait.report().get("why") or walk.gait.doing
-    walk.gait.close()
+    walk.onboard.close()
     share = come / seconds / speed
     return ground, lost, seed, come >= far, share, fell, max(tilts), reason, come, course.beside
 

@@ -15,32 +15,30 @@ import math
 
 import numpy as np
 import results
-from support.recorded_walk import Silent
 from support.servo_temperature import ServoTemperature, losses
-from support.servo_walk import servo_walk
+from support.walks import ROBOT, WHOLE, servo_walk
 
 from hexapod_dynamics.drivers.servos.health import ServoHeat
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.onboard.simulation import TICK
 
-TICK = 0.02  # [s]
 CHORD = 10  # [s] of a piece of the way: the body sways in each cycle
 
 
 def walk(lost, options):
     """Walk without the legs `lost`; return temperatures (n,) [deg C] of the cases, speed [m/s], what was said, when."""
-    blind, _ = servo_walk(options.seed, f"real,payload={options.load}", Silent())
-    whole, limit = Morphology.whole(blind.robot), blind.robot.servo.torque_limit
+    blind, _ = servo_walk(options.seed, f"real,payload={options.load}", detect="off")
+    limit = blind.robot.servo.torque_limit
     blind.run(3.0)
-    blind.damage(whole.without(*lost))
-    blind.declare(whole.without(*lost))
-    blind.gait.command(options.speed, 0.0, 0.0)
+    blind.damage(WHOLE.without(*lost))
+    blind.onboard.declare(WHOLE.without(*lost))
+    blind.twist[:] = options.speed, 0.0, 0.0
     blind.run(5.0)
     truth, heat = ServoTemperature(blind.robot.joint_count, air=options.air), ServoHeat(blind.robot.joint_names)
     said, way, before = [], 0.0, np.array(blind.physics.position[:2])
     for second in range(round(60.0 * options.minutes)):
         power = np.zeros(blind.robot.joint_count)
         for _ in range(round(1.0 / TICK)):
-            blind.tick()
+            blind.step()
             power += TICK * losses(blind.physics.joint_torques, limit)
         truth.warm(1.0, power)
         heat.update(float(second), truth.read())
@@ -66,7 +64,7 @@ def main():
     print("| lost | speed [m/s] | warmest servos after the walk [deg C] | said |\n|---|---|---|---|")
     for names in options.lost:
         case, speed, said = walk(names.split(), options)
-        parts = [f"{leg.name}.{link.name}" for leg in Robot.jethexa().legs for link in leg.links]
+        parts = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links]
         warmest = ", ".join(f"{parts[j]} {case[j]:.0f}" for j in np.argsort(-np.nan_to_num(case))[:3])
         results.record(options.json, names or "nothing", warmest=np.nanmax(case), speed=speed)
         first = f"after {said[0][0] / 60.0:.0f} min: {said[0][1]}" if said else "nothing"

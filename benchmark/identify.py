@@ -26,7 +26,7 @@ import sys
 import numpy as np
 import results
 from support.identification_rig import LATENCY, record
-from support.payload_walk import PayloadWalk
+from support.walks import payload_walk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import geometry, identify, inertia, loads, standing_exercise, suspended_exercise
@@ -124,12 +124,12 @@ def measure(all_found, with_weight: bool):
             random = np.random.default_rng((31, seed))
             angle, far, mass = random.uniform(0, 2 * math.pi), 0.06 * math.sqrt(random.random()), random.uniform(0, 0.5)
             x, y = far * math.cos(angle), far * math.sin(angle)
-            walk = PayloadWalk(truth, known=result.robot, seed=seed)
+            walk = payload_walk(truth, seed, known=result.robot)
             walk.run(15.0)
             walk.load = (mass, x, y)
-            payload = walk.run(20.0)
-            walks.append((mass, x, y, payload))
-            print(f"  {mass:.3f} kg at {1e3 * x:.0f} {1e3 * y:.0f} mm: {payload}", file=sys.stderr, flush=True)
+            walk.run(20.0)
+            walks.append((mass, x, y, walk.payload))
+            print(f"  {mass:.3f} kg at {1e3 * x:.0f} {1e3 * y:.0f} mm: {walk.payload}", file=sys.stderr, flush=True)
     return rows, walks
 
 

@@ -24,9 +24,10 @@ import sys
 
 import numpy as np
 import results
-from support.payload_walk import CHAIN, PayloadWalk
-from support.servo_walk import servo_walk
+from support.walks import payload_walk, servo_walk
 
+from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.onboard.simulation import CHAIN
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 from hexapod_dynamics.simulation import Truth
@@ -63,10 +64,11 @@ def weigh(given: argparse.Namespace) -> None:
     for seed in range(given.first, given.first + given.runs):
         truth, load = Truth.parse(f"servos=real,seed={seed},payload=0"), load_of(seed)
         known = known_servos(truth) if given.known == "servos" else None
-        walk = PayloadWalk(truth, known=known, seed=seed, told=True, sway=given.sway)
+        walk = payload_walk(truth, seed, known=known, sway=given.sway)
         walk.run(given.empty)
         walk.load = load
-        found = walk.run(LOADED)
+        walk.run(LOADED)
+        found = walk.payload
         rows.append((*load, found))
         mass, x, y = (1e3 * value for value in load)
         print(
@@ -114,16 +116,14 @@ def bags(given: argparse.Namespace) -> None:
     """Print what the damage detector declares when a bag is put on."""
     alarms = 0
     for seed in range(given.first, given.first + given.runs):
-        blind, random = servo_walk(seed, "real", obey=True)
-        blind.gait.adjust(weighing_sway=given.sway)
+        blind, random = servo_walk(seed, "real", gait=AdaptiveGait(weighing_sway=given.sway))
         blind.run(17.0)
         early = len(blind.decisions)
         _, x, y = load_of(seed)
         far = 0.06 / math.hypot(x, y) * math.sqrt(random.random())
-        weight = 0.5 * ROBOT.gravity
-        blind.push[2:5] = -weight, -weight * y * far, weight * x * far
+        blind.load = 0.5, x * far, y * far
         blind.run(12.0)
-        declared = [one.text for _, one in blind.decisions[early:] if one.action != "suspect"]
+        declared = [one.text for one in blind.decisions[early:] if one.action != "suspect"]
         alarms += bool(declared)
         print(f"{seed}: {declared or 'nothing'}", file=sys.stderr, flush=True)
     results.record(given.json, "bags", alarms=alarms, runs=given.runs)

@@ -22,18 +22,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 import numpy as np
 import results
 from support.identification_rig import identified_robot
-from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
+from support.sensed_walk import EXACT, SensedWalk, errors, height_errors, random_truth
 
-from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait, tripod
-from hexapod_dynamics.parameters import gait as gait_parameters
+from hexapod_dynamics.onboard.prediction import PredictionSettings
 from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
 
-SETTINGS = {one.name: one.default for one in gait_parameters.SETTINGS}
-GAITS = {"adaptive": AdaptiveGait, "tripod": lambda: tripod.make("tripod", SETTINGS)}  # as the node makes them
+GAITS = {"adaptive": "auto", "tripod": "tripod"}  # as the node makes them
 # 95 % of chi-square with 3, 2 and 1 degrees of freedom
 POSE_BAND, TILT_BAND, HEIGHT_BAND = (0.216, 9.348), (0.0506, 7.378), (0.00098, 5.024)
 
@@ -66,18 +63,17 @@ def damages(whole):
     ]
 
 
-def measure(physics, gait, truth, seed, seconds, damage=None, spread=None, known=False):
+def measure(physics, gait, truth, seed, seconds, damage=None, settings=EXACT, known=False):
     """Walk once; damage: (morphology, told), after 5 s; known: the software has the identified robot. Returns the
     figures of a row and (doubt, time) pairs.
     """
     robot = None
     if known:
-        robot = identified_robot(truth, seed)
-        spread = Spread.of_robot(robot)
-    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait](), spread=spread, known=robot)
+        robot, settings = identified_robot(truth, seed), EXACT
+    walk = SensedWalk(physics, truth, seed=seed, gait=GAITS[gait], settings=settings, known=robot)
     walk.run(DAMAGED_AT)
     if damage is not None:
-        walk.damage(damage[0], told=damage[1])
+        (walk.tell if damage[1] else walk.damage)(damage[0])
     walk.run(seconds - DAMAGED_AT)
     rows = np.array(walk.rows)
     pose, tilt, square_pose, square_tilt = errors(rows)
@@ -172,14 +168,14 @@ def main():
         return
     rng, began = np.random.default_rng(options.seed), time.monotonic()
     truths = [random_truth(rng, options.rough * (k % 2)) for k in range(options.runs)]
-    spread = None
+    settings = EXACT
     if options.servos:
         fixed = (
             (",hips=2,leg_yaw=1" if options.askew else "")
             + ("," + options.truth if options.truth else "")
             + (",payload=0" if options.identified else "")
         )
-        spread = Spread(mounting=np.radians(1.0), angles=np.radians(1.0))
+        settings = PredictionSettings()
         truths = [
             Truth.parse(f"servos={options.servos},seed={options.seed + k},rough={one.rough}{fixed}")
             for k, one in enumerate(truths)
@@ -197,7 +193,7 @@ def main():
                 break
             batch = runs[first : first + options.jobs]
             walks = [
-                pool.submit(measure, options.physics, gait, truth, seed, options.seconds, None, spread, known)
+                pool.submit(measure, options.physics, gait, truth, seed, options.seconds, None, settings, known)
                 for seed, gait, truth, known in batch
             ]
             for (_, gait, truth, known), walk in zip(batch, walks, strict=True):

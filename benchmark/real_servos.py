@@ -5,11 +5,11 @@
         [--log FILE] [--json FILE]
 
 Each run: MuJoCo (or --physics built_in), `Truth.parse("servos=real,seed=N")` on ground flat, 4 or 8 mm rough; the
-package's classes wired with the rates of the nodes; a walk of 6 to 7.3 s in which nothing is broken, then damage. What
-the detector declares is obeyed, feet that it cannot tell are pressed down. Healthy robots walk 2.5 minutes each, and
-get three hard pushes in the case `pushed`. --truth: values of the Truth instead of the drawn ones. --log: a file to
-which each run is written as a line of JSON; what it has already is not run again, so that a long measurement can be
-interrupted. --json: the file of docs/results/ that gets the numbers. Progress goes to stderr, the table to stdout.
+robot's whole program (`Onboard`); a walk of 6 to 7.3 s in which nothing is broken, then damage. Healthy robots walk 2.5
+minutes each, and get three hard pushes in the case `pushed`. --truth: values of the Truth instead of the drawn ones.
+--log: a file to which each run is written as a line of JSON; what it has already is not run again, so that a long
+measurement can be interrupted. --json: the file of docs/results/ that gets the numbers. Progress goes to stderr, the
+table to stdout.
 """
 
 import argparse
@@ -25,10 +25,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would p
 
 import numpy as np
 import results
-from support.sensed_walk import PHYSICS
-from support.servo_walk import PUSHES, disturb_walk, push_walk, servo_walk
+from support.walks import PUSHES, disturb_walk, push_walk, servo_walk
 
-from hexapod_dynamics.gait_kinds import DEFAULTS, make
+from hexapod_dynamics.onboard.simulation import PHYSICS
 from hexapod_dynamics.robot import Morphology, Robot
 
 CYCLE, WARM_UP, MEASURED = 1.3, 6.0, 2.6  # [s]
@@ -98,16 +97,13 @@ def begin(case, index, seed, options):
     servos = ",".join(filter(None, (options.servos, options.truth)))
     if case == "uneven":
         servos += f",ground={UNEVEN[index % len(UNEVEN)]}"
-    gait = None if options.gait == "auto" else make(options.gait, DEFAULTS)
-    blind, random = servo_walk(
-        seed, servos, obey=True, physics=PHYSICS[options.physics], gait=gait, robot=options.robot
-    )
+    blind, random = servo_walk(seed, servos, physics=options.physics, gait=options.gait, robot=options.robot)
     before = Morphology.whole(blind.robot)
     if case.endswith("_lost") or case == "slope":
         gone = legs_of(blind.robot, index, 2)[: 1 + index // 2 % 2]
         before = before.without(*(blind.robot.leg_names[k] for k in gone))
-        blind.physics.set_morphology(before)
-        blind.declare(before)
+        blind.damage(before)
+        blind.onboard.declare(before)
     return blind, before, random
 
 
@@ -126,11 +122,11 @@ def run_healthy(case, index, seed, options):
     elif case == "uneven":
         blind.run(min(WALK, options.minutes * 60.0) - WARM_UP)
     else:
-        disturb_walk(blind, random, min(WALK, options.minutes * 60.0))
-    for at, one in blind.decisions:
-        print(f"  {case} {options.physics} {seed}: {at:.1f} s: {one.text}", file=sys.stderr)
-    ended = blind.decisions[0][0] if blind.decisions else blind.time
-    alarms = sum(one.action == "declare" for _, one in blind.decisions)
+        disturb_walk(blind, random, min(WALK, options.minutes * 60.0) - WARM_UP)
+    for one in blind.decisions:
+        print(f"  {case} {options.physics} {seed}: {one.time:.1f} s: {one.text}", file=sys.stderr)
+    ended = blind.decisions[0].time if blind.decisions else blind.time
+    alarms = sum(one.action == "declare" for one in blind.decisions)
     return "alarm" if alarms else "nothing", alarms, ended, lost(blind.declared) == lost(before)
 
 
@@ -148,14 +144,14 @@ def run_damaged(case, index, seed, options):
     right = blind.run(CASES[case][1], until=lambda blind: lost(blind.declared) == wanted)
     late = not right and blind.run(4.0, until=lambda blind: lost(blind.declared) == wanted)
     took = blind.time - start
-    times = {round(at, 3) for at, _ in blind.decisions[early:]}
+    times = {round(one.time, 3) for one in blind.decisions[early:]}
     blind.run(4.0)
     share = speed(blind) / max(usual, 1e-3)
     what = "alarm" if early else "in time" if right else "late" if late else "missed"
     if not early and not lost(blind.declared) <= wanted:
         what = "wrong"
     if what not in ("in time", "late"):
-        told = "; ".join(f"{at - start:.2f} s: {one.text}" for at, one in blind.decisions)
+        told = "; ".join(f"{one.time - start:.2f} s: {one.text}" for one in blind.decisions)
         print(f"  {case} {options.physics} {seed}: {truth.describe()}: {what}: {told}", file=sys.stderr)
     return what, took, share, len(times) == 1
 

@@ -10,39 +10,36 @@ import numpy as np
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
-from support.blind_walk import BlindWalk
+from support.walks import ROBOT, WHOLE, walking
 
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Truth
 
 LEG, BEFORE, AFTER = "RM", 8.0, 3.0
 
 
 def main():
     """Walk, break, look, draw."""
-    robot = Robot.jethexa()
     truth = Truth(stiffness=0.85, payload=0.15, payload_x=0.03, friction=0.8, deadband=0.5, rough=0.004, seed=3)
-    blind = BlindWalk(robot, MujocoSimulator(robot, truth=truth), TripodGait(), obey=False)
-    blind.gait.command(0.07, 0.0, 0.0)
-    blind.run(BEFORE)
+    forward = (0.07, 0.0, 0.0)
+    blind = walking(truth, physics="mujoco", gait=TripodGait(), twist=forward, detect="report", seconds=BEFORE)
     begin, detector = blind.time, blind.detector
-    blind.damage(Morphology.whole(robot).broken(f"{LEG}.tibia", 0.5))
+    blind.damage(WHOLE.broken(f"{LEG}.tibia", 0.5))
     history = []
     while blind.time < begin + AFTER:
-        blind.tick()
+        blind.step()
         history.append((blind.time - begin, *detector.posterior.odds.max(axis=1)))
     rows = np.array(history)
     figure, axis = pyplot.subplots(figsize=(7.5, 3.5), layout="constrained")
-    for k, name in enumerate(robot.leg_names):
+    for k, name in enumerate(ROBOT.leg_names):
         axis.plot(rows[:, 0], rows[:, 1 + k], label=name, linewidth=3.0 if name == LEG else 1.0)
     axis.axhline(detector.weights.thresholds[0], color="grey", linestyle="--", label="declared")
     axis.set_ylabel("log odds against an intact leg")
     axis.set_xlabel(f"time since half of {LEG}'s tibia broke off [s]")
     axis.legend(ncol=4, fontsize="small")
-    for at, decision in blind.decisions[:1]:
-        axis.axvline(at - begin, color="red", linewidth=0.8)
-        axis.set_title(f"{at - begin:.2f} s after: {decision.name}", fontsize=9)
+    for decision in blind.decisions[:1]:
+        axis.axvline(decision.time - begin, color="red", linewidth=0.8)
+        axis.set_title(f"{decision.time - begin:.2f} s after: {decision.text.partition(':')[0]}", fontsize=9)
     figure.savefig(Path(__file__).with_name("damage_evidence.png"), dpi=110)
 
 

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from support.blind_walk import TICK, BlindWalk
+from support.walks import walking
 
-from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.onboard.simulation import TICK
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import quaternion_from_rotation
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Truth
 
 SIZE, EVERY = (480, 270), 5  # pixels; a frame each so many ticks
 COMMANDED = 0.077  # [m/s]
@@ -123,18 +123,16 @@ class Camera:
 def draw(name, scene):
     """Walk, render, write the film, and print what it shows."""
     robot = Robot.jethexa()
-    physics = MujocoSimulator(robot, truth=scene.truth)
-    walk = BlindWalk(robot, physics, AdaptiveGait(), seed=scene.seed)
-    walk.gait.command(COMMANDED, 0.0, 0.0)
-    walk.run(scene.learns)  # the detector has learnt the robot
-    camera = Camera(robot, physics.ground if scene.truth.terrain else None)
+    twist = (COMMANDED, 0.0, 0.0)
+    walk = walking(scene.truth, scene.seed, physics="mujoco", twist=twist, seconds=scene.learns)  # the detector learns
+    camera = Camera(robot, walk.physics.ground if scene.truth.terrain else None)
     font = ImageFont.load_default(size=15)
     whole, start, frames, places, found = Morphology.whole(robot), walk.time, [], [], None
     for tick in range(round((scene.before + scene.after) / TICK)):
         now = walk.time - start
         if abs(now - scene.before) < 0.5 * TICK:
             walk.damage(whole.without(*scene.lost))
-        walk.tick()
+        walk.step()
         physics = walk.physics
         if found is None and not walk.declared.existing_mask.all():
             missing = [leg.name for leg in robot.legs if not walk.declared.links(leg.name)]

@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
-from support.payload_walk import PayloadWalk
+from support.walks import payload_walk
 
 from hexapod_dynamics.simulation import Truth
 
@@ -33,10 +33,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "payload.png")
     given = parser.parse_args()
-    walk, rows = PayloadWalk(Truth.parse(f"servos=real,seed={given.seed},payload=0"), told=True), []
+    walk, rows = payload_walk(Truth.parse(f"servos=real,seed={given.seed},payload=0")), []
     for time in np.arange(0.0, END, STEP):
         walk.load = LOAD if ON <= time < OFF else (0.0, 0.0, 0.0)
-        found = walk.run(STEP)
+        walk.run(STEP)
+        found = walk.payload
         known = not found.reason
         rows.append(
             (

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from recovery import Readings, Recovery
-from support.blind_walk import TICK, BlindWalk
-from support.recorded_walk import Recorder
+from methods import Ours
+from recovery import SPEED, Readings, Recovery
 
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.onboard import Onboard
+from hexapod_dynamics.onboard.simulation import RESTS, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.se3 import rotation_rpy
+from hexapod_dynamics.simulation import Truth
 
 STEP = 2e-3  # [s] of the physics, and of the loop of the servos
-CHAIN = 0.014  # [s] from a command to the servos' start without the Truth's delay
 BEFORE = 14.0  # [s] of walking before the loss: detectors learn what healthy is
 WINDOW, LAST, ENOUGH = 2.0, 5.0, 0.9  # [s], [s], share of the whole robot's speed that counts as walking
 TIPPED = np.cos(np.radians(45.0))
-SPEED = 0.077  # [m/s] that is commanded
 
 
 @dataclass(frozen=True)
@@ -39,67 +41,82 @@ class Outcome:
     speed: float = 0.0
 
 
-class _Sensed(Recorder):
-    """Takes the detector's place in a BlindWalk and keeps the last readings."""
+class _MethodGait(Gait):
+    """A Recovery in the place of a gait of the robot's program; it stands until the robot `walks`."""
 
-    def __init__(self, joints: int) -> None:
-        super().__init__()
-        self.now = Readings(0.0, np.full(joints, np.nan), np.zeros(joints, bool), np.eye(3), np.zeros(2))
+    def __init__(self, method: Recovery, walk: Callable[[], OnboardSimulation]) -> None:
+        self.method, self._walk, self.walks = method, walk, False
+        self._rotation = np.eye(3)
 
-    def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
-        """Take no notice."""
-
-    def measure_joints(self, time: float, angles: np.ndarray) -> None:
-        """Keep the readings."""
-        self.now.time, self.now.joints = time, angles
-
-    def measure_attitude(self, time: float, rotation: np.ndarray) -> None:
-        """Keep the attitude."""
-        self.now.rotation = rotation
-
-    def bus(self, time: float, *masks: np.ndarray) -> None:
-        """Keep which servos are silent."""
-        self.now.silent = masks[0].copy()
-
-    def set_morphology(self, morphology: Morphology) -> None:
-        """Take no notice."""
-
-    def update(self, time: float) -> list:
-        """Find nothing."""
-        return []
-
-
-class _Method:
-    """A Recovery in the place of a Gait."""
-
-    doing = "walking"
-
-    def __init__(self, method: Recovery, readings: Readings) -> None:
-        self.method, self.readings = method, readings
-
-    def bind(self, robot: Robot, morphology: Morphology | None = None) -> _Method:
+    def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
         """Begin the walk."""
-        self.position = np.array(self.method.reset(robot), float)
-        self.velocity, self.twist = np.zeros(robot.joint_count), np.zeros(3)
+        self.robot, n = robot, robot.joint_count
+        self._position, self._velocity = np.array(self.method.reset(robot), float), np.zeros(n)
+        self.now = Readings(0.0, np.full(n, np.nan), np.zeros(n, bool), np.eye(3), np.zeros(2))
         return self
+
+    def sense(self, roll: float, pitch: float, yaw: float) -> None:
+        """Keep the attitude."""
+        self._rotation = rotation_rpy(roll, pitch, yaw)
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the method's next set-points and their rates."""
-        after = np.array(self.method.step(self.readings), float)
-        known = self.method.velocity
-        rates = (after - self.position) / dt if known is None else known
-        self.velocity = np.where(np.isfinite(rates), rates, 0.0)
-        self.position = after
-        if self.method.twist is not None:
-            self.twist = self.method.twist
-        return self.position, self.velocity
+        if self.walks:
+            walk, now = self._walk(), self.now
+            bus = walk.onboard.parts.servos.bus.state
+            now.joints = np.where(bus.stamp > now.time, bus.angle, np.nan)
+            now.time, now.silent, now.rotation = walk.time, bus.silent.copy(), self._rotation
+            now.position = np.array(walk.physics.position[:2])
+            after = np.array(self.method.step(now), float)
+            known = self.method.velocity
+            rates = (after - self._position) / dt if known is None else known
+            self._position, self._velocity = after, np.where(np.isfinite(rates), rates, 0.0)
+        return self._position, self._velocity
 
-    def set_morphology(self, morphology: Morphology) -> None:
+    @property
+    def position(self) -> np.ndarray:
+        """The last set-points."""
+        return self._position
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Their rates."""
+        return self._velocity
+
+    @property
+    def twist(self) -> np.ndarray:
+        """The twist that the method follows, if it is known."""
+        return np.zeros(3) if self.method.twist is None else self.method.twist
+
+    @property
+    def walking(self) -> bool:
+        """Whether the robot walks."""
+        return self.walks
+
+    commanded = walking
+
+    def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Take no notice: the method knows its speed."""
+        return self.twist
+
+    def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
+        """Take no notice."""
+        return self.twist
+
+    def walk(self) -> np.ndarray:
+        """Walk."""
+        self.walks = True
+        return self.twist
+
+    def set_morphology(self, morphology: Morphology | None) -> None:
         """Take no notice: the method knows."""
 
-    def report(self) -> dict[str, object]:
-        """Say nothing."""
-        return {}
+    def reset(self, **_: object) -> None:
+        """Take no notice."""
+
+    def copy(self) -> Gait:
+        """There is one."""
+        return self
 
 
 def run(
@@ -115,30 +132,33 @@ def run(
 ) -> Outcome:
     """Walk, break what `loss` says after `before` seconds, walk on for `seconds`, and score the walk.
 
-    truth: a text for `Truth.parse`, the seed is added. Raises HexapodError where the robot cannot do what it is told.
+    The robot rests first until its gyroscope is calibrated. truth: a text for `Truth.parse`, the seed is added. Raises
+    HexapodError where the robot cannot do what it is told.
     """
-    physics = MujocoSimulator(robot, timestep=STEP, truth=Truth.parse(f"{truth},seed={seed}".lstrip(",")))
-    sensed = _Sensed(robot.joint_count)
-    blind = BlindWalk(
-        robot,
-        physics,
-        _Method(method, sensed.now),
-        seed=seed,
-        detector=sensed,
-        as_nodes=True,
-        chain=CHAIN,
-        dead_band=robot.servo.resolution,
-    )
     whole, places, work, fell = Morphology.whole(robot), [], [], False
-    broken_at = round((before + np.random.default_rng((33, seed)).uniform(0.0, 1.3)) / TICK)
+    if isinstance(method, Ours):
+        method.reset(robot)
+        onboard, other = Onboard(robot, "off" if told else "declare", "asked", gait=method.gait), None
+    else:
+        other = _MethodGait(method, lambda: walk)
+        onboard = Onboard(robot, "off", "asked", gait=other)
+    drawn = Truth.parse(f"{truth},seed={seed}".lstrip(","))
+    walk = OnboardSimulation(onboard, "mujoco", drawn, seed, timestep=STEP)
+    walk.run(RESTS)
+    walk.twist[0] = SPEED
+    if other is not None:
+        other.walk()
+    physics, broken_at = walk.physics, round((before + np.random.default_rng((33, seed)).uniform(0.0, 1.3)) / TICK)
     for tick in range(broken_at + round(seconds / TICK)):
         if tick == broken_at:
-            blind.damage(loss)
-            sensed.now.damage = loss if told else None
-        sensed.now.position = np.array(physics.position[:2])
-        blind.tick()
-        if (method.belief or whole) != blind.declared:
-            blind.declare(method.belief or whole)
+            walk.damage(loss)
+            if told and other is None:
+                onboard.declare(loss)
+            elif told:
+                other.now.damage = loss
+        walk.step()
+        if other is not None and (method.belief or whole) != walk.declared:
+            onboard.declare(method.belief or whole)
         places.append(np.array(physics.position[:2]))
         rates = physics.nu[6:]
         work.append(TICK * float(np.abs(physics.joint_torques[: len(rates)] * rates).sum()))

@@ -9,6 +9,8 @@ import numpy as np
 
 from hexapod_dynamics.robot import Morphology, Robot
 
+SPEED = 0.077  # [m/s] that is commanded
+
 
 @dataclass
 class Readings:

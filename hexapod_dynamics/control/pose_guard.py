@@ -29,7 +29,7 @@ class GuardSettings:
 
     speed_limit [rad/s]: of any joint. approach_speed [rad/s]: of a joint that has not reached its command yet (after a
     start, a pause, a jump of the command). step_limit [rad]: a command that differs from the previous one by more
-    than this is a jump. meeting_distance [rad]: distance at which a joint has reached its command. offset_limit
+    than this is a jump. meeting_distance [rad]: distance at which a joint has reached its command. feedforward_limit
     [rad] and offset_speed [rad/s] bound the feed-forward offset.
     """
 
@@ -37,7 +37,7 @@ class GuardSettings:
     approach_speed: float = 0.8
     step_limit: float = 0.5
     meeting_distance: float = 0.02
-    offset_limit: float = 0.1
+    feedforward_limit: float = 0.1
     offset_speed: float = 1.0
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ class PoseGuard:
             elif math.isinf(asked):
                 count["not finite"] += 1
             wanted = torques[j] * self._compliance if math.isfinite(torques[j]) else 0.0
-            wanted = _clip(wanted, -settings.offset_limit, settings.offset_limit)
+            wanted = _clip(wanted, -settings.feedforward_limit, settings.feedforward_limit)
             offsets[j] += _clip(wanted - offsets[j], -change, change)
             out.append(_clip(setpoints[j] + offsets[j], low, high))
         self.unused = (1.0 - used) * interval

@@ -106,9 +106,7 @@ class _Replay:
             self.joints.append((time - begun, angle - self._ahead(joints[:, joint], time - begun)))
         self.prediction.joint(time, joint, angle)
         if self.detection is not None:
-            angles = np.full(len(self.command), np.nan)
-            angles[joint] = angle
-            self.detection.joints(time, angles)
+            self.detection.joint(time, joint, angle)
 
     def _ahead(self, path: Array, age: float) -> float:
         """Value of a predicted path at an age [s]."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Tones of the buzzer: four in the 2 s for which the robot announces that it will move by itself.
 BEEP = frames.beep(1900, 0.15, 0.35, 4)
-JOY_PERIOD = 0.02  # [s] least time between two messages of an unchanged gamepad
-PAD_IGNORED = 1.0  # [s] time after a signal of the remote control for which the gamepad is not published
 
 
 class BoardOutputs:
@@ -59,7 +57,7 @@ class BoardOutputs:
     def _on_remote(self, remote: frames.Remote) -> None:
         """Publish the remote control; when its signal is lost, once that everything is released, then nothing."""
         if not remote.lost:
-            self._remote_until = time.monotonic() + PAD_IGNORED
+            self._remote_until = time.monotonic() + 1.0  # the gamepad is not published meanwhile
         elif self._remote_lost:
             return
         else:
@@ -68,11 +66,11 @@ class BoardOutputs:
         self._publish_joy(frames.remote_values(remote))
 
     def _publish_joy(self, values: tuple[list[float], list[int]]) -> None:
-        """Publish axes and buttons: each change at once, unchanged values every JOY_PERIOD."""
+        """Publish axes and buttons: each change at once, unchanged values every 20 ms."""
         now = time.monotonic()
         if values == self._last and now < self._next_joy:
             return
-        self._last, self._next_joy = values, now + JOY_PERIOD
+        self._last, self._next_joy = values, now + 0.02
         message = Joy()
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.axes, message.buttons = values

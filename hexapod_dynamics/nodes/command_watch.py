@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections import Counter
+from collections.abc import Mapping
 
 from hexapod_dynamics.onboard.inputs import SourceLock
 from rclpy.node import Node
-
-_REPORTED = 3.0  # [s] for which a rejection is reported
-_CLAMPS = 20  # clamped joints per second above which it is reported
-# number of consecutive observations after which a second publisher counts, because discovery may be wrong for a moment
-_LOOKS = 2
 
 
 def source_name(node: Node) -> str:
@@ -29,17 +26,19 @@ class CommandWatch:
 
     def __init__(self, node: Node, topic: str, one: SourceLock) -> None:
         self._node, self._topic, self._one = node, topic, one
-        self.refused = Counter()
+        self.refused: Counter[str] = Counter()
         self.conflict = ""  # reason why no source is followed
         self._seen = 0
-        self._complaints = {}  # kind: (time, level, text)
+        self._complaints: dict[str, tuple[float, str, str]] = {}  # kind: (time, level, text)
         self._publishers: list[str] = []
-        self._clamped, self._clamp_time, self._clamps = {}, None, ""
+        # Clamped commands so far, by kind, at a time; what many of them in a second mean.
+        self._clamped: tuple[float, Mapping[str, int]] | None = None
+        self._clamps = ""
 
     def refuse(self, kind: str, why: str, level: str = "warn") -> None:
         """Count a rejected command and report the reason."""
         self.refused[kind] += 1
-        self._complaints[kind] = None, level, f"{self._topic} refused: {why}"
+        self._complaints[kind] = time.monotonic(), level, f"{self._topic} refused: {why}"
         self._node.get_logger().warning(f"{self._topic} refused: {why}", throttle_duration_sec=5.0)
 
     def accepts(self, source: str, t: float) -> bool:
@@ -58,7 +57,7 @@ class CommandWatch:
         )
         return False
 
-    def update(self, t: float) -> bool:
+    def update(self) -> bool:
         """Count the publishers; return True if two cannot be distinguished, so that the robot must hold its pose."""
         infos = []
         if self._node.count_publishers(self._topic) > 1:  # getting their names takes ten times as long
@@ -68,38 +67,34 @@ class CommandWatch:
         several = len(self._publishers) > 1 and not self._one.source
         self._seen = self._seen + 1 if several else 0
         self.conflict = ""
-        if self._seen >= _LOOKS:
+        if self._seen > 1:  # twice in a row, because discovery may be wrong for a moment
             self.conflict = (
                 f"{self._topic} has {len(self._publishers)} publishers, {', '.join(self._publishers)}: "
                 "one moves the robot, end the other; the pose is held until then"
             )
         return bool(self.conflict)
 
-    def assess(self, clamped: dict, t: float) -> tuple[str, list[str]]:
+    def assess(self, clamped: Mapping[str, int], t: float) -> tuple[str, list[str]]:
         """Return level and messages on the commands at monotonic time t [s]; clamped: PoseGuard.clamped."""
         if self.conflict:
             return "error", [self.conflict]
-        level, words = "ok", []
-        for kind, (since, how, text) in list(self._complaints.items()):
-            if since is None:
-                self._complaints[kind] = since, how, text = t, how, text
-            if t - since > _REPORTED:
-                del self._complaints[kind]
-            else:
-                level = "error" if "error" in (level, how) else "warn"
-                words.append(text)
+        # A rejection is reported for 3 s.
+        self._complaints = {kind: each for kind, each in self._complaints.items() if t - each[0] < 3.0}
+        levels = [level for _, level, _ in self._complaints.values()]
+        words = [text for _, _, text in self._complaints.values()]
         self._count_clamps(clamped, t)
         if self._clamps:
-            level = "warn" if level == "ok" else level
+            levels.append("warn")
             words.append(self._clamps)
-        return level, words
+        return "error" if "error" in levels else "warn" if levels else "ok", words
 
-    def _count_clamps(self, clamped: dict, t: float) -> None:
-        if self._clamp_time is not None and t - self._clamp_time < 1.0:
-            return
-        if self._clamp_time is not None:
-            elapsed = t - self._clamp_time
-            rates = {kind: (count - self._clamped.get(kind, 0)) / elapsed for kind, count in clamped.items()}
-            many = [f"{kind} {rate:.0f}" for kind, rate in rates.items() if rate > _CLAMPS]
+    def _count_clamps(self, clamped: Mapping[str, int], t: float) -> None:
+        """Report kinds of clamps of which there are more than 20 joints a second."""
+        if self._clamped is not None:
+            elapsed = t - self._clamped[0]
+            if elapsed < 1.0:
+                return
+            rates = {kind: (count - self._clamped[1].get(kind, 0)) / elapsed for kind, count in clamped.items()}
+            many = [f"{kind} {rate:.0f}" for kind, rate in rates.items() if rate > 20.0]
             self._clamps = f"commands are clamped, a second: {', '.join(many)}" if many else ""
-        self._clamped, self._clamp_time = dict(clamped), t
+        self._clamped = t, dict(clamped)

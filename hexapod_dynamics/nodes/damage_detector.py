@@ -28,9 +28,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 
-# Stamps further back than this [s], or in the future, come from another clock: the time of arrival is used instead.
-# Younger stamps are used as they are: late readings are not used for decisions.
-OLDEST = 2.0
 SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 TRUE, FALSE = text_of(True), text_of(False)
 
@@ -51,7 +48,6 @@ class DamageDetectorNode(GuardedNode):
             raise ParameterError(str(error)) from None
         faults, self._names = self.detection.faults, list(robot.joint_names)
         self._imu, self._joints = ImuInput(robot.imu.rotation, faults), JointInput(robot, faults)
-        self._command, self._angles, self._torques = (np.full(len(self._names), np.nan) for _ in range(3))
         self._servos = f"{self.get_namespace().rstrip('/')}/servos".lstrip("/")
         self.loop = TickLoop(self, 1.0 / values["rate"], self._update)
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
@@ -76,25 +72,26 @@ class DamageDetectorNode(GuardedNode):
     # ---- in ----------------------------------------------------------------------------------------------------------
 
     def _time_of(self, stamp: Time) -> float:
-        """Monotonic time [s] of a message's stamp."""
+        """Monotonic time [s] of a message's stamp; of the arrival if it is more than 2 s old, or in the future, because
+        it comes from another clock. Younger stamps are used as they are: late readings are not used for decisions.
+        """
         age = age_of(stamp)
-        return time.monotonic() - (age if 0.0 <= age <= OLDEST else 0.0)
+        return time.monotonic() - (age if 0.0 <= age <= 2.0 else 0.0)
 
     def _on_torques(self, message: JointState) -> None:
-        if self._joints.scatter("feedforward_torques", message.name, message.effort, self._torques):
-            self.detection.set_torques(self._torques)
+        torques = self._joints.row("feedforward_torques", message.name, message.effort.tolist())
+        if torques is not None:
+            self.detection.set_torques(torques)
 
     def _on_command(self, message: JointState) -> None:
-        if self._joints.scatter("joint_commands", message.name, message.position, self._command):
-            self.detection.command(self._time_of(message.header.stamp), self._command)
+        positions = self._joints.row("joint_commands", message.name, message.position.tolist())
+        if positions is not None:
+            self.detection.command(self._time_of(message.header.stamp), positions)
 
     def _on_measurements(self, message: JointState) -> None:
-        at, angles = self._time_of(message.header.stamp), self._angles
-        positions, ages = message.position.tolist(), message.effort.tolist()
-        for joint, angle, age in self._joints.measurements("servos/measurements", message.name, positions, ages):
-            angles[:] = np.nan
-            angles[joint] = angle
-            self.detection.joints(at - age, angles)
+        at, positions, ages = self._time_of(message.header.stamp), message.position.tolist(), message.effort.tolist()
+        for joint, angle, age in self._joints.read("servos/measurements", message.name, positions, ages) or ():
+            self.detection.joint(at - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
         self.detection.imu(self._time_of(message.header.stamp), read_imu(self._imu, message, time.monotonic()))

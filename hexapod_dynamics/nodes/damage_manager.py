@@ -56,10 +56,9 @@ class DamageManager(GuardedNode):
         return self._declarations.morphology
 
     def _on_joints(self, message: JointState) -> None:
-        names, positions = message.name, message.position.tolist()
-        if self._joints.as_many("joint_states", names, positions):
-            readings = self._joints.readings("joint_states", names, positions, others=True)
-            angles = {self.robot.joint_names[joint]: angle for joint, angle in readings}
+        readings = self._joints.read("joint_states", message.name, message.position.tolist(), others=True)
+        if readings is not None:
+            angles = {self.robot.joint_names[joint]: angle for joint, angle, _ in readings}
             self._declarations.measure(time.monotonic(), angles)
 
     def _declare(self) -> None:

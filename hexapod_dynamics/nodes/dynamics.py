@@ -12,15 +12,15 @@ import numpy as np
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.messages import pose_values, read_imu, time_of
+from hexapod_dynamics.nodes.messages import NOT_GIVEN, pose_values, read_imu, time_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
-from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
-from hexapod_dynamics.onboard.inputs import NOT_GIVEN, ImuInput, JointInput
+from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.onboard.prediction import SILENT, Prediction, PredictionSettings
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
@@ -31,10 +31,6 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
-# Period [s] of the checks for a full time window of the load, so that the computation is not in every tick.
-WEIGH_EVERY = 0.05
-# Largest number of publications of `support` a second.
-SUPPORT_RATE = 25.0
 OF_PREDICTION = PredictionSettings.__dataclass_fields__.keys()
 
 
@@ -46,16 +42,15 @@ class DynamicsNode(GuardedNode):
         robot = self.robot = load_robot(self)
         values = declare_all(self, PARAMETERS)
         given = {name: value for name, value in values.items() if name in OF_PREDICTION}
-        period, guard = declare(self, COMMAND_PERIOD), declare_guard(self, robot)
+        period, guard = declare(self, COMMAND_PERIOD), GuardSettings(**declare_all(self, GUARD, robot))
         self.prediction = Prediction(robot, PredictionSettings(**given, command_period=period, guard=guard))
-        self._faults, n = self.prediction.faults, robot.joint_count
+        self._faults = self.prediction.faults
         self._imu, self._joints = ImuInput(robot.imu.rotation, self._faults), JointInput(robot, self._faults)
-        self._command, self._rates = np.full(n, np.nan), np.full(n, np.nan)
         self._timed = -math.inf  # time of the last servos/measurements
         rate, self._path_every = values["rate"], values["path_every"]
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
         self._rate, self._automatic = AutomaticRate(rate), values["automatic_rate"]
-        self._support_every = math.ceil(rate / SUPPORT_RATE)
+        self._support_every = math.ceil(rate / 25.0)  # at most 25 a second
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.prediction.observer)
         self._support.update()
@@ -76,7 +71,7 @@ class DynamicsNode(GuardedNode):
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         if self.prediction.payload is not None:
             report = PayloadReport(self, self.prediction.payload)
-            self.loop.every(WEIGH_EVERY, report.update)
+            self.loop.every(0.05, report.update)  # so that the computation is not in every tick
             self.create_subscription(DiagnosticStatus, "gait_state", report.on_gait_state, LATCHED)
 
     # ---- in ----------------------------------------------------------------------------------------------------------
@@ -91,11 +86,9 @@ class DynamicsNode(GuardedNode):
         if refusal:
             self._faults.add(topic, f"{topic} is refused: {refusal}")
             return
-        joints.scatter(topic, names, positions, self._command)
-        self._rates[:] = 0.0
-        if velocities:
-            joints.scatter(topic, names, velocities, self._rates)
-        self.prediction.command(at, self._command, self._rates, time.monotonic())
+        command = joints.row(topic, names, positions)
+        rates = joints.row(topic, names, velocities) if velocities else np.zeros(len(command))
+        self.prediction.command(at, command, rates, time.monotonic())
 
     def _on_measurements(self, message: JointState) -> None:
         """Process joints that were read at the stamp, or before it by the time in `effort` [s]."""
@@ -114,7 +107,7 @@ class DynamicsNode(GuardedNode):
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
         at, now = time_of(topic, message.header.stamp, self._faults), time.monotonic()
         if at is not None:
-            for joint, angle, age in self._joints.measurements(topic, message.name, message.position.tolist(), ages):
+            for joint, angle, age in self._joints.read(topic, message.name, message.position.tolist(), ages) or ():
                 self.prediction.joint(at - age, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.messages import age_of
-from hexapod_dynamics.onboard.inputs import JointInput, count_refusal
+from hexapod_dynamics.onboard.inputs import JointInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import FOREIGN
@@ -16,7 +16,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 MEASURED, COMMANDS = "joint_states", "joint_commands"
-BEYOND = 2.0  # [rad] a position so far outside its joint's limits is none in radians
 
 
 class ForeignJoints:
@@ -32,7 +31,7 @@ class ForeignJoints:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         self._own = frozenset(self._names)
-        self._limits = [(joint.lower - BEYOND, joint.upper + BEYOND) for joint in robot.joints]
+        self._limits = [(joint.lower, joint.upper) for joint in robot.joints]
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None
@@ -49,20 +48,20 @@ class ForeignJoints:
 
     def _on_states(self, message: JointState) -> None:
         names, positions = message.name, message.position.tolist()
-        if not self._joints.as_many(MEASURED, names, positions):
-            self._servos.refuse(count_refusal(MEASURED, names, positions))
+        readings = self._joints.read(MEASURED, names, positions, others=True)
+        if readings is None:
+            self._servos.refuse(f"{MEASURED} has {len(names)} names and {len(positions)} values; as many are needed")
             return
-        readings = list(self._joints.readings(MEASURED, names, positions, others=True))
-        for joint, angle in readings:
+        for joint, angle, _ in readings:
             low, high = self._limits[joint]
-            if not low <= angle <= high:
+            if not low - 2.0 <= angle <= high + 2.0:  # none in radians is so far outside
                 self._servos.refuse(
-                    f"{MEASURED} has {angle:.4g} rad for {self._names[joint]}, whose limits are {low + BEYOND:.4g} and "
-                    f"{high - BEYOND:.4g}: are these degrees?"
+                    f"{MEASURED} has {angle:.4g} rad for {self._names[joint]}, whose limits are {low:.4g} and "
+                    f"{high:.4g}: are these degrees?"
                 )
                 return
         if not self._own.isdisjoint(names):
-            joints, angles = [joint for joint, _ in readings], [angle for _, angle in readings]
+            joints, angles = [each.joint for each in readings], [each.value for each in readings]
             self._servos.accept(joints, angles, age_of(message.header.stamp))
         elif self._servos.is_silent:  # else a message of another device beside those of the robot
             given = f"{names[0]!r} given" if names else "no names given"

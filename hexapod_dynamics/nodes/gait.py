@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Pose, WrenchStamped
 from hexapod_dynamics.control.walk_permit import WalkPermit
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, ParameterError
 from hexapod_dynamics.nodes.command_watch import source_name
 from hexapod_dynamics.nodes.messages import read_imu, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
-from hexapod_dynamics.nodes.shared_parameters import declare_command_rate
 from hexapod_dynamics.nodes.velocity_input import VelocityInput
 from hexapod_dynamics.onboard.gait_control import NEW_COMMAND, NOT_KNOWN, GaitControl, GaitControlSettings, State
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, JointInput
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, RATE
 from hexapod_dynamics.parameters.gait import BRACE, COMMANDS, GAIT, GET_UP, SETTINGS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.clock_offset import StampConverter
@@ -35,11 +33,24 @@ from hexapod_dynamics.ros.node_functions import (
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
+
+
+def declare_command_rate(node: Node) -> float:
+    """Declare the gait's parameter `rate` [1/s], which must be 1 / `command_period`; return the period [s]."""
+    period = declare(node, COMMAND_PERIOD)
+    rate = declare(node, RATE, period)
+    if abs(rate * period - 1.0) > 1e-6:
+        raise ParameterError(
+            f"parameter rate is {rate} and command_period {period}: servos and dynamics would assume another rate of "
+            f"the commands; set command_period alone, to {1.0 / rate:.6g}, in the section /**: of the parameter file"
+        )
+    return period
 
 
 class GaitNode(GuardedNode):
@@ -81,7 +92,6 @@ class GaitNode(GuardedNode):
             permit.by_itself = False
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._imu, self._joints = ImuInput(self.robot.imu.rotation, faults), JointInput(self.robot, faults)
-        self._angles = np.full(self.robot.joint_count, np.nan)
         self._publisher, self._stamps = self.create_publisher(JointState, "joint_commands", 10), StampConverter()
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self.loop = TickLoop(self, settings.period, self._tick)
@@ -128,8 +138,9 @@ class GaitNode(GuardedNode):
         return self.control.awaits_joints
 
     def _on_joints(self, message: JointState) -> None:
-        if self._joints.scatter("joint_states", message.name, message.position, self._angles, others=True):
-            self.control.joints(time.monotonic(), self._angles)
+        angles = self._joints.row("joint_states", message.name, message.position.tolist(), others=True)
+        if angles is not None:
+            self.control.joints(time.monotonic(), angles)
 
     def _on_body_pose(self, message: Pose) -> None:
         place, angles = message.position, roll_pitch_yaw(rotation_of(message.orientation))

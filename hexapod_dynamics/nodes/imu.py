@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry_msgs.msg import TransformStamped
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, RelayedImu, SubscribedImu
 from hexapod_dynamics.drivers.servos.board_protocol import SOCKET
-from hexapod_dynamics.nodes.messages import age_of, read_imu
+from hexapod_dynamics.nodes.messages import age_of, fill_transform, read_imu, transform
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
 from hexapod_dynamics.robot.parts import Imu as Mounting
@@ -27,7 +26,6 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import Diagnostics, OnDemand, declare_all, frame, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import IMU_BUS, calibration_file, device_directory
-from hexapod_dynamics.se3 import quaternion_from_rotation
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
 from rclpy.task import Future
@@ -37,9 +35,6 @@ from tf2_ros import StaticTransformBroadcaster
 
 if TYPE_CHECKING:
     from hexapod_dynamics.drivers.imu.mpu6050 import Chip
-
-_ALL_SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-LEFT_OUT = 0.1  # share of left-out samples above which this is reported
 
 
 class ImuNode(GuardedNode):
@@ -99,7 +94,8 @@ class ImuNode(GuardedNode):
             self._foreign = ImuInput(robot.imu.rotation, self._faults, "imu/data_raw")
             self.loop = TickLoop(self, 1.0 / settings.rate)
             self.loop.every(0.1, self._report_changes)
-            self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, _ALL_SAMPLES)
+            all_samples = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, all_samples)
         else:
             self.loop = TickLoop(self, 0.1, self._report_changes)
         self.diagnostics = Diagnostics(self, what, self._diagnose, every=self.loop.every)
@@ -111,26 +107,22 @@ class ImuNode(GuardedNode):
         self._sample_delay = chip.delay(self._settings.dlpf) if self.source == "mpu6050" else 0.0
         self._raw, self._data = self._message(), self._message()
         self._raw.orientation_covariance[0] = -1.0  # REP-145: no orientation in it
-        self._data.orientation_covariance = [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, (10.0 * level)]
+        self._data.orientation_covariance = np.diag([level, level, 10.0 * level]).ravel()
 
     def _message(self) -> Imu:
         message = Imu()
         message.header.frame_id = self.frame
         gyro = self._values["angular_velocity_stddev"] ** 2 or self._chip.gyro_variance(self._settings.dlpf)
         accel = self._values["linear_acceleration_stddev"] ** 2 or self._chip.accel_variance(self._settings.dlpf)
-        message.angular_velocity_covariance = [gyro, 0.0, 0.0, 0.0, gyro, 0.0, 0.0, 0.0, gyro]
-        message.linear_acceleration_covariance = [accel, 0.0, 0.0, 0.0, accel, 0.0, 0.0, 0.0, accel]
+        message.angular_velocity_covariance = np.diag([gyro] * 3).ravel()
+        message.linear_acceleration_covariance = np.diag([accel] * 3).ravel()
         return message
 
     def _broadcast(self, imu: Mounting) -> None:
-        transform = TransformStamped(child_frame_id=self.frame)
-        transform.header.frame_id = frame(self, self._values["parent_frame_id"])
-        transform.header.stamp = self.get_clock().now().to_msg()
-        place, turn = transform.transform.translation, transform.transform.rotation
-        place.x, place.y, place.z = (float(v) for v in imu.position)
-        turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(np.asarray(imu.rotation))
+        mounting = transform(frame(self, self._values["parent_frame_id"]), self.frame)
+        fill_transform(mounting, np.asarray(imu.position), np.asarray(imu.rotation), self.get_clock().now().to_msg())
         self._broadcaster = StaticTransformBroadcaster(self)
-        self._broadcaster.sendTransform(transform)
+        self._broadcaster.sendTransform(mounting)
 
     def _on_foreign(self, message: Imu) -> None:
         now = time.monotonic()
@@ -220,12 +212,12 @@ class ImuNode(GuardedNode):
             self.diagnostics.publish()
 
     def _count_late(self) -> None:
-        """Store whether too many samples were left out since the last call."""
+        """Store whether more than a tenth of the samples were left out since the last call."""
         health = self.reader.health
         late, samples = health.late - self._counted[0], health.samples - self._counted[1]
         self._counted = health.late, health.samples
         self._late = ""
-        if late > LEFT_OUT * (late + samples):
+        if late > 0.1 * (late + samples):
             left_out = f"{late} of {late + samples} samples were left out"
             self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
 

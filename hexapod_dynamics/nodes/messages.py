@@ -14,7 +14,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, Quaternion, TransformStamped, Vector3
-from hexapod_dynamics.onboard.inputs import NOT_GIVEN, Faults, ImuInput, ImuReading, stamp_refusal
+from hexapod_dynamics.onboard.inputs import Faults, ImuInput, ImuReading, stamp_refusal
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.se3 import quaternion_from_rotation, rotation_from_quaternion
 from nav_msgs.msg import Odometry
@@ -79,8 +79,7 @@ def read_pose(pairs: Iterable[KeyValue]) -> tuple[float, np.ndarray, np.ndarray]
     return float(given[TIME]), place, rotation_from_quaternion(quaternion)
 
 
-# A message stamped longer ago than this [s], or as far in the future, is refused.
-OLDEST = 0.5
+NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
 
 
 def age_of(stamp: Time) -> float:
@@ -90,11 +89,11 @@ def age_of(stamp: Time) -> float:
 
 
 def time_of(topic: str, stamp: Time, faults: Faults) -> float | None:
-    """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is too old, so that the
-    message is rejected.
+    """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is more than half a second
+    old, or as far in the future, so that the message is rejected.
     """
     age = age_of(stamp)
-    refusal = stamp_refusal(age, OLDEST)
+    refusal = stamp_refusal(age, 0.5)
     if refusal:
         faults.add(topic, f"{topic} is refused: {refusal}")
         return None

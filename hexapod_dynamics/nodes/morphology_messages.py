@@ -13,7 +13,6 @@ from rcl_interfaces.msg import ParameterEvent, ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-LONGEST_NAME = 200  # characters of a parameter's name; longer ones are refused, because the reason repeats the name
 TYPES = {ParameterType.PARAMETER_BOOL: bool, ParameterType.PARAMETER_DOUBLE: float}
 
 
@@ -21,15 +20,13 @@ def values_of(parameters: Iterable[ParameterMessage]) -> dict[str, bool | float]
     """Return {name: value} of rcl_interfaces/Parameter messages.
 
     Raises MorphologyError for a parameter that is neither bool nor double, has no value, is named twice, or
-    has a name of more than LONGEST_NAME characters.
+    has a name of more than 200 characters, because the reason repeats the name.
     """
     values = {}
     for parameter in parameters:
-        if len(parameter.name) > LONGEST_NAME:
-            raise MorphologyError(
-                f"{parameter.name[:LONGEST_NAME]}...: a name of {len(parameter.name)} characters given, "
-                f"at most {LONGEST_NAME} allowed"
-            )
+        if len(parameter.name) > 200:
+            given = f"a name of {len(parameter.name)} characters given, at most 200 allowed"
+            raise MorphologyError(f"{parameter.name[:200]}...: {given}")
         if parameter.value.type not in TYPES:
             try:
                 given = reprlib.repr(parameter_value_to_python(parameter.value))

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
 
 PREDICTED = "predicted/"
-GHOST = 0.3  # opacity of the predicted robot
 
 
 def footprint(rotation: np.ndarray, lowest: float) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +104,7 @@ class RobotDescription(GuardedNode):
         controlled = urdf if self._ros2_control == "none" else with_ros2_control(urdf, self.robot, self._ros2_control)
         self._description.publish(String(data=controlled))
         if self._ghost_description is not None:
-            self._ghost_description.publish(String(data=translucent(urdf, GHOST)))
+            self._ghost_description.publish(String(data=translucent(urdf, 0.3)))
 
     def _on_morphology(self, message: ParameterEvent) -> None:
         morphology = Morphology.from_parameters(self.robot, values_of(message.new_parameters))
@@ -116,7 +115,7 @@ class RobotDescription(GuardedNode):
         q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
-        for joint, angle in self._joints.readings(topic, message.name, message.position.tolist(), others=True):
+        for joint, angle, _ in self._joints.read(topic, message.name, message.position.tolist(), others=True) or ():
             q[joint] = angle
 
     def _on_imu(self, message: Imu) -> None:

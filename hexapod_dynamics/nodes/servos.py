@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.control.pose_guard import PoseGuard
+from hexapod_dynamics.control.pose_guard import GuardSettings, PoseGuard
 from hexapod_dynamics.control.posture import SupplyLimits, seated_pose
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
@@ -35,10 +35,9 @@ from hexapod_dynamics.nodes.command_watch import CommandWatch
 from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.servo_messages import ServoMessages
-from hexapod_dynamics.nodes.shared_parameters import declare_guard
 from hexapod_dynamics.nodes.stops import Stops, restored_stop
 from hexapod_dynamics.onboard.inputs import Faults, JointInput, SourceLock, stamp_refusal
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.servos import PARAMETERS
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -55,16 +54,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.nodes.board_outputs import BoardOutputs
     from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 
-# A command waits for the next tick for at most this time [s], while commands are punctual for about ALIGNED (`_pace`).
-MOST_LATE, ALIGNED = 0.01, 0.002
-# After this number of consecutive commands, each received less than twice ALIGNED after its stamp, each has one tick.
-PUNCTUAL = 25
-# Time [s] within which queued messages arrive after a stall of this process that was longer than the command timeout.
-BACKLOG = 0.2
-# Time [s] after which a computing thread lets another one of this process run: a stop does not wait for a tick.
-SWITCH_INTERVAL = 0.001
-# Real-time priority, if permitted, of all threads except those that stop the robot, which have a higher one.
-PRIORITY = 10
+ALIGNED = 0.002  # [s] for which a command waits for the next tick while commands are punctual (`_pace`)
 # Time [s] after which a port that is not open is reported in the log, once; a launched simulator needs that long, while
 # an adapter is plugged in or not.
 PORT_PATIENCE = {"device": 1.0, "alone": 2.0, "launched": 60.0}
@@ -75,14 +65,14 @@ class ServosNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("servos")
-        sys.setswitchinterval(SWITCH_INTERVAL)
+        sys.setswitchinterval(0.001)  # [s] after which a tick lets another thread run, as that of a stop
         self.robot = load_robot(self)
         self._session_state = SessionState(self, keeps=True)
         self._values = values = declare_all(self, PARAMETERS)
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
         self._period, self._timeout = declare(self, COMMAND_PERIOD), values["command_timeout"]
-        self.guard = PoseGuard.of_robot(self.robot, declare_guard(self, self.robot))
+        self.guard = PoseGuard.of_robot(self.robot, GuardSettings(**declare_all(self, GUARD, self.robot)))
         supply = SupplyLimits(warn=values["warn_voltage"], sit=values["sit_voltage"], release=values["release_voltage"])
         seated = seated_pose(self.robot, values["sit_pose"])
         # The chain is last: no hardware is accessed before every parameter has been accepted.
@@ -108,7 +98,7 @@ class ServosNode(GuardedNode):
         self._level, self._next_report = None, 0.0
         self._messages = ServoMessages(self, self._names, values["stale_age"], joint_states=not foreign)
         longest = min(self._period, 1.0 / values["rate"])
-        self._ticks = min(MOST_LATE, longest), longest  # [s], and while commands are punctual
+        self._ticks = min(0.01, longest), longest  # [s]: a command waits for the next one; while commands are punctual
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that were received before it: more often they are not read. Commands of
@@ -135,7 +125,7 @@ class ServosNode(GuardedNode):
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
 
             self.board = BoardOutputs(self, self.chain.servos, values["stop_board_button"], self.stops)
-        self.priority = prefer_this_process(PRIORITY)
+        self.priority = prefer_this_process(10)  # that of the threads which stop the robot is higher
         self.chain.start()  # the hardware is started last, after all checks
 
     def _make_chain(self) -> ServoChain:
@@ -162,8 +152,8 @@ class ServosNode(GuardedNode):
 
     def _on_command(self, message: JointState) -> None:
         now = time.monotonic()
-        positions, joints = message.position.tolist(), self._joints.order_of_command(message.name)
-        refusal = self._joints.command_refusal(message.name, positions, message.velocity)
+        positions, joints = message.position.tolist(), self._joints.order(message.name)
+        refusal = self._joints.command_refusal(message.name, positions, message.velocity.tolist())
         if refusal:
             named = joints.unknown or joints.repeated
             self.watch.refuse("unknown joints" if named else "beyond what joints can do", refusal)
@@ -193,13 +183,13 @@ class ServosNode(GuardedNode):
         self.control.follow(np.array(joints.joints, np.intp), message.position, now)
 
     def _pace(self, age: float, now: float) -> None:
-        """Tick once a command while commands are punctual, else twice as often, so that none waits long.
+        """Tick once a command while the last 25 were punctual, else twice as often, so that none waits long.
 
         age [s]: of a command with a stamp that is taken at the monotonic time `now` [s].
         """
         self._punctual = self._punctual + 1 if age < 2.0 * ALIGNED else 0
         self._commanded = now
-        self.loop.set_period(self._ticks[self._punctual > PUNCTUAL])
+        self.loop.set_period(self._ticks[self._punctual > 25])
 
     def _is_backlog(self, now: float) -> bool:
         """Whether commands that arrive now may have been queued while this process was stopped.
@@ -208,7 +198,7 @@ class ServosNode(GuardedNode):
         have: the guard would find that they follow, and the next commands would move them at full speed.
         """
         if now - self._ticked > self._timeout:
-            self._deaf_until = now + BACKLOG
+            self._deaf_until = now + 0.2  # within which all that was queued has arrived
         return now < self._deaf_until
 
     def _on_torques(self, message: JointState) -> None:
@@ -216,10 +206,9 @@ class ServosNode(GuardedNode):
             return
         if age_of(message.header.stamp) > self._timeout:
             return  # this command has been queued since the last one
-        topic, efforts = "feedforward_torques", message.effort.tolist()
-        if self._joints.as_many(topic, message.name, efforts):
-            readings = list(self._joints.readings(topic, message.name, efforts))
-            joints, torques = [joint for joint, _ in readings], [torque for _, torque in readings]
+        readings = self._joints.read("feedforward_torques", message.name, message.effort.tolist())
+        if readings is not None:
+            joints, torques = [each.joint for each in readings], [each.value for each in readings]
             self.control.feed_forward(joints, torques, time.monotonic())
 
     def _on_morphology(self, message: ParameterEvent) -> None:
@@ -241,7 +230,7 @@ class ServosNode(GuardedNode):
         self._next_report = 0.0
 
     def _watch_sources(self) -> None:
-        if self.watch.update(time.monotonic()):
+        if self.watch.update():
             self.control.hold(self.watch.conflict)
 
     def _tick(self) -> None:

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from hexapod_dynamics.devices.simulated_robot import State
     from rclpy.parameter import Parameter
 
-PUSH_DURATION, LOAD_HEIGHT = 0.2, 0.03  # [s], [m] of the load over base_link's origin
-# Real-time priority, if permitted: a servo or an IMU does not wait for a processor. Lower than that of `servos`.
-PRIORITY = 9
-SWITCH_INTERVAL = 0.001  # [s] after which the thread of the physics lets those of the devices answer
-
 
 class SimulatorNode(GuardedNode):
     """Publishes `~/odom`, `~/joint_states`, and at each change `~/damage` and `~/robot_description` (latched).
@@ -53,7 +48,7 @@ class SimulatorNode(GuardedNode):
 
     def __init__(self) -> None:
         super().__init__("simulator")
-        sys.setswitchinterval(SWITCH_INTERVAL)
+        sys.setswitchinterval(0.001)  # [s] after which the physics lets the threads of the devices answer
         robot = load_robot(self)
         values = declare_all(self, OWN)
         physics, truth = values["physics"], values["truth"]
@@ -90,8 +85,9 @@ class SimulatorNode(GuardedNode):
         self.create_subscription(Quaternion, "~/set_attitude", self._on_attitude, 1)
         self.create_subscription(Wrench, "~/push", self._on_push, 1)
         self.simulated.start()
-        # On a single processor a physics that is too slow would leave nothing to the robot's nodes.
-        self._priority = prefer_this_process(PRIORITY) if len(os.sched_getaffinity(0)) > 1 else "normal"
+        # A servo or an IMU does not wait for a processor; the priority is lower than that of `servos`. On a single
+        # processor a physics that is too slow would leave nothing to the robot's nodes.
+        self._priority = prefer_this_process(9) if len(os.sched_getaffinity(0)) > 1 else "normal"
         steady_timer(self, 1.0 / values["rate"], self._publish)
         self._diagnostics = Diagnostics(self, f"simulated {robot.name}", self._diagnose)
 
@@ -102,7 +98,7 @@ class SimulatorNode(GuardedNode):
     def _put_on(self) -> None:
         """Let the robot carry the load of the parameters."""
         load = self._load
-        self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], LOAD_HEIGHT))
+        self.simulated.carry(load["load.mass"], (load["load.x"], load["load.y"], 0.03))  # [m] over its origin
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         """Set faults of the devices and the load: all values of a request or none."""
@@ -137,7 +133,7 @@ class SimulatorNode(GuardedNode):
         """Push the body for a fifth of a second with a wrench in base_link axes [N, N m]."""
         force, torque = message.force, message.torque
         try:
-            self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], PUSH_DURATION)
+            self.simulated.push([force.x, force.y, force.z, torque.x, torque.y, torque.z], 0.2)
         except HexapodError as error:
             self.get_logger().error(f"~/push is ignored: {error}")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.logging import RcutilsLogger
 
-PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end
+PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end, and for the disk
 PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
 
 

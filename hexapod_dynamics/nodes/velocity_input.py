@@ -14,8 +14,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 TOPIC = "cmd_vel"
 KINDS = Twist, TwistStamped
-ATTEND = 0.5  # [s] between two checks of the publishers' types
-DEPTH = 10
 
 
 class VelocityInput:
@@ -38,12 +36,11 @@ class VelocityInput:
         self._kind: type = Twist
         self._reliability = ReliabilityPolicy.RELIABLE
         self._subscription = self._subscribe()
-        loop.every(ATTEND, self._attend)
+        loop.every(0.5, self._attend)
 
     def _subscribe(self) -> object:
-        return self._loop.subscribe(
-            self._kind, TOPIC, self._accept, QoSProfile(depth=DEPTH, reliability=self._reliability)
-        )
+        qos = QoSProfile(depth=10, reliability=self._reliability)
+        return self._loop.subscribe(self._kind, TOPIC, self._accept, qos)
 
     def _attend(self) -> None:
         """Subscribe anew if the publishers' type or reliability is another one."""

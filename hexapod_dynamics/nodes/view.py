@@ -33,11 +33,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
-SPEED_OVER = 1.5  # [s] over which the speed is averaged: the body sways within a step
 WAITING = "waiting for the robot: neither predicted_state nor simulator/odom is published (same ROS_DOMAIN_ID?)"
 STOPPED = 'EMERGENCY STOP: the pose is frozen until "allow motion"'
-SAMPLE_EVERY, TELL_EVERY = 5, 12  # number of pictures
-FAILURE_SHOWN = 5.0  # [s] for which a failure of the drawing is shown
+TELL_EVERY = 12  # pictures between two updates of what the panel says
 
 
 class View(GuardedNode):
@@ -159,7 +157,7 @@ class View(GuardedNode):
             due = max(due + self._period, time.monotonic())
             try:
                 self._picture.update()
-                if ticks % SAMPLE_EVERY == 0:
+                if ticks % 5 == 0:
                     self._sample()
                 if ticks % TELL_EVERY == 0:
                     self._note_events()
@@ -186,7 +184,7 @@ class View(GuardedNode):
     def _failure_line(self) -> str:
         """Return the page's message about a failure of the last seconds, or an empty text."""
         at, text = self._failure
-        return f"**the view cannot draw all**: {text}" if time.monotonic() - at < FAILURE_SHOWN else ""
+        return f"**the view cannot draw all**: {text}" if time.monotonic() - at < 5.0 else ""
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
         failed = self._failure_line()
@@ -230,7 +228,7 @@ class View(GuardedNode):
         if shown is None:
             return
         tilt = math.degrees(math.acos(float(np.clip(shown.rotation.as_matrix()[2, 2], -1.0, 1.0))))
-        speed = self._picture.past.speed(SPEED_OVER)
+        speed = self._picture.past.speed(1.5)  # [s]: the body sways within a step
         self._panel.plots.add(shown.time, tilt, 100 * speed, 100 * self._picture.error)
 
     def _update_panel(self) -> None:

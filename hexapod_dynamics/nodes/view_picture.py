@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from sensor_msgs.msg import JointState
 
 SILENT_AFTER = 2.0  # [s] without a pose after which the robot counts as lost
-SUPPORT_OLD = 1.0  # [s] support that is older than this is not drawn
-ANOTHER_SIZE = 0.3  # relative change of the robot's reach above which the camera is placed again
-FAR = 1.0  # distance of the prediction from the robot, in reaches of the robot, beyond which it is not drawn
-# number of pictures between two updates; the browser processes new shapes more slowly than new poses
-SUPPORT_EVERY, PATH_EVERY, GROUND_EVERY = 3, 5, 12
 
 
 class Picture:
@@ -91,7 +86,7 @@ class Picture:
         if past is not None or urdf:
             self.robot.load(urdf if past is None else past.urdf)
         self.robot.show_labels(names)
-        if abs(self.robot.reach / self._aimed - 1.0) > ANOTHER_SIZE:
+        if abs(self.robot.reach / self._aimed - 1.0) > 0.3:  # a robot of another size
             self._aimed = self.robot.reach
             aim(self._server, self._aimed)
         self.robot.base.visible = shown is not None
@@ -102,14 +97,15 @@ class Picture:
             if follows:
                 self._surroundings.follow(sample.position[:2])
         self._place_ghost(past)
-        if ticks % SUPPORT_EVERY == 0:
+        # The browser processes new shapes more slowly than new poses: they are not drawn in every picture.
+        if ticks % 3 == 0:
             self._draw_support(support and past is None)
-        if ticks % PATH_EVERY == 0:
+        if ticks % 5 == 0:
             path = self._newest.get("predicted_path", SILENT_AFTER) if past is None and not self.hidden else None
             points = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses] if path else []
             self._surroundings.path(points)
             self._draw_trail(names)
-        if ticks % GROUND_EVERY == 0 and shown is not None:
+        if ticks % 12 == 0 and shown is not None:
             message = self._newest.get("simulator/truth") if self.simulated else None
             text = message.data if message is not None else ""
             if text != self._truth:
@@ -156,7 +152,7 @@ class Picture:
     def _place_ghost(self, past: Sample | None) -> None:
         far = self.error if past is None else math.nan
         self.hidden = ""
-        if far > FAR * self.robot.reach:
+        if far > self.robot.reach:
             self.hidden = f"the prediction is {100 * far:.0f} cm away and not drawn: set it back below the picture"
         self._ghost.base.visible = not self.hidden and not math.isnan(far)
         if self._ghost.base.visible:
@@ -166,7 +162,7 @@ class Picture:
 
     def _draw_support(self, wanted: bool) -> None:
         """Draw the support, which `dynamics` publishes for its prediction, on the body as that was at its stamp."""
-        message = self._newest.get("support", SUPPORT_OLD) if wanted else None
+        message = self._newest.get("support", within=1.0) if wanted else None
         if message is self._shown_support:
             return
         self._shown_support = message

@@ -24,21 +24,14 @@ from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import ParameterEvent
 
-# A pose older than this [s] is not shown; a message is repeated after this [s].
-SILENT_AFTER, REPEAT = 3.0, 30.0
-# At the start nodes discover each other: early problems are shown only if they last this long [s].
-STARTING = 10.0
 # How a report begins that names a device or a driver which is not there: the cause of all others, shown at once where
 # no simulated device is being started.
 DEVICES = ("servo port", "I2C bus", "no servo answers", "no message on")
 # What a person has told `servos`, by its value `stop`, in words.
 STOPS = {"hold": "holds where it stands", "sit": "sits down", "off": "torque is off"}
-# A problem younger than this [s] is not shown: when a launch ends, the simulated robot may end before the nodes that
-# read it, which report this until they are stopped, too.
-LASTING = 0.6
 # A node that is not in the graph for this long [s] is absent; a respawned node is back earlier. A node that was never
-# in the graph is absent after this time [s]. Longest duration of a start [s].
-ABSENT, NEVER_SEEN, LONGEST_START = 5.0, 15.0, 60.0
+# in the graph is absent after three times as long.
+ABSENT = 5.0
 # Words by which nodes report that this computer is too busy; nothing is broken then.
 BUSY = ("too busy", "readings come late", "arrive too late")
 # Columns of the line. Names of nodes that do not fit are counted instead; the message of each is printed once above the
@@ -213,7 +206,7 @@ class WalkStatus(GuardedNode):
         for name in self._expected:
             if name in there:
                 self._seen[name] = elapsed
-            elif elapsed - self._seen.get(name, NEVER_SEEN - ABSENT) > ABSENT:
+            elif elapsed - self._seen.get(name, 2.0 * ABSENT) > ABSENT:
                 absent.add(name)
         return absent
 
@@ -237,28 +230,29 @@ class WalkStatus(GuardedNode):
             return
         now = time.monotonic()
         predicted, true = (
-            None if heard is None or now - heard[0] > SILENT_AFTER else heard[1]
-            for heard in (self._predicted, self._true)
+            None if heard is None or now - heard[0] > 3.0 else heard[1] for heard in (self._predicted, self._true)
         )
         self._show(predicted if true is None else Pose.of(true))
         off = () if predicted is None else None if true is None else self._off
         elapsed = self._elapsed()
         absent = self._absent(elapsed)
-        starting = set(self._expected) - self._reported - absent if elapsed < LONGEST_START else set()
+        starting = set(self._expected) - self._reported - absent if elapsed < 60.0 else set()
         complaints = {
             name: (message, level)
             for name, (since, message, level) in self._complaints.items()
-            # A node that starts is not ready yet: reports of other nodes about it are not repeated.
+            # A node that starts is not ready yet: reports of other nodes about it are not repeated. A younger problem
+            # is not shown: when a launch ends, the simulated robot may end before the nodes that read it, which report
+            # this until they are stopped, too. At the start nodes discover each other: early problems have to last.
             if name not in absent
-            and elapsed - since > LASTING
+            and elapsed - since > 0.6
             and (
-                (not starting and max(since, elapsed - since) > STARTING)
+                (not starting and max(since, elapsed - since) > 10.0)
                 or (message.startswith(DEVICES) and "simulator" not in self._expected)
             )
         }
         for name, (message, level) in complaints.items():
             at = self._warned.get(name, -math.inf)
-            if elapsed - at > REPEAT:  # the message is printed once, then only the name of the node appears in the line
+            if elapsed - at > 30.0:  # meanwhile only the name of the node appears in the line
                 print(self._in_colour(f"        {name}: {message}", level))
                 self._warned[name] = elapsed
         self._warned = {name: at for name, at in self._warned.items() if name in complaints}

@@ -15,12 +15,8 @@ from hexapod_dynamics.onboard.inputs import Faults, ImuReading
 from hexapod_dynamics.robot import Morphology, Robot
 
 DECLARE, REPORT = "declare", "report"
-# If `update` is called later than this [s], the machine was busy, and messages may have been late or lost.
-STALLED = 0.4
-# Diagnostics tell a new declaration for this long [s].
+# Diagnostics tell a new declaration for this long [s]; a decision that is only reported is told again after it.
 NEW = 10.0
-# A decision that is only reported is told again if it comes back after this time [s].
-REPORTED = 10.0
 
 
 class Outcome(NamedTuple):
@@ -60,7 +56,7 @@ class DamageDetection:
         self.robot, self.mode, self.faults = robot, mode, faults or Faults()
         self.detector = detector if detector is not None else DamageDetector(robot, settings)
         n = robot.joint_count
-        self._angles, self._torques = np.full(n, np.nan), np.zeros(n)
+        self._angles, self._reading, self._torques = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
         self._updated: float | None = None  # time of the last update
         self._reported: dict[tuple[object, ...], float] = {}  # decisions that were reported, and the times
         # the robot lies after a fall, or is getting up: feet without load are no evidence then
@@ -76,11 +72,11 @@ class DamageDetection:
         """Process a command (n,) [rad] of the time t [s], NaN: no command."""
         self.detector.command(t, positions, self._torques)
 
-    def joints(self, t: float, angles: np.ndarray) -> None:
-        """Process measured joints (n,) [rad], NaN: not read, that were read at the time t [s]."""
-        read = np.isfinite(angles)
-        self._angles[read] = angles[read]
-        self.detector.measure_joints(t, angles)
+    def joint(self, t: float, joint: int, angle: float) -> None:
+        """Process the angle [rad] of a joint that was read at the time t [s]."""
+        self._angles[joint] = self._reading[joint] = angle
+        self.detector.measure_joints(t, self._reading)
+        self._reading[joint] = np.nan
 
     def imu(self, t: float, reading: ImuReading) -> None:
         """Process a sample of the IMU."""
@@ -110,8 +106,8 @@ class DamageDetection:
     def update(self, t: float) -> Outcome:
         """Process all data up to the time t [s]."""
         detector = self.detector
-        if self._updated is not None and t - self._updated > STALLED:
-            detector.disturb(t)
+        if self._updated is not None and t - self._updated > 0.4:
+            detector.disturb(t)  # the machine was busy: messages may have been late or lost
         if self._off_its_feet:
             detector.off_its_feet(t)
         if self._braces:
@@ -125,9 +121,7 @@ class DamageDetection:
             return Outcome([], [], None, None)
         only = [one for one in decisions if one.action == "suspect" or self.mode == REPORT]
         new = [one for one in only if one.key not in self._reported]  # it is repeated while its evidence lasts
-        self._reported = {key: at for key, at in self._reported.items() if t - at < REPORTED} | {
-            one.key: t for one in only
-        }
+        self._reported = {key: at for key, at in self._reported.items() if t - at < NEW} | {one.key: t for one in only}
         if self.mode == REPORT:
             return Outcome([], new, None, None)
         declare = [one for one in decisions if one.action != "suspect"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 
@@ -11,8 +12,6 @@ from hexapod_dynamics.robot import Morphology, Robot
 # Largest number of changes within WINDOW [s]: after each change every node plans again, and the change is stored.
 # Further changes are refused.
 MOST_CHANGES, WINDOW = 20, 1.0
-# Joint angles older than this [s] are not used for the angle of a newly locked joint.
-OLDEST = 2.0
 
 
 def changed(morphology: Morphology, values: Mapping[str, object], locked_angles: Mapping[str, float]) -> Morphology:
@@ -39,7 +38,7 @@ class Declarations:
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         self.robot, self.morphology = robot, morphology or Morphology.whole(robot)
         self._angles: dict[str, float] = {}
-        self._measured = -OLDEST
+        self._measured = -math.inf
         self._changed: deque[float] = deque(maxlen=MOST_CHANGES)  # times of the last changes
 
     def measure(self, t: float, angles: Mapping[str, float]) -> None:
@@ -52,7 +51,8 @@ class Declarations:
         Raises MorphologyError if the request is impossible, or comes too soon after many others.
         """
         self.check_rate(t)
-        return changed(self.morphology, values, self._angles if t - self._measured < OLDEST else {})
+        recent = t - self._measured < 2.0  # [s] older angles are not those of a newly locked joint
+        return changed(self.morphology, values, self._angles if recent else {})
 
     def check_rate(self, t: float) -> None:
         """Raise MorphologyError if there have been MOST_CHANGES changes within WINDOW."""

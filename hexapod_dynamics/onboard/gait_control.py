@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 # Without a usable sample of the IMU for longer than this [s] a fall would not be noticed.
 BLIND = 0.5
-# Time [s] after the start of all inputs until the default twist is followed.
-PAUSE = 1.0
-UNKNOWN = (math.nan,) * 3  # a specific force that tells nothing
 NEW_COMMAND = "standing still until a new cmd_vel: send zero, then a speed"
 NOT_KNOWN = "whether the robot had fallen before this node was restarted is not known"
 FALLEN = (
@@ -141,7 +138,7 @@ class GaitControl:
         if rotation is not None or force is not None:
             self._imu_time = t
         if force is not None:
-            self.gait.sense_force(*(UNKNOWN if self._held else force))
+            self.gait.sense_force(*((math.nan,) * 3 if self._held else force))
             if self.settings.braces and last is not None and rate is not None:
                 walking = self.permit.may_walk and self.gait.doing == WALKING
                 self.brace.sense(min(t - last, BLIND), force, rate, walking)
@@ -297,7 +294,7 @@ class GaitControl:
         elif self._ready is None:
             if ready:
                 self._ready = t
-        elif t - self._ready > PAUSE:
+        elif t - self._ready > 1.0:
             self.gait.command(self.settings.velocity, 0.0, 0.0)  # the gait scales it, also later, with another plan
 
     def _store(self) -> None:

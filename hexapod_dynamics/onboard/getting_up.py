@@ -19,10 +19,7 @@ from hexapod_dynamics.gait.recovery.motion import Sensed
 from hexapod_dynamics.robot import Morphology, Robot
 
 AUTOMATIC = "automatic"
-# Age [s] of measurements above which getting up ends.
-OLDEST_IMU, OLDEST_JOINTS = 0.3, 1.0
-MOVED_ON = "what is left of the robot has changed"
-NOT_EXECUTED = "servos does not execute commands: emergency stop, sit or release"
+OLDEST_IMU = 0.3  # [s] age of a sample above which getting up ends
 
 Vector = Sequence[float]
 
@@ -103,14 +100,14 @@ class GettingUp:
         """Adopt a Morphology; a robot that is getting up starts again, with the 2 s of rest."""
         changed, self._morphology = morphology != self._morphology, morphology
         if changed and self.active:
-            self._get_up.stop(MOVED_ON)
+            self._get_up.stop("what is left of the robot has changed")
             self._try(t, gait, fallen)
 
     def set_following(self, following: bool) -> None:
         """Note whether the servos execute commands."""
         self.executes = following
         if not following:
-            self._get_up.stop(NOT_EXECUTED)
+            self._get_up.stop("servos does not execute commands: emergency stop, sit or release")
             self._report()
 
     # ---- measurements ------------------------------------------------------------------------------------------------
@@ -151,7 +148,7 @@ class GettingUp:
     def _missing(self, t: float) -> str:
         if t - self._imu_time > OLDEST_IMU:
             return "no imu/data"
-        if self._get_up.phase is not Phase.ANNOUNCED and t - self._joints_time > OLDEST_JOINTS:
+        if self._get_up.phase is not Phase.ANNOUNCED and t - self._joints_time > 1.0:
             return "no joint_states"
         return ""
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,25 +20,10 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
-Number = TypeVar("Number", int, float)
-
-# A fault is reported for this time [s].
-KEPT = 2.5
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
 SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
-# Number of orders of joints that are remembered.
-ORDERS = 400
-# A reading longer before the stamp of its message than this [s] is left out.
-OLDEST_READING = 1.0
-FASTEST = math.radians(2000.0)  # [rad/s] a larger value shows that the driver does not publish rad/s
-STRONGEST = 16.5 * 9.80665  # [m/s^2]
-# Time constant [s] of the mean magnitudes by which other units are recognised, and their plausible ranges: a robot
-# measures gravity, and does not spin.
-MEAN_OVER = 2.0
-MEAN_FORCE = 5.0, 15.0  # [m/s^2]
-MEAN_RATE = 8.0  # [rad/s]
-LONGEST_STEP = 0.1  # [s] between two samples, for the means
-NOT_GIVEN = -1.0  # first variance of a quantity that the IMU does not measure (REP-145)
+# Plausible mean magnitudes [m/s^2], [rad/s]: a robot measures gravity, and does not spin. Others show other units.
+MEAN_FORCE, MEAN_RATE = (5.0, 15.0), 8.0
 
 Vector = tuple[float, float, float]
 
@@ -56,18 +41,13 @@ class Faults:
         self._counts[about] += 1
 
     def recent(self, now: float) -> list[str]:
-        """Return the faults of the last seconds, as texts."""
-        self._last = {about: (at, what) for about, (at, what) in self._last.items() if now - at < KEPT}
+        """Return the faults of the last 2.5 s, as texts."""
+        self._last = {about: (at, what) for about, (at, what) in self._last.items() if now - at < 2.5}
         return [what for _, what in self._last.values()]
 
     def counts(self) -> dict[str, int]:
         """Return the number of faults of each input so far, as diagnostic values."""
         return {f"faults of {about}": count for about, count in self._counts.items()}
-
-
-def _numbers(values: Sequence[Number] | np.ndarray) -> Sequence[Number]:
-    """Return Python numbers: access to an element of an array takes three times as long."""
-    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def stamp_refusal(age: float, limit: float) -> str:
@@ -77,13 +57,6 @@ def stamp_refusal(age: float, limit: float) -> str:
     if age < -limit:
         return f"its stamp is {-age:.3g} s in the future: the clocks of sender and receiver differ (is chrony running?)"
     return ""
-
-
-def count_refusal(topic: str, names: Sequence[str], values: Sequence[float]) -> str:
-    """Return the reason to reject a message that has not as many values as names; empty if it has."""
-    if len(values) == len(names):
-        return ""
-    return f"{topic} has {len(names)} names and {len(values)} values; as many are needed"
 
 
 class SourceLock:
@@ -103,15 +76,24 @@ class SourceLock:
 
 
 class Order(NamedTuple):
-    """Order of the joints in a message: places in the message and joint indices.
+    """Order of the joints in a message: (place in the message, joint index) of each joint of the robot.
 
-    unknown: names that are no joint of the robot. repeated: names that come more than once; both are left out.
+    joints: their indices. unknown: names that are no joint of the robot. repeated: names that come more than once; both
+    are left out.
     """
 
-    places: list[int]
+    places: list[tuple[int, int]]
     joints: list[int]
     unknown: list[str]
     repeated: list[str]
+
+
+class Reading(NamedTuple):
+    """A value of a joint (index), and how long before its message's stamp it was read [s]."""
+
+    joint: int
+    value: float
+    age: float
 
 
 class JointInput:
@@ -119,50 +101,29 @@ class JointInput:
 
     def __init__(self, robot: Robot, faults: Faults) -> None:
         self._names, self._faults, self._limits = robot.joint_names, faults, robot.joints
-        self._least = [joint.lower - POSITION_MARGIN for joint in robot.joints]
-        self._most = [joint.upper + POSITION_MARGIN for joint in robot.joints]
+        self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
         self._orders: dict[tuple[str, ...], Order] = {}
 
-    def order(self, topic: str, names: Sequence[str], *, others: bool = False) -> Order:
-        """Return the Order of the names of a message; others: names of no joint of the robot are no fault."""
-        order = self.order_of_command(names)
-        if order.repeated:
-            self._faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
-        if order.unknown and not others:
-            self._faults.add(
-                topic,
-                f"{topic} names the joint {order.unknown[0]!r}, which this robot has not; it has {self._names[0]}, ...",
-            )
+    def order(self, names: Sequence[str]) -> Order:
+        """Return the Order of the names of a message; the last 400 are remembered."""
+        key = tuple(names)
+        order = self._orders.get(key)
+        if order is None:
+            if len(self._orders) >= 400:
+                self._orders.clear()
+            order = self._orders[key] = self._make_order(key)
         return order
 
-    def _make_order(self, names: Sequence[str]) -> Order:
-        counts = Counter(names)
-        known = [k for k, name in enumerate(names) if name in self._index and counts[name] == 1]
-        joints = [self._index[names[k]] for k in known]
-        return Order(
-            known,
-            joints,
-            [name for name in counts if name not in self._index],
-            [name for name, count in counts.items() if count > 1 and name in self._index],
-        )
+    def _make_order(self, names: tuple[str, ...]) -> Order:
+        counts, index = Counter(names), self._index
+        places = [(k, index[name]) for k, name in enumerate(names) if name in index and counts[name] == 1]
+        unknown = [name for name in counts if name not in index]
+        repeated = [name for name, count in counts.items() if count > 1 and name in index]
+        return Order(places, [joint for _, joint in places], unknown, repeated)
 
-    def as_many(self, topic: str, names: Sequence[str], values: Sequence[float]) -> bool:
-        """Return whether a message has as many values as names; else it is rejected as a whole."""
-        refusal = count_refusal(topic, names, values)
-        if refusal:
-            self._faults.add(topic, refusal)
-        return not refusal
-
-    def readings(
-        self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False
-    ) -> Iterator[tuple[int, float]]:
-        """Yield (joint index, value) of the finite values of a message; none if it is rejected."""
-        for joint, value, _ in self.measurements(topic, names, values, others=others):
-            yield joint, value
-
-    def measurements(
+    def read(
         self,
         topic: str,
         names: Sequence[str],
@@ -170,36 +131,51 @@ class JointInput:
         ages: Sequence[float] = (),
         *,
         others: bool = False,
-    ) -> Iterator[tuple[int, float, float]]:
-        """Yield (joint index, value, age [s]) of the finite values of a message; none if it is rejected.
+    ) -> list[Reading] | None:
+        """Return the finite values of a message; None if it is rejected as a whole, because there are not as many.
 
-        ages: how long before the message's stamp each joint was read [s]; empty: all at the stamp.
+        Args:
+            topic: its name in the faults.
+            names: (k,) of the joints.
+            values: (k,).
+            ages: (k,) how long before the message's stamp each joint was read [s]; empty: all at the stamp.
+            others: names of no joint of the robot are no fault.
+
         """
-        if not self.as_many(topic, names, values) or (len(ages) and not self.as_many(topic, names, ages)):
-            return
-        order = self.order(topic, names, others=others)
-        for k, joint in zip(order.places, order.joints, strict=True):
-            age = float(ages[k]) if len(ages) else 0.0
-            if not math.isfinite(values[k]):
+        for given in (values, *([ages] if len(ages) else [])):
+            if len(given) != len(names):
+                self._faults.add(topic, f"{topic} has {len(names)} names and {len(given)} values; as many are needed")
+                return None
+        order = self.order(names)
+        if order.repeated:
+            self._faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
+        if order.unknown and not others:
+            robot_has = f"which this robot has not; it has {self._names[0]}, ..."
+            self._faults.add(topic, f"{topic} names the joint {order.unknown[0]!r}, {robot_has}")
+        readings = []
+        for k, joint in order.places:
+            value, age = float(values[k]), float(ages[k]) if len(ages) else 0.0
+            if not math.isfinite(value):
                 name = self._names[joint]
                 self._faults.add(topic, f"{topic} has a value that is not finite for {name}; it is left out")
-            elif not 0.0 <= age <= OLDEST_READING:
-                self._faults.add(
-                    topic, f"{topic}: {self._names[joint]} was read {age} s before the stamp; it is left out"
-                )
+            elif not 0.0 <= age <= 1.0:  # [s] an older one is of no use
+                late = f"was read {age} s before the stamp; it is left out"
+                self._faults.add(topic, f"{topic}: {self._names[joint]} {late}")
             else:
-                yield joint, float(values[k]), age
+                readings.append(Reading(joint, value, age))
+        return readings
 
-    def scatter(
-        self, topic: str, names: Sequence[str], values: Sequence[float], out: np.ndarray, *, others: bool = False
-    ) -> bool:
-        """Write the values of a message in joint order, NaN if missing; return False if it is rejected."""
-        if not self.as_many(topic, names, values):
-            return False
-        out[:] = np.nan
-        for joint, value, _ in self.measurements(topic, names, values, others=others):
-            out[joint] = value
-        return True
+    def row(
+        self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False
+    ) -> np.ndarray | None:
+        """Return the values of a message in the robot's order (n,), NaN where there is none; None if it is rejected."""
+        readings = self.read(topic, names, values, others=others)
+        if readings is None:
+            return None
+        row = np.full(len(self._names), np.nan)
+        for joint, value, _ in readings:
+            row[joint] = value
+        return row
 
     def command_refusal(
         self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = ()
@@ -207,7 +183,7 @@ class JointInput:
         """Return the reason to reject a command as a whole; empty if it is accepted.
 
         A command with a name that is unknown or repeated, too few values, or values far beyond what joints can do
-        moves nothing.
+        moves nothing. Lists of numbers are processed three times as fast as arrays.
 
         Args:
             names: (k,) of the joints that are commanded.
@@ -215,7 +191,7 @@ class JointInput:
             velocities: (k,) [rad/s], or empty where none are given; NaN is no velocity.
 
         """
-        order = self.order_of_command(names)
+        order = self.order(names)
         if order.unknown:
             return f"joint {order.unknown[0]!r} is not one of this robot; its joints are {', '.join(self._names)}"
         if order.repeated:
@@ -224,31 +200,17 @@ class JointInput:
             return f"it has {len(names)} joints and {len(positions)} positions: one position for each is needed"
         if len(velocities) not in (0, len(names)):
             return f"it has {len(names)} joints and {len(velocities)} velocities: one for each, or none, is needed"
-        # Loops over numbers: numpy takes three times as long for 18.
-        for joint, position in zip(order.joints, _numbers(positions), strict=True):
-            if position < self._least[joint] or position > self._most[joint]:  # NaN is neither
-                return (
-                    f"it asks {position:.6g} rad of {self._names[joint]}, whose limits are "
-                    f"{self._limits[joint].lower:g}..{self._limits[joint].upper:g} rad: more than {POSITION_MARGIN} "
-                    "rad beyond"
-                )
-        for joint, velocity in zip(order.joints, _numbers(velocities), strict=False):
+        for joint, position in zip(order.joints, positions, strict=True):
+            least, most = self._bounds[joint]
+            if position < least or position > most:  # NaN is neither
+                limits = f"{self._limits[joint].lower:g}..{self._limits[joint].upper:g} rad"
+                beyond = f"whose limits are {limits}: more than {POSITION_MARGIN} rad beyond"
+                return f"it asks {position:.6g} rad of {self._names[joint]}, {beyond}"
+        for joint, velocity in zip(order.joints, velocities, strict=False):
             if abs(velocity) > SPEED_MARGIN * self._speed_limit:
-                return (
-                    f"it asks {velocity:.6g} rad/s of {self._names[joint]}: more than "
-                    f"{SPEED_MARGIN:g} times the servo's {self._speed_limit:g} rad/s"
-                )
+                most_allowed = f"{SPEED_MARGIN:g} times the servo's {self._speed_limit:g} rad/s"
+                return f"it asks {velocity:.6g} rad/s of {self._names[joint]}: more than {most_allowed}"
         return ""
-
-    def order_of_command(self, names: Sequence[str]) -> Order:
-        """Return the Order of a command's names; its unknown and repeated names are no fault yet."""
-        key = tuple(names)
-        order = self._orders.get(key)
-        if order is None:
-            if len(self._orders) >= ORDERS:
-                self._orders.clear()
-            order = self._orders[key] = self._make_order(names)
-        return order
 
 
 class ImuReading(NamedTuple):
@@ -304,12 +266,14 @@ class ImuInput:
                 rotation = rotation_from_quaternion(orientation) @ self._chip.T
             except HexapodError as error:
                 self._refuse(now, "orientation", str(error))
-        force = self._checked(now, "linear_acceleration", acceleration, STRONGEST, "m/s^2")
-        rate = self._checked(now, "angular_velocity", angular_velocity, FASTEST, "rad/s")
+        # Ranges of usual chips: 16 g, and 2000 degrees a second; more shows that the driver publishes other units.
+        force = self._checked(now, "linear_acceleration", acceleration, 16.5 * 9.80665, "m/s^2")
+        rate = self._checked(now, "angular_velocity", angular_velocity, math.radians(2000.0), "rad/s")
         force, rate = self._of_these_units(now, force, rate)
         return ImuReading(rotation, self._turned(force), self._turned(rate), force, rate)
 
     def _checked(self, now: float, name: str, values: Sequence[float] | None, most: float, unit: str) -> Vector | None:
+        """Return a quantity as numbers; None if it is not given, not finite or larger than `most`."""
         if values is None:
             return None
         x, y, z = map(float, values)
@@ -328,10 +292,9 @@ class ImuInput:
     def _of_these_units(
         self, now: float, force: Vector | None, rate: Vector | None
     ) -> tuple[Vector | None, Vector | None]:
-        """Leave out quantities whose mean magnitude shows other units, or that gravity has been subtracted."""
-        step = 0.0 if self._time is None else min(max(now - self._time, 0.0), LONGEST_STEP)
+        """Leave out quantities whose mean over 2 s shows other units, or that gravity has been subtracted."""
+        share = 0.0 if self._time is None else 0.5 * min(max(now - self._time, 0.0), 0.1)  # a gap counts as 0.1 s
         self._time = now
-        share = step / MEAN_OVER
         if force is not None:
             self._mean_force += share * (math.hypot(*force) - self._mean_force)
             if not MEAN_FORCE[0] <= self._mean_force <= MEAN_FORCE[1]:
@@ -347,6 +310,7 @@ class ImuInput:
         return force, rate
 
     def _turned(self, vector: Vector | None) -> Vector | None:
+        """Return a vector of the chip in base_link axes; plain numbers, because numpy takes three times as long."""
         if vector is None:
             return None
         a, b, c = vector

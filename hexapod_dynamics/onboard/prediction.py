@@ -21,8 +21,6 @@ from hexapod_dynamics.se3 import euler_zyx
 # An input that is missing for longer than this [s] is named in the diagnostics.
 SILENT = 0.5
 COMMANDS, JOINTS, IMU = "joint_commands", "joint_states", "imu/data"
-# A mass is reported if it is larger than this multiple of its standard deviation.
-SEEN = 2.0
 # Time [s] for which a `gait_state` holds: the gait publishes it once a second.
 FRESH = 3.0
 
@@ -122,7 +120,7 @@ class PayloadWeighing:
         payload = self.payload
         if payload.reason:
             return "ok", f"cannot tell: {payload.reason}"
-        if abs(payload.mass) < SEEN * payload.mass_deviation:
+        if abs(payload.mass) < 2.0 * payload.mass_deviation:
             return "ok", "nothing beyond what it weighed at the tare"
         return "ok", f"carries {payload.mass:.2f} +- {payload.mass_deviation:.2f} kg"
 

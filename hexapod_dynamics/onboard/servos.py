@@ -14,9 +14,7 @@ from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, StopStat
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
-# Positions that the wire of 115200 baud carries a second, beside the set-points.
-READS_A_SECOND = 150.0  # of a bus at 115,200 bit/s
-MOST_READS = 4.0  # in one call, after a pause
+READS_A_SECOND = 150.0  # positions that a bus at 115,200 bit/s carries a second, beside the set-points
 
 
 class ReadingsBus:
@@ -81,7 +79,7 @@ class ReadingsBus:
         """Return the joints (indices) that are asked from the last call to the time t [s], in this order."""
         elapsed = t - self._last if math.isfinite(self._last) else 1.0 / self._pace
         self._last = t
-        self._credit = min(self._credit + elapsed * self._pace, MOST_READS)
+        self._credit = min(self._credit + elapsed * self._pace, 4.0)  # requests, after a pause
         joints: list[int] = []
         schedule = self.machine.schedule
         while self._credit >= 1.0:

@@ -46,7 +46,7 @@ GUARD = (
     ),
     in_file(
         "feedforward_limit",
-        _GUARD.offset_limit,
+        _GUARD.feedforward_limit,
         f"largest set-point offset from feed-forward torque [rad]{_SAME}",
         0.0001,
         0.3,

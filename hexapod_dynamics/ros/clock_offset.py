@@ -10,11 +10,6 @@ import time
 
 from builtin_interfaces.msg import Time
 
-# [s] interval after which the offset is measured again, because the system clock may have been corrected
-_REFRESH = 1.0
-_STEP = 50e6  # [ns] jump of the system clock after which the offset is measured again
-_CLOSE = 100e-6  # [s] largest interval between two clock readings for a valid offset
-
 
 class StampConverter:
     """Converts monotonic times [s] to stamps [ns]."""
@@ -33,24 +28,20 @@ class StampConverter:
         offset = self._offset
         if (
             offset is None
-            or now - self._read > _REFRESH
-            or abs(time.time_ns() - now * 1e9 - offset) > _STEP  # the system clock was set
+            or now - self._read > 1.0  # the system clock may have been corrected since
+            or abs(time.time_ns() - now * 1e9 - offset) > 50e6  # [ns]: it was set
         ):
             self._read = now
             offset = self._offset = self._measured()
         return offset + int(monotonic * 1e9)
 
     def _measured(self) -> int:
-        best, offset = math.inf, 0
+        readings = []
         for _ in range(5):
-            before = time.monotonic_ns()
-            ros = time.time_ns()
-            after = time.monotonic_ns()
-            if after - before < best:
-                best, offset = after - before, ros - (before + after) // 2
-            if best < _CLOSE * 1e9:
-                break
-        # Corrections of the clock are followed, but not the jitter of its measurement.
-        if self._offset is not None and abs(offset - self._offset) <= max(best, _CLOSE * 1e9):
+            before, ros, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+            readings.append((after - before, ros - (before + after) // 2))
+        took, offset = min(readings)
+        # Corrections of the clock are followed, but not the jitter of its measurement, 0.1 ms.
+        if self._offset is not None and abs(offset - self._offset) <= max(took, 100_000):
             return self._offset
         return offset

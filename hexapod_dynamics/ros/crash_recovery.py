@@ -16,8 +16,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future as Job
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +23,14 @@ from hexapod_dynamics.errors import HexapodError, ParameterError, StoredStateErr
 from hexapod_dynamics.parameters.spec import SESSION, STATE_DIRECTORY
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.node_functions import declare, steady_timer
-from hexapod_dynamics.ros.state_file import FAILURES, VARIABLE, LaunchMemory, StateFile
+from hexapod_dynamics.ros.state_file import VARIABLE, LaunchMemory, StateFile
 from hexapod_dynamics.runtime_directory import checked_session, own_directory, private_directory
 from rclpy.task import Future
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-SLOWEST = 2.0  # [s] after which a request is answered although its state is not on the disk yet
 WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
-ENDS = 1.0  # [s] for which the end of a node waits for the disk
-CHANGED = "the stored state was deleted or changed by another program"
-REPORTED = 30.0  # [s] for which a warning reports that a lost file was written again
 
 
 class SessionState:
@@ -53,17 +47,19 @@ class SessionState:
     def __init__(self, node: Node, lasting: bool = True, keeps: bool = False) -> None:
         session = declare(node, SESSION)
         directory = declare(node, STATE_DIRECTORY) if lasting else ""
-        self._node, self._warn, self._failed = node, node.get_logger().warning, False
+        self._node, self._warn = node, node.get_logger().warning
+        self._failed = False  # the newest values are not in the file
         self.unreadable = False  # no directory for the state, or a file that `save` did not write
         self.lost = False  # no directory, or a state was stored in this launch but its file is missing
         self.problem = ""  # fault and remedy if unreadable or lost
-        self._file, self._wanted = None, bool(session or directory)
+        self._file: StateFile | None = None
+        self._wanted = bool(session or directory)
         self._keeps, self._noticed = keeps or bool(directory), 0.0
-        self._disk: ThreadPoolExecutor | None = None  # the thread that writes
-        self._watching, self._closed = Job(), False
-        self._lock = threading.Lock()  # held only for moments, because control threads call `post`
+        self._disk: threading.Thread | None = None  # it writes
+        self._changed = threading.Condition()  # held only for moments, because control threads call `post`
         self._values: Mapping[str, object] = {}  # the newest that were posted
         self._posted = self._written = 0  # numbers of the newest values, and of those that were tried to be written
+        self._closed = False
         self.losses = 0  # number of times that another program deleted or changed the file
         # [number of the values, monotonic time [s], Future] of `stored`: the waiting callbacks
         self._waiting: list[tuple[int, float, Future]] = []
@@ -136,7 +132,10 @@ class SessionState:
         """
         if self._file is None:
             return not self._wanted
-        return self._submit(values).result()
+        number = self._submit(values)
+        with self._changed:
+            self._changed.wait_for(lambda: self._written >= number)
+        return not self._failed
 
     def post(self, values: Mapping[str, object]) -> None:
         """Let another thread store a dict that JSON can write; of several dicts only the last one is stored."""
@@ -144,78 +143,71 @@ class SessionState:
             self._submit(values)
 
     def stored(self) -> Future:
-        """Return a Future to `await` in a callback of a service: done when everything posted is on the disk.
+        """Return a Future to `await` in a callback of a service: done when everything posted is on the disk, or after
+        two seconds.
 
         Its result is empty, or the reason why it is not.
         """
         future = Future()
-        with self._lock:
+        with self._changed:
             if self._written < self._posted:
                 self._waiting.append((self._posted, time.monotonic(), future))
                 return future
         future.set_result(self.failure)
         return future
 
-    def _submit(self, values: Mapping[str, object]) -> Job[bool]:
-        with self._lock:
+    def _submit(self, values: Mapping[str, object]) -> int:
+        """Give the newest values to the thread of the disk; return their number."""
+        with self._changed:
             self._values = values
             self._posted += 1
+            self._changed.notify_all()
         if self._disk is None:
-            self._disk = ThreadPoolExecutor(1, "state")
-            self._watching = self._disk.submit(bool)
-            steady_timer(self._node, WATCH, self._watch)
-        return self._disk.submit(self._write_newest)
+            self._disk = threading.Thread(target=self._run, name="state", daemon=True)
+            self._disk.start()
+            late = "it is not on the disk after 2 s"
+            overdue = lambda _, since: time.monotonic() - since > 2.0  # noqa: E731
+            steady_timer(self._node, WATCH, lambda: self._answer(overdue, late))
+        return self._posted
 
-    def _watch(self) -> None:
-        """Answer the requests that have waited too long for the disk, and check the file once the disk is free."""
-        late = f"it is not on the disk after {SLOWEST:.0f} s"
-        self._answer(lambda _, since: time.monotonic() - since > SLOWEST, late)
-        if self._watching.done() and not self._closed:
-            self._watching = self._disk.submit(self._check)
+    def _run(self) -> None:
+        """Write what is posted, and write again what another program has changed, or what could not be written."""
+        closing = False
+        while not closing:
+            with self._changed:
+                self._changed.wait_for(lambda: self._posted > self._written or self._closed, WATCH)
+                values, number, closing = self._values, self._posted, self._closed
+            lost = not closing and number == self._written and not self._failed and not self._file.is_untouched()
+            if number > self._written or self._failed or lost:
+                self._write(values, lost)
+                with self._changed:
+                    self._written = number
+                    self._changed.notify_all()
+                self._answer(lambda wanted, _: wanted <= number, self.failure)  # noqa: B023
 
-    def _check(self) -> None:
-        """Write the file again if another program has changed it, or if it could not be written."""
-        if self._failed:
-            self._write_newest()
-        elif not self._file.is_untouched():
-            self.losses += 1
-            self._write_newest(lost=True)
-
-    def _write_newest(self, lost: bool = False) -> bool:
-        """Write the newest values, unless an earlier job has done so; return whether they are on the disk."""
-        with self._lock:
-            values, number = self._values, self._posted
-        if number > self._written or self._failed or lost:
-            done = self._write(values, lost)
-            with self._lock:
-                self._written = number
-            self._answer(lambda wanted, _: wanted <= number, self.failure)
-            return done
-        return True
-
-    def _write(self, values: Mapping[str, object], lost: bool) -> bool:
+    def _write(self, values: Mapping[str, object], lost: bool) -> None:
+        self.losses += lost
         try:
             self._memory.save(values)
         except StoredStateError as error:  # the file is more important
             self._warn(f"not stored in the launch: {error}", throttle_duration_sec=60.0)
         try:
             self._file.write(values)
-        except FAILURES as error:
+        except (OSError, HexapodError) as error:
             self.problem = str(error)
             if not self._failed:
                 self._failed = True
                 self._warn(f"no state can be stored for a respawn: {error}; free space in {self._file.path.parent}")
-            return False
+            return
         self._failed = False
         if lost:
             self._noticed = time.monotonic()
             self._warn(
                 f"the stored state was deleted or changed by another program: {self._file.path} is written again"
             )
-        return True
 
     def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
-        with self._lock:
+        with self._changed:
             due = [future for wanted, since, future in self._waiting if is_due(wanted, since)]
             self._waiting = [each for each in self._waiting if each[2] not in due]
         for future in due:
@@ -232,18 +224,20 @@ class SessionState:
 
     def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and list of messages for the diagnostics at the monotonic time `now` [s]."""
-        if self._noticed and now - self._noticed < REPORTED:
-            return "warn", [f"{CHANGED}, and written again: {self._file.path}"]
+        if self._noticed and now - self._noticed < 30.0:  # [s] for which it is reported
+            changed = "the stored state was deleted or changed by another program"
+            return "warn", [f"{changed}, and written again: {self._file.path}"]
         return "ok", []
 
     # End -------------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what is posted and stop watching the file, because the node ends."""
-        if self._disk is not None and not self._closed:
+        """Write what is posted and stop watching the file, because the node ends; a disk that hangs has a second."""
+        with self._changed:
             self._closed = True
-            wait([self._disk.submit(bool)], ENDS)  # the jobs before it have ended then
-            self._disk.shutdown(wait=False)
+            self._changed.notify_all()
+        if self._disk is not None:
+            self._disk.join(1.0)
 
     def forget(self) -> None:
         """Delete the stored state, because the node will not be restarted, unless it is to be kept."""

@@ -33,24 +33,11 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-LAST_TYPE = ParameterType.PARAMETER_STRING_ARRAY  # highest type of a parameter; 0 is PARAMETER_NOT_SET
-# First two bytes of CDR (OMG DDSI-RTPS 10.2), little and big endian.
-ENCODINGS = b"\x00\x01", b"\x00\x00"
-SHORTEST = 4  # bytes of encapsulation
 # Exceptions of `read_message` for bytes that are no message of the type: of rclpy (RuntimeError: RMWError;
 # MemoryError: a length beyond the memory).
 MALFORMED = (ValueError, RuntimeError, MemoryError)
-# Time [s] for which a node reports a warning after a malformed message.
-WARNED = 5.0
-# Least time [s] between two queries for the publishers of a topic.
-ASKED_EVERY = 1.0
-MOST_COUNTED = 16  # pairs of topic and publisher
-LONGEST_NAME = 100  # characters, because the names of other nodes may be of any length
-LONGEST_REASON = 300  # characters, because the reason may quote what was sent
-UNKNOWN = "_NODE_NAME_UNKNOWN_"  # rclpy's name of the node of an endpoint that no node has announced
-NOBODY = "an unknown publisher"
-# Time [s] between two checks of one topic's publishers each, because the query takes a millisecond.
-CHECKED_EVERY = 1.0
+WARNED = 5.0  # [s] for which a node reports a warning after a malformed message
+ASKED_EVERY = 1.0  # [s] at least between two queries for publishers, because one takes a millisecond
 
 
 def read_message(data: bytes, kind: type) -> object:
@@ -59,10 +46,10 @@ def read_message(data: bytes, kind: type) -> object:
     The encapsulation is checked here: rmw_cyclonedds of Humble treats everything except little-endian CDR (such as
     PL_CDR, XCDR2) as big-endian CDR, and reads beyond the end of messages of less than four bytes.
     """
-    if len(data) < SHORTEST or data[:2] not in ENCODINGS:
+    # Four bytes of encapsulation, of which the first two are the encoding (OMG DDSI-RTPS 10.2): little or big endian.
+    if len(data) < 4 or data[:2] not in (b"\x00\x01", b"\x00\x00"):
         raise ValueError(
-            f"the data of a {kind.__name__} begins with {data[:SHORTEST].hex() or 'nothing'}; 0001 or 0000 (CDR) is "
-            "needed"
+            f"the data of a {kind.__name__} begins with {data[:4].hex() or 'nothing'}; 0001 or 0000 (CDR) is needed"
         )
     return deserialize_message(data, kind)
 
@@ -82,7 +69,7 @@ class MalformedMessages:
         """Count one message; error: the exception raised when it was read."""
         now, topic = time.monotonic(), subscription.topic_name
         key = topic, self._publishers(topic, now)
-        if key not in self._counts and len(self._counts) >= MOST_COUNTED:
+        if key not in self._counts and len(self._counts) >= 16:
             key = topic, "further publishers"
         self._counts[key] = self._counts.get(key, 0) + 1
         self._last, self._what = now, f"malformed messages on {topic} from {key[1]} are ignored"
@@ -108,7 +95,9 @@ class MalformedMessages:
         if now >= self._next_question.get(topic, 0.0):
             self._next_question[topic] = now + ASKED_EVERY
             names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
-            self._names[topic] = f"one of {', '.join(names)}" if len(names) > 1 else (names or [NOBODY])[0]
+            self._names[topic] = (
+                f"one of {', '.join(names)}" if len(names) > 1 else (names or ["an unknown publisher"])[0]
+            )
         return self._names[topic]
 
     def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
@@ -126,16 +115,16 @@ class MalformedMessages:
 
 
 def shortened(text: str) -> str:
-    """Return a text, which may quote what was sent, as one line of limited length."""
+    """Return a text, which may quote what was sent, as one line of at most 300 characters."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."
+    return line if len(line) <= 300 else f"{line[:300]}..."
 
 
 def _named(info: TopicEndpointInfo) -> str:
     """Return the full name of an endpoint's node, or its GUID where no node has announced it."""
-    if info.node_name == UNKNOWN:
+    if info.node_name == "_NODE_NAME_UNKNOWN_":  # as rclpy names it
         return f"GUID {bytes(info.endpoint_gid[:16]).hex()}, no ROS node"
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:LONGEST_NAME]
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"[:100]  # a name may be of any length
 
 
 def type_name(kind: type) -> str:
@@ -155,7 +144,7 @@ class PublisherCheck:
         """Return why publishers of subscribed topics are not received, as texts; checks the next topic."""
         now, subscriptions = time.monotonic(), list(self._node.subscriptions)
         if now >= self._next and subscriptions:
-            self._next, self._turn = now + CHECKED_EVERY, (self._turn + 1) % len(subscriptions)
+            self._next, self._turn = now + ASKED_EVERY, (self._turn + 1) % len(subscriptions)
             subscription = subscriptions[self._turn]
             self._found[subscription.topic_name] = self._check(subscription)
             self._found = {s.topic_name: self._found.get(s.topic_name, "") for s in subscriptions}
@@ -188,31 +177,27 @@ class GuardedNode(Node):
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
         """Create a service as Node does; the callback may raise, or return something that is not a response."""
 
-        def call(request: object, response: object) -> object:
+        async def answer(request: object, response: object) -> object:
             try:
                 check_parameters(request)
-                return checked(srv_type, callback(request, response))
+                answered = callback(request, response)
+                if inspect.isawaitable(answered):
+                    answered = await answered
+                if not isinstance(answered, srv_type.Response):
+                    raise TypeError(f"the callback returned {answered!r}, which is no {srv_type.__name__}.Response")
+                return answered
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)
 
-        async def call_async(request: object, response: object) -> object:
-            try:
-                check_parameters(request)
-                return checked(srv_type, await callback(request, response))
-            except Exception as error:
-                return self._refuse(srv_type, srv_name, error)
-
-        def call_one_by_one(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
+        async def answer_each(request: SetParameters.Request, response: SetParameters.Response) -> object:
             # Set the parameters one at a time, as rclpy does: a refused one does not affect the others.
             for parameter in request.parameters:
                 one = SetParameters.Request(parameters=[parameter])
-                response.results.extend(call(one, SetParameters.Response()).results)
+                response.results.extend((await answer(one, SetParameters.Response())).results)
             return response
 
-        answer = call_one_by_one if srv_type is SetParameters else call
-        if inspect.iscoroutinefunction(callback):
-            answer = call_async
-        return super().create_service(srv_type, srv_name, answer, **more)
+        each = srv_type is SetParameters
+        return super().create_service(srv_type, srv_name, answer_each if each else answer, **more)
 
     def _refuse(self, srv_type: type, srv_name: str, error: Exception) -> object:
         """Return a response that refuses; the present exception is counted and logged."""
@@ -251,36 +236,26 @@ class GuardedNode(Node):
         return subscription
 
 
-def checked(srv_type: type, response: object) -> object:
-    """Return what a callback returned; raise TypeError if it is no response of the service."""
-    if not isinstance(response, srv_type.Response):
-        raise TypeError(f"the callback returned {response!r}, which is no {srv_type.__name__}.Response")
-    return response
-
-
 def check_parameters(request: object) -> None:
     """Raise ValueError for a parameter of a type that ROS does not have; a request without parameters passes."""
+    last = ParameterType.PARAMETER_STRING_ARRAY  # the highest type; 0 is PARAMETER_NOT_SET
     for parameter in getattr(request, "parameters", ()):
-        if parameter.value.type > LAST_TYPE:
+        if parameter.value.type > last:
             raise ValueError(
-                f"parameter {parameter.name[:60]!r} is of type {parameter.value.type}; allowed are 0 to {LAST_TYPE}"
+                f"parameter {parameter.name[:60]!r} is of type {parameter.value.type}; allowed are 0 to {last}"
             )
 
 
 def refusal(srv_type: type, reason: str) -> object:
     """Return a response of a service that refuses a request; an empty one if the type has no field for a reason."""
-    response = srv_type.Response()
+    response, result = srv_type.Response(), SetParametersResult(successful=False, reason=reason)
     if srv_type is SetParameters:
-        response.results.append(_result(reason))
+        response.results.append(result)
     elif hasattr(response, "success"):
         response.success, response.message = False, reason
     elif hasattr(response, "result") and hasattr(response.result, "successful"):
-        response.result = _result(reason)
+        response.result = result
     return response
-
-
-def _result(reason: str) -> SetParametersResult:
-    return SetParametersResult(successful=False, reason=reason)
 
 
 def described(error: Exception) -> str:

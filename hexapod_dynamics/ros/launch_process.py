@@ -29,10 +29,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from hexapod_dynamics.drivers.stop_request import request_stop
 from hexapod_dynamics.errors import suggestion
 
-KEY = b" "
 LOOK = 0.2  # [s] between two checks whether this process has the terminal
-PATIENCE = 0.5  # [s] to wait for the answer of the node before the service is called, too
-ENDS = "`ros2 run hexapod_dynamics stop --resume` ends it"
 
 
 class StopKey:
@@ -83,7 +80,7 @@ class StopKey:
                     return
             if keys == b"":  # hung up
                 return
-            if keys and KEY in keys:
+            if keys and b" " in keys:
                 self._stop()
 
     def _prepare(self) -> None:
@@ -108,7 +105,7 @@ class _Launch:
 
 def stop_robot(namespace: str) -> str:
     """Stop one robot; return the result in words."""
-    answer = request_stop(namespace, PATIENCE)
+    answer = request_stop(namespace, 0.5)  # [s]; then the service is called, too
     if answer is not None:
         return answer[1]
     command = [sys.executable, "-m", "hexapod_dynamics.tools.stop", "--namespace", namespace]
@@ -118,8 +115,8 @@ def stop_robot(namespace: str) -> str:
 
 def _stop_all(say: Callable[[str], object]) -> None:
     for namespace in _Launch.namespaces:
-        name = f" of {namespace}" if namespace else ""
-        say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ENDS}")
+        name, ends = f" of {namespace}" if namespace else "", "`ros2 run hexapod_dynamics stop --resume` ends it"
+        say(f"space bar, emergency stop{name}: {stop_robot(namespace)}; {ends}")
 
 
 def listen(namespace: str, say: Callable[[str], object]) -> bool:
@@ -140,8 +137,6 @@ def listen(namespace: str, say: Callable[[str], object]) -> bool:
     return True
 
 
-# A name that an including launch file has set is its own, unless it resembles a declared one as much as this.
-MISTYPED = 0.8
 # What launch and launch_ros set themselves: for `--launch-prefix`, and PushRosNamespace in an including launch file.
 SET_BY_LAUNCH = ("launch-prefix", "launch-prefix-filter", "ros_namespace")
 
@@ -164,7 +159,7 @@ def refuse_undeclared(arguments: Sequence[DeclareLaunchArgument], file: str) -> 
         included = not any(os.path.basename(word) == name for word in sys.argv)
         for given, value in context.launch_configurations.items():
             if given in (*declared, *SET_BY_LAUNCH) or (
-                included and not difflib.get_close_matches(given.lower(), declared, n=1, cutoff=MISTYPED)
+                included and not difflib.get_close_matches(given.lower(), declared, n=1, cutoff=0.8)
             ):
                 continue
             raise RuntimeError(

@@ -22,12 +22,11 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-LIBC, M_ARENA_MAX, PR_SET_NAME = ctypes.CDLL(None), -8, 15
+LIBC = ctypes.CDLL(None)
 # Time [s] for which the middleware may destroy nodes (`bounded_end`). Cyclone DDS waits 1 s for the acknowledgements of
 # a process that was killed in the last 10 s.
 MIDDLEWARE_ENDS = 2.0
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
-RESPAWN_DELAY = 1.0  # time [s] until a failed node is restarted
 
 
 def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None = None) -> None:
@@ -167,7 +166,7 @@ def kept(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
             serve(node, going)
             return
         except Exception:  # raised by any callback; the other nodes continue
-            node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in {RESPAWN_DELAY:g} s")
+            node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in 1 s")
         nodes.remove(node)
         end(node)
         again = made_again(node_class, going)
@@ -180,7 +179,7 @@ def kept(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
 def made_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None:
     """Return a new node after a pause, longer if it fails; None if it would be refused again or the process ends."""
     while True:
-        left = time.monotonic() + RESPAWN_DELAY
+        left = time.monotonic() + 1.0
         while going() and time.monotonic() < left:
             time.sleep(0.1)
         if not going():
@@ -230,13 +229,13 @@ def close(node: Node, comes_back: bool = True) -> None:
 def name_thread(name: str) -> None:
     """Give the calling thread, and those that it starts, a name for `top -H`; its first 15 characters count."""
     if hasattr(LIBC, "prctl"):
-        LIBC.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+        LIBC.prctl(15, name.encode(), 0, 0, 0)  # PR_SET_NAME
 
 
 def share_heap() -> None:
     """Let the threads of this process share one heap (glibc only), because they allocate little."""
     if hasattr(LIBC, "mallopt"):
-        LIBC.mallopt(M_ARENA_MAX, 1)
+        LIBC.mallopt(-8, 1)  # M_ARENA_MAX
 
 
 def give_back_memory() -> None:

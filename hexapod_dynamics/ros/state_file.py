@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from hexapod_dynamics.errors import HexapodError, StoredStateError
+from hexapod_dynamics.errors import StoredStateError
 
 Result = TypeVar("Result")
 
@@ -120,9 +120,6 @@ def _sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-FAILURES = (OSError, HexapodError)  # exceptions of `StateFile.write`
 
 
 def make_memory() -> dict[str, str]:

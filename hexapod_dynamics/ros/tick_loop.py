@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Largest number of messages taken from one subscription in a tick, so that a flooded topic does not stop the ticks.
-MOST = 64
-# Time [s] between two checks whether the node is to end.
-LOOK = 0.1
-# Share of the phase error that is corrected by one message, see `TickLoop.align`.
-ALIGN = 0.1
-
 
 class _FairLock:
     """A lock that a thread does not get twice in a row while another one waits for it, as a Lock may give it."""
@@ -174,7 +167,7 @@ class TickLoop:
         one is `age` [s] old.
         """
         late = (age - wanted + 0.5 * self.period) % self.period - 0.5 * self.period
-        self._due -= ALIGN * late
+        self._due -= 0.1 * late  # by a tenth with each message
 
     def poll(self) -> None:
         """Take the received messages and call the callbacks."""
@@ -182,7 +175,7 @@ class TickLoop:
             self._attend()
         for subscription, newest in tuple(self._polled):
             kept = None
-            for _ in range(MOST):
+            for _ in range(64):  # at most, so that a flooded topic does not stop the ticks
                 data = _next_message(subscription)
                 if data is None:
                     break
@@ -203,7 +196,7 @@ class TickLoop:
         try:
             while now < look or running():
                 if now >= look:
-                    look = now + LOOK
+                    look = now + 0.1
                 time.sleep(max(self._due - time.monotonic(), 0.0))
                 with self._lock:
                     if self._error is not None:

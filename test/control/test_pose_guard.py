@@ -9,7 +9,7 @@ from hexapod_dynamics.control.pose_guard import GuardSettings, MotionTime, PoseG
 from hexapod_dynamics.errors import DeviceError
 
 N = 4
-SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, offset_limit=0.1)
+SETTINGS = GuardSettings(speed_limit=5.0, approach_speed=0.5, step_limit=0.4, feedforward_limit=0.1)
 
 
 def guard_at(angle=0.0):

@@ -2,24 +2,22 @@
 
 import numpy as np
 import pytest
-from support.blind_walk import BlindWalk
 from support.sensed_walk import SensedWalk, errors
-
-from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import Simulator
+from support.walks import WHOLE, walking
 
 
 def stopped_and_resumed(told):
-    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on."""
-    walk = SensedWalk("mujoco", seed=3, gait=AdaptiveGait())
+    """A walk on MuJoCo that is frozen for three seconds while the gait goes on, and walks on; told: its prediction."""
+    walk = SensedWalk("mujoco", seed=3, gait="auto")
+    if not told:
+        walk.onboard.parts.prediction.set_following = lambda _: None
     walk.run(5.0)
-    before = walk.truth.position.copy()
-    walk.freeze(True, told=told)
+    before = walk.physics.position.copy()
+    walk.onboard.emergency_stop(True)
     walk.run(3.0)
-    assert np.linalg.norm(walk.truth.position - before) < 0.02  # it stands
-    walk.freeze(False, told=told)
-    return walk, walk.run(4.0)
+    assert np.linalg.norm(walk.physics.position - before) < 0.02  # it stands
+    walk.onboard.emergency_stop(False)
+    return walk, walk.log(4.0)
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +44,16 @@ def test_the_prediction_stands_still_meanwhile_and_walks_on(told):
 
 
 def frozen_detector():
-    """A BlindWalk that is frozen for three seconds while the gait goes on, and whose detector knows."""
-    walk = BlindWalk(Robot.jethexa(), Simulator(Robot.jethexa(), timestep=2e-3), AdaptiveGait(), seed=1)
-    walk.gait.command(0.077, 0.0, 0.0)
-    walk.run(5.0)
-    walk.frozen = True
-    walk.detector.follow(False)
+    """A walk that is frozen for three seconds while the gait goes on, and whose detector knows."""
+    walk = walking(seed=1)
+    walk.onboard.emergency_stop(True)
     walk.run(3.0)
     return walk
 
 
 def test_a_leg_that_is_torn_off_a_frozen_robot_is_found_by_its_silence():
     walk = frozen_detector()
-    walk.damage(Morphology.whole(walk.robot).without("RM"))
+    walk.damage(WHOLE.without("RM"))
     assert walk.run(2.0, lambda w: not w.declared.has_link("RM", "coxa"))
 
 
@@ -66,12 +61,11 @@ def test_the_detector_finds_nothing_in_a_frozen_robot_and_damage_after_the_stop(
     walk = frozen_detector()
     assert walk.decisions == [] and walk.detector.findings() == []
     assert any("do not execute" in words for words in walk.detector.missing_inputs(walk.time))
-    walk.gait.command(0.0, 0.0, 0.0)
+    walk.twist[:] = 0.0
     walk.run(2.0)  # the gait stands; its joints are where they are commanded when the servos go on
-    walk.frozen = False
-    walk.detector.follow(True)
-    walk.gait.command(0.077, 0.0, 0.0)
+    walk.onboard.emergency_stop(False)
+    walk.twist[0] = 0.077
     walk.run(5.0)
     assert walk.decisions == []
-    walk.damage(Morphology.whole(walk.robot).broken("LM.tibia", 0.5))
+    walk.damage(WHOLE.broken("LM.tibia", 0.5))
     assert walk.run(4.0, lambda w: w.declared.remaining("LM", "tibia") < 1.0)

@@ -1,11 +1,9 @@
 """No healthy joint is declared because processes of a loaded computer stand still for a moment; locked ones are."""
 
 import pytest
-from loaded_walk import PROCESSES, ROBOT, LoadedWalk
+from loaded_walk import PROCESSES, LoadedWalk
+from support.walks import ROBOT, WHOLE
 
-from hexapod_dynamics.robot import Morphology
-
-WHOLE = Morphology.whole(ROBOT)
 # What stands still, for how long (mean, most) [s], and for which share of the time.
 LOADS = {
     "servos": {"servos": (0.04, 0.14, 0.4)},
@@ -35,7 +33,7 @@ def test_no_healthy_joint_is_declared_while_processes_stand_still_for_moments(lo
     assert walk.decisions == [] and walk.detector.missing_inputs(walk.time) == []
     walk.damage(WHOLE.broken("RM.tibia", 0.05))
     walk.run(6.0, until=lambda walk: walk.decisions)
-    assert [decision.name.partition(" ")[0] for _, decision in walk.decisions] == ["RM.tibia"]
+    assert [decision.text.partition(" ")[0] for decision in walk.decisions] == ["RM.tibia"]
 
 
 def test_the_reason_for_which_nothing_is_judged_is_named():
@@ -54,7 +52,7 @@ def test_a_joint_that_is_locked_on_a_loaded_computer_is_found(joint):
     index = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
     walk.damage(WHOLE.locked(joint, float(walk.physics.q[index])))
     assert walk.run(8.0, until=lambda walk: walk.decisions)
-    assert [decision.name.partition(" locked")[0] for _, decision in walk.decisions] == [joint]
+    assert [decision.text.partition(" locked")[0] for decision in walk.decisions] == [joint]
 
 
 @pytest.mark.parametrize("joint, reads", [("LM.femur", 1.0), ("RF.coxa", 1.8), ("LR.tibia", 2.5), ("RF.coxa", 1.0)])
@@ -64,4 +62,4 @@ def test_a_locked_joint_is_found_within_two_cycles_at_each_pace_of_the_bus(joint
     index = [f"{leg.name}.{link.name}" for leg in ROBOT.legs for link in leg.links].index(joint)
     walk.damage(WHOLE.locked(joint, float(walk.physics.q[index])))
     assert walk.run(2.4, until=lambda walk: walk.decisions)
-    assert [decision.name.partition(" locked")[0] for _, decision in walk.decisions] == [joint]
+    assert [decision.text.partition(" locked")[0] for decision in walk.decisions] == [joint]

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from support.blind_walk import BlindWalk
+from support.walks import walking
 
-from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.simulation import Simulator, Truth
-
-ROBOT = Robot.jethexa()
+from hexapod_dynamics.simulation import Truth
 
 
 @pytest.mark.slow
@@ -24,6 +20,5 @@ def test_a_healthy_walk_of_90_seconds_has_no_warning(seed):
         rough=float(random.choice([0.0, 0.002, 0.004, 0.006])),
         seed=seed,
     )
-    blind = BlindWalk(ROBOT, Simulator(ROBOT, timestep=2e-3, truth=truth), AdaptiveGait(), seed=seed, obey=False)
-    blind.gait.command(0.077, 0.0, 0.0)
+    blind = walking(truth, seed, detect="report", seconds=0.0)
     assert not blind.run(90.0, until=lambda blind: any(one.lasting for one in blind.detector.findings()))

@@ -1,42 +1,42 @@
 """The observer beside a simulated truth: round-robin joints in counts, noisy attitude, late commands, damage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.sensed_walk import DELAY, SensedWalk
+from support.sensed_walk import EXACT, SensedWalk
+from support.walks import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.estimation.filters import CALM
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.onboard.simulation import RESTS
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector
-
-ROBOT = Robot.jethexa()
 
 
 class World(SensedWalk):
     """A SensedWalk whose rows, 100 a second, are: time, true position and Euler angles, the same predicted."""
 
-    logged = 0.01
-
-    def __init__(self, *, walks_at=0.5, imu=True, **observer):
-        super().__init__("built_in")
-        self.observer = Observer(ROBOT, ObserverSettings(command_delay=DELAY, **observer))
-        self.walks_at, self._has_imu, self.morphology = walks_at, imu, Morphology.whole(ROBOT)
+    def __init__(self, *, imu=True, velocity=0.077, rests=RESTS, **settings):
+        self.has_imu, settings = imu, replace(EXACT, **settings)
+        super().__init__("built_in", velocity=velocity, rests=rests, settings=settings, every=1)
+        self.morphology = WHOLE
 
     def break_off(self, *names):
         """Break the truth and tell the software."""
         self.morphology = self.morphology.without(*names)
-        self.damage(self.morphology, told=True)
+        self.tell(self.morphology)
 
-    def _sense_attitude(self, t):
-        if self._has_imu:
-            super()._sense_attitude(t)
+    def sense(self):
+        """Sense without the IMU where there is none."""
+        if not self.has_imu:
+            self.onboard.imu = lambda *_: None
+        super().sense()
 
-    def _log(self, t):
-        truth, observer = self.truth, self.observer
-        places = (*truth.position, *euler_zyx(truth.rotation), *observer.position, *euler_zyx(observer.rotation))
-        self.rows.append((t, *places))
+    def _row(self):
+        truth, observer = self.physics, self.observer
+        return [*truth.position, *euler_zyx(truth.rotation), *observer.position, *euler_zyx(observer.rotation)]
 
 
 def gaps(rows):
@@ -50,13 +50,13 @@ def gaps(rows):
 def test_it_walks_along_and_then_loses_legs_with_the_robot():
     world = World()
     world.run(1.0)
-    rows = world.run(10.0)
+    rows = world.log(10.0)
     assert (rows[-1, 1] - rows[0, 1]) / 10.0 == pytest.approx(0.068, rel=0.15)
     position, angles = gaps(rows)
     assert position.max() < 0.01 and angles.max() < 0.5  # promised: 2 cm and 1 degree
     world.break_off("RM", "LM")
     world.run(1.3)
-    rows = world.run(5.2)
+    rows = world.log(5.2)
     assert np.linalg.norm(rows[-1, 1:3] - rows[0, 1:3]) < 0.04  # feet that grip row it back 5 mm a second
     assert 1.5 < np.degrees(np.abs(rows[:, 6])).max() < 7.0
     position, angles = gaps(rows)
@@ -67,7 +67,7 @@ def test_two_legs_down_to_the_coxa():
     world = World()
     world.run(3.0)
     world.break_off("LM.femur", "RR.femur")
-    rows = world.run(5.2)
+    rows = world.log(5.2)
     assert 15 < np.degrees(rows[-1, 4] - rows[0, 4]) < 35
     position, angles = gaps(rows)
     assert np.ptp(position) < 0.005 and angles.max() < 1.0
@@ -78,67 +78,64 @@ def test_damage_far_from_the_origin_that_is_told_late_does_not_lift_the_predicti
 
     Two legs are down to the coxa for 0.8 s before the software hears of it.
     """
-    world = World()
+    world = World(velocity=0.0, rests=0.0)
     world.observer.begin_at(40.0, 30.0, 0.0)
-    rows = world.run(3.0)
+    world.run(RESTS)
+    world.twist[0] = 0.077
+    rows = world.log(3.0)
     hurt = world.morphology.without("LM.femur", "RR.femur")
-    world.truth.set_morphology(hurt)
-    rows = np.vstack([rows, world.run(0.8)])
+    world.physics.set_morphology(hurt)
+    rows = np.vstack([rows, world.log(0.8)])
     assert np.degrees(np.hypot(*world.observer.model.slope)) > 0.2  # for a moment it takes the tilt for a slope
     world.break_off("LM.femur", "RR.femur")
-    rows = np.vstack([rows, world.run(6.0)])
+    rows = np.vstack([rows, world.log(6.0)])
     assert np.ptp(rows[:, 3] - rows[:, 9]) < 0.015
     assert np.degrees(np.hypot(*world.observer.model.slope)) < 0.2
     world.observer.restart()
-    again = world.run(1.0)
+    again = world.log(1.0)
     assert np.abs((again[:, 3] - again[:, 9]) - (rows[-1, 3] - rows[-1, 9])).max() < 0.015
 
 
 def test_the_path_ahead_is_where_the_robot_then_is():
     world = World()
     world.run(4.2)
-    positions, rotations, joints = (a.copy() for a in world.observer.predict_path(4.2))
-    ahead = 0.025 * np.arange(1, 21)
-    rows = world.run(0.5)
+    now = world.observer.time
+    positions, rotations, joints = (a.copy() for a in world.observer.predict_path(now))
+    ahead = now + 0.025 * np.arange(1, 21)
+    rows = world.log(0.5)
     for axis in range(3):
-        np.testing.assert_allclose(positions[:, axis], np.interp(4.2 + ahead, rows[:, 0], rows[:, 1 + axis]), atol=3e-3)
-    assert np.linalg.norm(rotation_vector(rotations[-1].T @ world.truth.rotation)) < 0.01
-    np.testing.assert_allclose(joints[-1], world.truth.q, atol=0.02)
+        np.testing.assert_allclose(positions[:, axis], np.interp(ahead, rows[:, 0], rows[:, 1 + axis]), atol=3e-3)
+    assert np.linalg.norm(rotation_vector(rotations[-1].T @ world.physics.rotation)) < 0.01
+    np.testing.assert_allclose(joints[-1], world.physics.q, atol=0.02)
 
 
 def test_without_an_imu_it_waits_and_then_starts_and_goes_by_the_model_alone():
-    world = World(imu=False, patience=0.3)
+    world = World(imu=False, patience=0.3, rests=0.0)
     world.run(0.2)
     assert not world.observer.started
-    rows = world.run(4.0)
+    rows = world.log(4.0)
     position, angles = gaps(rows)
     assert position.max() < 0.01 and angles.max() < 1.0
 
 
 def test_a_leg_that_is_off_without_having_been_reported_does_not_keep_the_others_waiting():
-    world = World(patience=0.3)
-    world._read[3:6] = np.nan
-    hear = world.observer.measure_joints
-
-    def without_it(t, angles):
-        angles[3:6] = np.nan
-        hear(t, angles)
-
-    world.observer.measure_joints = without_it
+    world = World(patience=0.3, rests=0.0)
+    measure = world.observer.measure_joint
+    world.observer.measure_joint = lambda t, joint, angle: measure(t, joint, angle) if joint not in (3, 4, 5) else None
     world.run(0.2)
     assert not world.observer.started
     world.run(1.0)
     assert world.observer.started
-    np.testing.assert_allclose(world.observer.q[3:6], world.truth.q[3:6], atol=0.02)
+    np.testing.assert_allclose(world.observer.q[3:6], world.physics.q[3:6], atol=0.02)
 
 
 def test_when_joints_fall_silent_the_model_holds_them():
     world = World()
     world.run(2.0)
-    world.observer.measure_joints = lambda *_: None
+    world.observer.measure_joint = lambda *_: None
     world.run(0.6)
     before = world.observer.q.copy()
-    rows = world.run(1.0)
+    rows = world.log(1.0)
     assert np.abs(world.observer.q - before).max() < 0.01
     assert np.ptp(rows[:, 7]) < 0.003
 
@@ -147,38 +144,31 @@ def test_a_joint_that_was_silent_while_the_robot_holds_is_in_doubt_no_longer_tha
     world = World()
     world.run(2.0)
     world.observer.set_following(False)
-    measure, hidden = world.observer.measure_joints, 3
-
-    def measure_others(time, angles):
-        angles = np.array(angles, dtype=float)
-        angles[hidden] = np.nan
-        measure(time, angles)
-
-    world.observer.measure_joints = measure_others
+    measure, hidden = world.observer.measure_joint, 3
+    world.observer.measure_joint = lambda t, joint, angle: measure(t, joint, angle) if joint != hidden else None
     world.run(2.0)
     assert world.observer.confidence[0] != "ok"
     assert ROBOT.joint_names[hidden] in world.observer.confidence[1]
-    world.observer.measure_joints = measure
+    world.observer.measure_joint = measure
     world.run(2.0 + CALM)
     assert world.observer.confidence == ("ok", "")
 
 
 def test_a_locked_joint_stands_where_the_message_says_whatever_is_measured():
-    world = World(walks_at=100.0)
+    world = World(velocity=0.0)
     world.run(1.0)
     observer = world.observer
-    locked = Morphology.whole(ROBOT).locked("RF.tibia", -0.3)
-    observer.set_morphology(locked.parameters())
-    world.forward.set_morphology(locked)
+    locked = WHOLE.locked("RF.tibia", -0.3)
+    world.onboard.declare(locked)
     world.run(0.3)
     index = ROBOT.joint_names.index("tibia_joint_RF")
-    assert abs(world._read[index] + 0.3) > 0.1
+    assert abs(observer.joint_filter.latest[index] + 0.3) > 0.1
     assert observer.q[index] == -0.3
     assert observer.morphology == observer.model.morphology == locked
 
 
 def test_a_refused_morphology_changes_nothing():
-    world = World(walks_at=100.0)
+    world = World(velocity=0.0)
     world.run(0.5)
     with pytest.raises(MorphologyError, match="no such leg"):
         world.observer.set_morphology({"legs.RM": False, "legs.XX": False})
@@ -186,10 +176,11 @@ def test_a_refused_morphology_changes_nothing():
 
 
 def test_a_stall_is_caught_up_to_a_bound_and_the_rest_is_said():
-    world = World(walks_at=100.0)
+    world = World(velocity=0.0)
     world.run(1.0)
-    assert world.observer.advance(4.0)
-    assert world.observer.time == 4.0
+    late = world.observer.time + 3.0
+    assert world.observer.advance(late)
+    assert world.observer.time == late
     assert world.observer.skipped == pytest.approx(2.5, abs=0.02)
 
 
@@ -213,7 +204,7 @@ def test_a_model_that_has_tumbled_starts_again_from_what_is_measured():
     world.observer.position[2] = 0.3
     world.run(2.0)
     assert world.observer.restarts == 1
-    rows = world.run(1.0)
+    rows = world.log(1.0)
     assert len(rows) == 100  # it predicts again
     assert gaps(rows)[1][1:].max() < 1.0
     assert np.linalg.norm(world.observer.position[:2] - place) < 0.4

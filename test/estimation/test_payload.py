@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from support.payload_walk import PayloadWalk
+from support.walks import payload_walk
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.foot_loads import turn_upright
+from hexapod_dynamics.estimation.payload import PayloadEstimator
 from hexapod_dynamics.estimation.surroundings import CarriedLoad
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.terrain import MOST, SPEED, LoadShift
@@ -18,37 +19,46 @@ ROBOT = Robot.jethexa()
 
 
 def test_a_load_put_on_and_a_leg_declared_lost():
-    walk = PayloadWalk(Truth.parse("servos=half,seed=3,payload=0"), told=True)
-    empty = walk.run(10.0)
+    walk = payload_walk(Truth.parse("servos=half,seed=3,payload=0"))
+
+    def carried(seconds, until=None):
+        walk.run(seconds, until)
+        return walk.payload
+
+    empty = carried(13.0)
     assert empty.tared and abs(empty.mass) < 2.0 * empty.mass_deviation
     walk.load = (0.4, 0.04, 0.0)
-    loaded = walk.run(14.0)
+    loaded = carried(14.0)
     assert loaded.reason == ""
     assert abs(loaded.mass - 0.4) < 2.0 * loaded.mass_deviation
     assert abs(loaded.x - 0.04) < 2.0 * loaded.x_deviation and abs(loaded.y) < 2.0 * loaded.y_deviation
     assert walk.gait.terrain.load.shift[0] < -1e-3  # the body moves backward under a load in front
     # Taken off: at first it is held, then nothing is reckoned with.
     walk.load = (0.0, 0.0, 0.0)
-    assert walk.run(12.0).expected == (0.0, 0.0, 0.0)
+    assert carried(20.0, lambda walk: walk.payload.expected[0] == 0.0).expected == (0.0, 0.0, 0.0)
     walk.load = (0.4, 0.04, 0.0)
-    loaded = walk.run(14.0)
+    loaded = carried(14.0)
     assert loaded.expected[0] > 0.2
     # Another robot weighs anew: what it carried is taken for still carried.
-    walk.estimator.set_morphology(Morphology.whole(ROBOT).without("RM"))
-    waiting = walk.estimator.estimate()
+    estimator = walk.onboard.parts.prediction.payload.estimator
+    estimator.set_morphology(Morphology.whole(ROBOT).without("RM"))
+    waiting = estimator.estimate()
     assert "needed" in waiting.reason and waiting.expected == loaded.expected
 
 
 def test_a_robot_that_nobody_tared_says_how_little_it_knows():
-    walk = PayloadWalk(Truth(payload=0.4, payload_x=0.04), tare_first=False)
-    assert "needed" in walk.payload.reason and not walk.estimator.tare()
-    payload = walk.run(9.5)
+    walk = payload_walk(Truth(payload=0.4, payload_x=0.04))
+    estimator = PayloadEstimator(ROBOT, command_delay=0.016)
+    walk.onboard.parts.prediction.payload.estimator = estimator
+    assert "needed" in walk.payload.reason and not estimator.tare()
+    walk.run(13.0)
+    payload = estimator.estimate()
     assert not payload.tared and payload.mass_deviation > 0.3
     assert abs(payload.mass - 0.4) < 0.2 and abs(payload.x - 0.04) < 2.0 * payload.x_deviation
-    assert walk.estimator.tare()
-    assert abs(walk.estimator.estimate().mass) < 1e-9 and walk.estimator.estimate().tared
-    walk.estimator.set_morphology(Morphology.whole(ROBOT).limp("LF.femur"))
-    assert "femur_joint_LF" in walk.estimator.estimate().reason
+    assert estimator.tare()
+    assert abs(estimator.estimate().mass) < 1e-9 and estimator.estimate().tared
+    estimator.set_morphology(Morphology.whole(ROBOT).limp("LF.femur"))
+    assert "femur_joint_LF" in estimator.estimate().reason
 
 
 def test_the_weight_of_a_load_acts_on_the_model():

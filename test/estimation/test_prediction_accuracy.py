@@ -5,7 +5,7 @@ import pytest
 from support.sensed_walk import SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
-from hexapod_dynamics.gait import AdaptiveGait
+from hexapod_dynamics.onboard.prediction import PredictionSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
@@ -18,8 +18,8 @@ def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted():
     """Two walks of 20 s each, the second on rough ground; benchmark/prediction.py measures 60 s of many."""
     rng, squares, ends = np.random.default_rng(3000), [], []
     for k in range(2):
-        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait=AdaptiveGait())
-        rows = walk.run(20.0)
+        walk = SensedWalk("mujoco", random_truth(rng, 0.008 * k), seed=3000 + k, gait="auto")
+        rows = walk.log(20.0)
         assert not walk.said  # no false doubt
         _, tilt, *both = errors(rows)
         squares.append(both)
@@ -35,9 +35,10 @@ def test_errors_are_as_large_as_the_covariance_says_and_nothing_is_doubted():
 
 def test_an_imu_askew_and_horns_that_are_mounted_off_are_in_the_covariance():
     """Three walks of 12 s with an IMU askew by 0.5 to 2 degrees, which no sensor of the robot shows."""
-    spread, inside, before = Spread(mounting=np.radians(1.0), angles=np.radians(1.0)), [], []
+    inside, before = [], []
     for seed in (31, 32, 33):
-        rows = SensedWalk("mujoco", Truth.parse(f"servos=real,seed={seed}"), seed=seed, spread=spread).run(12.0)
+        truth = Truth.parse(f"servos=real,seed={seed}")
+        rows = SensedWalk("mujoco", truth, seed=seed, settings=PredictionSettings()).log(12.0)
         tilt, square = errors(rows)[1], errors(rows)[3]
         inside.append(np.mean((square > TILT[0]) & (square < TILT[1])))
         before.append(np.mean(np.sum((tilt / Spread().tilt) ** 2, axis=1) < TILT[1]))
@@ -46,11 +47,11 @@ def test_an_imu_askew_and_horns_that_are_mounted_off_are_in_the_covariance():
 
 def test_hips_and_legs_that_are_mounted_off_are_in_the_covariance_of_x_y_and_z():
     """Six walks of 16 s with hips 2 mm off, legs 1 degree and the IMU up to 2 degrees askew, three in each physics."""
-    spread, inside, before = Spread(mounting=np.radians(1.0), angles=np.radians(1.0)), [], []
+    inside, before = [], []
     for seed in range(51, 57):
         truth = Truth.parse(f"servos=real,seed={seed},hips=2,leg_yaw=1")
         physics = ("built_in", "mujoco")[seed % 2]
-        rows = SensedWalk(physics, truth, seed=seed, gait=AdaptiveGait(), spread=spread).run(16.0)
+        rows = SensedWalk(physics, truth, seed=seed, gait="auto", settings=PredictionSettings()).log(16.0)
         pose, height = errors(rows)[0], height_errors(rows)
         planar = np.stack([pose[:, 0] ** 2 / rows[:, 18], pose[:, 1] ** 2 / rows[:, 22], height[1]], axis=1)
         inside.append(np.mean((planar > SINGLE[0]) & (planar < SINGLE[1]), axis=0))

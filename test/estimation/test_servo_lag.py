@@ -7,7 +7,6 @@ import pytest
 from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.servo_model import FIRST, LARGEST, MEMORY, RANGE, ServoLag
-from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
 
@@ -70,7 +69,7 @@ def test_an_identified_kind_is_that_of_the_model_from_the_first_step_on_whatever
 @pytest.mark.parametrize("kind", [0.0, 1.0])
 def test_a_walk_tells_servos_that_damp_against_zero_rate_from_those_that_feed_the_rate_forward(kind):
     truth = Truth(ff=kind, lag=0.003, zone=0.4, hysteresis=0.3, servo_friction=0.3, delay=0.006)
-    walk = SensedWalk("mujoco", truth, seed=4, gait=AdaptiveGait())
+    walk = SensedWalk("mujoco", truth, seed=4, gait="auto")
     walk.run(8.0)
     assert walk.observer.servo_lag.feed_forward == pytest.approx(kind, abs=0.3)
     assert walk.observer.model.velocity_feed_forward == pytest.approx(kind, abs=0.3)  # as it was learnt a second ago

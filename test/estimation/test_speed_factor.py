@@ -16,7 +16,6 @@ from hexapod_dynamics.estimation.odometry import (
     SpeedFactor,
     StrideMeasures,
 )
-from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.robot import JointServo, Robot
 from hexapod_dynamics.simulation import Truth
 
@@ -57,6 +56,6 @@ def test_play_that_was_identified_lengthens_the_way():
     truth, play, drifts = Truth(zone=0.5, hysteresis=0.5), np.radians(0.5), []
     servo = JointServo(ROBOT.servo.stiffness, dead_zone=np.radians(0.5), play=play)
     for known in (None, replace(ROBOT, joint_servos=(servo,) * ROBOT.joint_count)):
-        rows = SensedWalk("mujoco", truth, seed=3, gait=AdaptiveGait(), known=known).run(14.0)
+        rows = SensedWalk("mujoco", truth, seed=3, gait="auto", known=known).log(14.0)
         drifts.append(np.hypot(*(rows[-1, 6:8] - rows[-1, 1:3])) / np.hypot(*rows[-1, 1:3]))
     assert drifts[1] < 0.6 * drifts[0]

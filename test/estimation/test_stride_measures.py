@@ -7,7 +7,6 @@ import pytest
 from support.sensed_walk import SensedWalk
 
 from hexapod_dynamics.estimation.odometry import PRIOR, READINGS, BandPass, StrideMeasures
-from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.simulation import Truth
 
 G, DT, SPEED, SWING = 9.81, 0.01, 0.08, 0.03
@@ -94,10 +93,10 @@ def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_lo
     """MuJoCo's ground does not give way. This robot's model alone is 3 % short (seed 6240, one of the rule's)."""
     errors = {}
     for used in (True, False):
-        walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait=AdaptiveGait())
+        walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait="auto")
         if not used:
             walk.observer.way.speed_factor.update = lambda *_: 0.0
-        rows = walk.run(18.0)[80:]  # 8 s are for learning
+        rows = walk.log(18.0)[80:]  # 8 s are for learning
         true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
         errors[used] = predicted / true - 1.0
         assert walk.observer.way.strides.surge < 0.7

@@ -211,28 +211,28 @@ def test_stop_ends_it():
 
 def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
     pytest.importorskip("mujoco")
-    from support.pushed_walk import pushed
+    from support.walks import pushed
 
     seeds = range(1, 5)
     plain = [pushed(seed, 12.0, False).turned_over for seed in seeds]
     braced = [pushed(seed, 12.0, True) for seed in seeds]
     assert sum(plain) >= 4
     assert sum(walk.turned_over for walk in braced) <= 1
-    assert all(walk.brace.count == 1 for walk in braced)
+    assert all(walk.onboard.parts.gait.brace.count == 1 for walk in braced)
 
 
 def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
     """With the limits of the force alone each of these turns the robot over."""
     pytest.importorskip("mujoco")
-    from support.pushed_walk import pushed
+    from support.walks import pushed
 
     for seed in (1, 4, 16):
         walk = pushed(seed, 10.0, True, lost=("LF",))
-        assert walk.brace.count == 1 and not walk.turned_over
+        assert walk.onboard.parts.gait.brace.count == 1 and not walk.turned_over
 
 
 def test_a_lost_leg_is_no_push():
     pytest.importorskip("mujoco")
-    from support.pushed_walk import bereft
+    from support.walks import bereft
 
-    assert not any(bereft(seed, ("LF",)).brace.count for seed in (1, 2, 3))
+    assert not any(bereft(seed, ("LF",)).onboard.parts.gait.brace.count for seed in (1, 2, 3))

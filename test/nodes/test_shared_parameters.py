@@ -7,11 +7,12 @@ import yaml
 from support.ros_session import RCLPYS_OWN, separate
 
 import rclpy
+from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import ParameterError
-from hexapod_dynamics.nodes.shared_parameters import declare_command_rate, declare_guard
-from hexapod_dynamics.parameters.commands import COMMAND_PERIOD
+from hexapod_dynamics.nodes.gait import declare_command_rate
+from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.ros.node_functions import declare
+from hexapod_dynamics.ros.node_functions import declare, declare_all
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -50,7 +51,7 @@ def test_each_section_of_the_file_has_its_own_names_and_the_shared_ones_are_in_t
     common = sections.pop("/**")
     node = make()
     declare(node, COMMAND_PERIOD)
-    declare_guard(node, ROBOT)
+    declare_all(node, GUARD, ROBOT)
     shared = set(node._parameters) - RCLPYS_OWN
     assert common == shared - {"speed_limit"}  # which is the robot's own
     for section, names in sections.items():
@@ -60,6 +61,6 @@ def test_each_section_of_the_file_has_its_own_names_and_the_shared_ones_are_in_t
 def test_all_take_the_same_values_from_the_common_section(make):
     values = yaml.safe_load(NODES_YAML.read_text())["/**"]["ros__parameters"]
     values = {name: value * 0.5 for name, value in values.items()}
-    first, second = (declare_guard(make(**values), ROBOT) for _ in range(2))
+    first, second = (GuardSettings(**declare_all(make(**values), GUARD, ROBOT)) for _ in range(2))
     assert first == second
-    assert (first.approach_speed, first.step_limit, first.offset_limit) == (0.4, 0.25, 0.05)
+    assert (first.approach_speed, first.step_limit, first.feedforward_limit) == (0.4, 0.25, 0.05)

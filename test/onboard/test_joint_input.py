@@ -21,44 +21,39 @@ def joints():
     return joints
 
 
-def scattered(joints, names, values, **more):
-    out = np.zeros(18)
-    return joints.scatter("joint_states", names, values, out, **more), out
+def row(joints, names, values, **more):
+    return joints.row("joint_states", names, values, **more)
 
 
 def test_any_order_and_any_part_of_the_joints_is_read(joints):
     order = list(range(18))
     random.Random(1).shuffle(order)
-    taken, out = scattered(joints, [NAMES[k] for k in order], [ANGLES[k] for k in order])
-    assert taken and np.array_equal(out, ANGLES)
-    taken, out = scattered(joints, NAMES[3:6], ANGLES[3:6])
-    assert taken and np.array_equal(out[3:6], ANGLES[3:6]) and np.isnan(np.delete(out, [3, 4, 5])).all()
+    assert np.array_equal(row(joints, [NAMES[k] for k in order], [ANGLES[k] for k in order]), ANGLES)
+    out = row(joints, NAMES[3:6], ANGLES[3:6])
+    assert np.array_equal(out[3:6], ANGLES[3:6]) and np.isnan(np.delete(out, [3, 4, 5])).all()
     assert not joints.faults.counts()
 
 
 @pytest.mark.parametrize("values", [ANGLES[:-1], [*ANGLES, 0.0], []], ids=["too few", "too many", "none"])
 def test_another_number_of_values_than_of_names_is_rejected_as_a_whole(joints, values):
-    taken, out = scattered(joints, NAMES, values)
-    assert not taken and (out == 0.0).all()
-    assert list(joints.readings("joint_states", NAMES, values)) == []
+    assert row(joints, NAMES, values) is None
+    assert joints.read("joint_states", NAMES, values) is None
     assert f"18 names and {len(values)} values" in joints.faults.recent(0.0)[0]
 
 
 @pytest.mark.parametrize("repeated", [(0,), (5, 5), (17, 2)])
 def test_a_joint_that_is_named_twice_is_left_out_and_named_the_others_are_read(joints, repeated):
     names, values = NAMES + [NAMES[k] for k in repeated], ANGLES + [1.0] * len(repeated)
-    taken, out = scattered(joints, names, values)
-    assert taken and set(np.flatnonzero(np.isnan(out))) == set(repeated)
-    assert {joint for joint, _ in joints.readings("joint_states", names, values)} == set(range(18)) - set(repeated)
+    assert set(np.flatnonzero(np.isnan(row(joints, names, values)))) == set(repeated)
+    assert {each.joint for each in joints.read("joint_states", names, values)} == set(range(18)) - set(repeated)
     assert "more than once" in joints.faults.recent(0.0)[0]
     assert "more than once" in joints.command_refusal(names, [0.0] * len(names))
 
 
 def test_joints_of_others_are_a_fault_only_where_they_do_not_belong(joints):
     names, values = ["pan", *NAMES, "wheel"], [9.0, *ANGLES, 9.0]
-    taken, out = scattered(joints, names, values, others=True)
-    assert taken and np.array_equal(out, ANGLES) and not joints.faults.counts()
-    scattered(joints, names, values)
+    assert np.array_equal(row(joints, names, values, others=True), ANGLES) and not joints.faults.counts()
+    row(joints, names, values)
     assert "'pan', which this robot has not" in joints.faults.recent(0.0)[0]
     assert "'pan' is not one of this robot" in joints.command_refusal(names, values)
 
@@ -66,22 +61,21 @@ def test_joints_of_others_are_a_fault_only_where_they_do_not_belong(joints):
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_values_that_are_not_finite_are_left_out_and_named(joints, bad):
     values = [*ANGLES[:4], bad, *ANGLES[5:]]
-    taken, out = scattered(joints, NAMES, values)
-    assert taken and list(np.flatnonzero(np.isnan(out))) == [4]
-    assert len(list(joints.readings("joint_states", NAMES, values))) == 17
+    assert list(np.flatnonzero(np.isnan(row(joints, NAMES, values)))) == [4]
+    assert len(joints.read("joint_states", NAMES, values)) == 17
     assert f"not finite for {NAMES[4]}" in joints.faults.recent(0.0)[0]
 
 
 def test_measurements_have_a_time_for_each_joint(joints):
     names, ages = NAMES[:3], [0.02, 0.013, 0.0]
-    found = list(joints.measurements("servos/measurements", names, ANGLES[:3], ages))
+    found = joints.read("servos/measurements", names, ANGLES[:3], ages)
     assert found == [(0, 0.0, 0.02), (1, 0.01, 0.013), (2, 0.02, 0.0)]
-    assert [age for _, _, age in joints.measurements("servos/measurements", names, ANGLES[:3], [])] == [0.0] * 3
+    assert [age for _, _, age in joints.read("servos/measurements", names, ANGLES[:3])] == [0.0] * 3
 
 
 @pytest.mark.parametrize("bad", [-0.1, 5.0, math.nan, math.inf])
 def test_an_age_that_cannot_be_is_left_out_and_named(joints, bad):
-    found = list(joints.measurements("servos/measurements", NAMES[:2], ANGLES[:2], [bad, 0.0]))
+    found = joints.read("servos/measurements", NAMES[:2], ANGLES[:2], [bad, 0.0])
     assert [joint for joint, _, _ in found] == [1]
     assert f"{NAMES[0]} was read" in joints.faults.recent(0.0)[0]
-    assert not list(joints.measurements("servos/measurements", NAMES[:2], ANGLES[:2], [0.0]))
+    assert joints.read("servos/measurements", NAMES[:2], ANGLES[:2], [0.0]) is None

@@ -120,7 +120,7 @@ def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slow
 def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_and_not_kept():
     world = walking()
     world.run(2.0, nan_every=7)
-    assert world.onboard._imu.faults.recent(world.time)
+    assert world.onboard.parts.imu.faults.recent(world.time)
     world.twist = 0.0, 0.0, 0.0
     place = world.run(2.0).sim.position.copy()
     world.run(2.0)

@@ -1,8 +1,5 @@
-"""A walk simulated by another physics engine, with sensors, an Observer that uses them, and its predictions.
-
-The devices are as in the nodes: commands every 20 ms in counts, late by the bus; one servo read each 5 ms; the
-simulated IMU at 100 Hz, by its driver, through the orientation filter. Beside it: odometry from leg kinematics alone,
-integrated commands.
+"""A walk whose predictions are compared with the truth; beside them odometry from leg kinematics alone, and integrated
+commands.
 """
 
 from __future__ import annotations
@@ -11,21 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from support.blind_walk import servo_zeros
-from support.sensed_imu import SensedImu
+from support.walks import ROBOT, Walk
 
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.pose_guard import PoseGuard
-from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
-from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.estimation.observer import Observer
+from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.kinematics import LegKinematics
+from hexapod_dynamics.onboard import Onboard
+from hexapod_dynamics.onboard.prediction import PredictionSettings
+from hexapod_dynamics.onboard.simulation import CHAIN, RESTS, SAMPLE
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import euler_zyx
-from hexapod_dynamics.simulation import MujocoSimulator, Readings, Simulator, Truth
+from hexapod_dynamics.simulation import Truth
 
-DELAY = 0.017
-PHYSICS: dict[str, Any] = {"built_in": Simulator, "mujoco": MujocoSimulator}
+# Of a robot that is exactly as described, and whose servos start as late as those of the simulation.
+EXACT = PredictionSettings(imu_mounting_error=0.0, servo_angle_error=0.0, command_delay=CHAIN + 0.002)
 
 
 def random_truth(rng: np.random.Generator, rough: float = 0.0) -> Truth:
@@ -76,158 +73,91 @@ class LegOdometry:
         return self.pose
 
 
-class SensedWalk:
-    """One run: `run(seconds)` appends rows to `rows`, ten a second. gait: a TripodGait by default, not bound.
+class SensedWalk(Walk):
+    """A Walk without a damage detector that notes truth and prediction.
 
-    spread: of the Observer. known: the Robot that drivers, observer and feed-forward have, with servo zeros and the
-    mounting of the IMU as identified; by default `robot`. A row: time, true x, y, yaw, roll, pitch, predicted the
-    same five, x, y, yaw of odometry and of integrated commands, the level of doubt (0, 1, 2), then the covariance
-    of (x, y, yaw) and of (roll, pitch), row by row, then true and predicted z and its variance: 34 numbers. True x, y,
-    z and yaw are relative to the point of the ground below the robot at the observer's start.
+    gait: a TripodGait by default. known: the Robot that the program has, with servo zeros and the mounting of the IMU
+    as identified. settings: of the prediction. every: samples between two rows. rests: of Walk.
+
+    rows: time, true x, y, yaw, roll, pitch, predicted the same five, x, y, yaw of odometry and of integrated commands,
+    the level of doubt (0, 1, 2), then the covariance of (x, y, yaw) and of (roll, pitch), row by row, then true and
+    predicted z and its variance: 34 numbers. True x, y, z and yaw are relative to the point of the ground below the
+    robot at the observer's start. said: doubts, and the time [s] of each one's first row.
     """
-
-    logged, walks_at = 0.1, 1.0  # [s] between two rows, until the robot is told to walk
 
     def __init__(
         self,
         physics: str = "mujoco",
-        truth: Any = None,
+        truth: Truth | None = None,
         *,
         seed: int = 0,
         velocity: float = 0.077,
-        robot: Robot | None = None,
-        gait: Any = None,
-        spread: Any = None,
+        robot: Robot = ROBOT,
+        gait: str | Gait | None = None,
+        settings: PredictionSettings = EXACT,
         known: Robot | None = None,
+        every: int = 10,
+        rests: float = RESTS,
     ) -> None:
-        hidden = robot or Robot.jethexa()
-        self.robot = robot = known or hidden
-        # What the servos read at a joint's zero, by the catalogue and by what is known.
-        self._zeros = servo_zeros(robot) - servo_zeros(hidden)
-        self.gait = (gait or TripodGait()).bind(hidden)
-        self.truth = PHYSICS[physics](hidden, truth=truth)
-        self.truth.reset(joints=self.gait.position + self._zeros)
-        self.truth.step(500)
-        self.readings = Readings(self.truth)
-        self.imu = SensedImu(self.truth, hidden.imu.rotation, seed=seed, known=robot.imu.rotation)
-        self.observer, self.forward = (
-            Observer(robot, ObserverSettings(command_delay=DELAY, timestep=2e-3), spread),
-            Feedforward(robot),
-        )
-        self.guard = PoseGuard.of_robot(robot)
-        self.guard.synchronise_setpoint(np.zeros(18, int), self.gait.position.copy(), np.ones(18, bool))
-        self.servos = ServoMap.from_robot(robot)
-        self.odometry, self.dead = LegOdometry(robot, Morphology.whole(robot)), np.zeros(3)
-        self.torques = np.zeros(18)
-        self.sent: list[Any] = []
-        self.frozen = False  # emergency stop
-        self.rows: list[Any] = []
-        self.said: dict[str, float] = {}  # doubts, and the time [s] of each one's first row
-        self.velocity, self.ms, self._joint = velocity, 0, 0
+        onboard = Onboard(known or robot, "off", "asked", gait=gait or TripodGait(), prediction=settings)
+        self.rows: list[list[float]] = []
+        self.said: dict[str, float] = {}
+        self._every = every
         self._frame: Any = None  # of the world, at the observer's start: place and yaw
-        self._read = self.readings.joints() - self._zeros
+        self.odometry, self.dead = LegOdometry(onboard.robot, onboard.morphology), np.zeros(3)
+        super().__init__(onboard, physics, truth, seed, robot=robot, timestep=1e-3, rests=0.0)
+        self.play = 0.0  # the dead band of the servos is learnt from readings without noise
+        self.run(rests)
+        self.twist[0] = velocity
 
-    def damage(self, morphology: Morphology, *, told: bool = False) -> None:
-        """Break the robot; told: and its software."""
-        self.truth.set_morphology(morphology)
-        if told:
-            self.observer.set_morphology(morphology.parameters())
-            self.gait.set_morphology(morphology)
-            self.forward.set_morphology(morphology)
-            self.odometry = LegOdometry(self.robot, morphology)
+    @property
+    def observer(self) -> Observer:
+        """The Observer of the program."""
+        return self.onboard.parts.prediction.observer
 
-    def freeze(self, frozen: bool, *, told: bool = True) -> None:
-        """Hold the joints whatever is commanded, or execute the commands again, from the measured pose; told: and tell
-        the observer.
-        """
-        self.frozen = frozen
-        self.sent.clear()
-        if not frozen:
-            self.guard.synchronise_setpoint(np.full(18, self.ms), self._read, np.ones(18, bool))
-        if told:
-            self.observer.set_following(not frozen)
+    def tell(self, morphology: Morphology) -> None:
+        """Break the robot and declare it."""
+        self.damage(morphology)
+        self.onboard.declare(morphology)
+        self.odometry = LegOdometry(self.onboard.robot, morphology)
 
-    def run(self, seconds: float) -> np.ndarray:
-        """Walk on; returns the rows (T, 34) of this call."""
+    def log(self, seconds: float) -> np.ndarray:
+        """Walk on; return the rows of this time."""
         first = len(self.rows)
-        for _ in range(round(200 * seconds)):  # pieces of 5 ms
-            t = 1e-3 * self.ms
-            if self.ms % 20 == 0:
-                if t >= self.walks_at:
-                    self.gait.command(self.velocity, 0.0, 0.0)
-                position, rates = self.gait.step(0.02)
-                if not self.frozen:
-                    setpoints = self.guard.update(position, self.torques, 0.02)
-                    self.sent.append((t + 0.015, self.servos.quantised(setpoints)))
-                self.observer.command(t, position, rates)
-                twist, yaw = self.gait.twist, self.dead[2]
-                cos, sin = np.cos(yaw), np.sin(yaw)
-                vx, vy, wz = 0.02 * np.asarray(twist)
-                self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
-            while self.sent and self.sent[0][0] <= t + 1e-9:
-                self.truth.command(self.sent.pop(0)[1] + self._zeros, 0.02)
-            self.truth.step(5)
-            self.ms += 5
-            self._sense(1e-3 * self.ms)
-            if self.ms % round(1000 * self.logged) == 0 and self.observer.started:
-                self._log(1e-3 * self.ms)
+        self.run(seconds)
         return np.array(self.rows[first:])
 
-    def _sense(self, t: float) -> None:
-        self.imu.follow(t)
-        angles = np.full(18, np.nan)
-        now = self.readings.joints() - self._zeros
-        if self.ms <= 200:
-            angles[:] = now
-        angles[self._joint] = self._read[self._joint] = now[self._joint]
-        self._joint = (self._joint + 1) % 18
-        self.observer.measure_joints(t, angles)
-        if self.ms % 10:
-            return
-        self._sense_attitude(t)
-        if not self.observer.advance(t):
+    def sense(self) -> None:
+        """Give the program what is measured, and note truth and prediction."""
+        super().sense()
+        observer = self.observer
+        if not observer.started:
             return
         if self._frame is None:
-            x, y, _ = self.truth.position
-            origin = np.array([x, y, self.truth.ground.height(x, y)])
-            self._frame = origin, euler_zyx(self.truth.rotation)[0]
-        observer, zero = self.observer, np.zeros(18)
-        self.torques = self.forward.solve(
-            observer.rotation,
-            observer.position[2],
-            observer.nu[:6],
-            observer.commands.commanded,
-            observer.commands.commanded_rate,
-            zero,
-            observer.q,
-        ).copy()
-        observer.feed_forward(self.torques)
-        if self.ms % 20 == 0 and np.isfinite(self._read).all():
-            self.odometry.update(self._read, observer.rotation)
+            x, y, _ = self.physics.position
+            self._frame = np.array([x, y, self.physics.ground.height(x, y)]), euler_zyx(self.physics.rotation)[0]
+        latest = observer.joint_filter.latest
+        if self._samples % 2 == 0 and np.isfinite(latest[observer.morphology.existing_mask]).all():
+            self.odometry.update(latest, observer.rotation)
+        cos, sin = np.cos(self.dead[2]), np.sin(self.dead[2])
+        vx, vy, wz = SAMPLE * np.asarray(self.gait.twist)
+        self.dead += [cos * vx - sin * vy, sin * vx + cos * vy, wz]
+        if self._samples % self._every == 0:
+            self.rows.append([self.time, *self._row()])
 
-    def _sense_attitude(self, t: float) -> None:
-        attitude = self.imu.attitude(t)
-        if self.ms > 300:
-            self.observer.measure_attitude(t - self.imu.delay, attitude)
-            self.observer.measure_motion(t - self.imu.delay, self.imu.acceleration, self.imu.rate)
-            if isinstance(self.gait, AdaptiveGait):
-                yaw, pitch, roll = euler_zyx(attitude)
-                self.gait.sense(roll, pitch, yaw)
-
-    def _log(self, t: float) -> None:
-        place, heading = self._frame
+    def _row(self) -> list[float]:
+        observer, (place, heading) = self.observer, self._frame
         cos, sin = np.cos(heading), np.sin(heading)
-        x, y, z = self.truth.position - place
-        yaw, pitch, roll = euler_zyx(self.truth.rotation)
+        x, y, z = self.physics.position - place
+        yaw, pitch, roll = euler_zyx(self.physics.rotation)
         true = [cos * x + sin * y, cos * y - sin * x, yaw - heading, roll, pitch]
-        observer = self.observer
         yaw, pitch, roll = euler_zyx(observer.rotation)
         covariance = observer.covariance
         level, text = observer.confidence
         if text:
-            self.said.setdefault(text, t)
-        self.rows.append(
-            [t, *true, observer.position[0], observer.position[1], yaw, roll, pitch]
+            self.said.setdefault(text, self.time)
+        return (
+            [*true, observer.position[0], observer.position[1], yaw, roll, pitch]
             + [*self.odometry.pose, *self.dead, ("ok", "warn", "error").index(level)]
             + covariance[np.ix_([0, 1, 5], [0, 1, 5])].ravel().tolist()
             + covariance[3:5, 3:5].ravel().tolist()

@@ -22,8 +22,7 @@ of the walk:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,24 +31,14 @@ from hexapod_dynamics.detection import DamageDetector
 from hexapod_dynamics.detection.detector import STUMP
 from hexapod_dynamics.detection.features import joint_slots
 from hexapod_dynamics.detection.network import LIMP, LOCKED, LOST
-from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.onboard import Onboard
-from hexapod_dynamics.onboard.servos import READS_A_SECOND
+from hexapod_dynamics.onboard.prediction import PredictionSettings
+from hexapod_dynamics.onboard.simulation import RESTS, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
+from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.ground import BLOCK, EDGE, Ground
-from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
 from hexapod_dynamics.simulation.truth import real_servos
 
-PHYSICS: dict[str, tuple[Callable[..., RobotSimulator], float]] = {
-    "built_in": (Simulator, 2e-3),  # with the step [s] of each
-    "mujoco": (MujocoSimulator, 1e-3),
-}
-SAMPLE = 0.01  # [s] between two samples of the IMU
-CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's delay
-UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
-ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz
-RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
 KINDS = {"healthy": 0.13, "foot": 0.19, "last": 0.17, "pair": 0.22, "torn": 0.03, "limp": 0.15, "locked": 0.11}
 GAITS = {"auto": 0.64, "tripod": 0.18, "ripple": 0.09, "wave": 0.09}
 UPS_AND_DOWNS = 1.0, -1.0, 1.0, 1.0, -1.0, -1.0  # steps of a walk with damage; a healthy one has four times as many
@@ -61,98 +50,6 @@ class Change(NamedTuple):
 
     t: float
     classes: np.ndarray
-
-
-class OnboardSimulation:
-    """`Onboard` on a simulated robot: physics, servo bus and IMU with noise and lost answers.
-
-    Args:
-        robot: the described Robot.
-        physics: built_in or mujoco.
-        truth: how the simulated robot differs from it.
-        seed: of noise and losses.
-        morphology: damage that is declared from the start.
-        gait: of Onboard.
-        detector: of Onboard; None: a DamageDetector of its own.
-        detect: of Onboard.
-        feedforward, reads_a_second: of Onboard.
-        ground: instead of that of the truth.
-
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        physics: str,
-        truth: Truth,
-        seed: int,
-        *,
-        morphology: Morphology | None = None,
-        gait: str | Gait = "auto",
-        detector: DamageDetector | None = None,
-        detect: str = "declare",
-        ground: Ground | None = None,
-        feedforward: bool = True,
-        reads_a_second: float = READS_A_SECOND,
-    ) -> None:
-        engine, timestep = PHYSICS[physics]
-        truth = replace(truth, delay=truth.delay + CHAIN)
-        self.robot, self.time = robot, 0.0
-        self.physics = engine(robot, timestep=timestep, truth=truth, morphology=morphology, ground=ground)
-        self.onboard = Onboard(
-            robot,
-            detect,
-            gait=gait,
-            morphology=morphology,
-            detector=detector,
-            feedforward=feedforward,
-            reads_a_second=reads_a_second,
-        )
-        self.physics.reset(joints=self.onboard.standing_pose)
-        self.twist = np.zeros(3)
-        self._chip = robot.imu.rotation.T
-        self._random = np.random.default_rng((5, seed))
-        self._steps, self._samples = round(SAMPLE / timestep), 0
-        self.unplugged = np.zeros(robot.joint_count, bool)
-
-    def damage(self, morphology: Morphology) -> None:
-        """Break (or mend) the simulated robot; nobody tells its software."""
-        self.physics.set_morphology(morphology)
-
-    def step(self) -> None:
-        """Run the program and the physics for 20 ms."""
-        for half in range(2):
-            self._sense()
-            if not half:
-                self.onboard.command(self.time, *self.twist)
-                set_points = self.onboard.step(self.time)
-                set_points[~self.physics.morphology.existing_mask | self.unplugged] = np.nan
-                self.physics.command(set_points, 2 * SAMPLE)
-            self.physics.step(self._steps)
-            self._samples += 1
-            self.time = SAMPLE * self._samples
-
-    def _sense(self) -> None:
-        """Give Onboard the IMU's sample, and the answers of the servos that its bus asks."""
-        physics, random, t = self.physics, self._random, self.time
-        if self._samples:
-            noise = random.normal(size=6)
-            force = physics.specific_force + ACCELEROMETER * noise[:3]
-            rate = physics.mean_angular_velocity + GYROSCOPE * noise[3:]
-            self.onboard.imu(t, self._chip @ force, self._chip @ rate + physics.truth.chip_bias())
-        angles, count = physics.readings, self.robot.servo.resolution
-        mute = ~physics.morphology.existing_mask | self.unplugged
-        for joint in self.onboard.reads(t):
-            if mute[joint] or random.random() < UNANSWERED:
-                self.onboard.silent(t, joint)
-            else:
-                angle = angles[joint] + count * random.uniform(-0.5, 0.5)
-                self.onboard.joint(t, joint, float(np.round(angle / count) * count) if count else float(angle))
-
-    @property
-    def tilt(self) -> float:
-        """Angle [rad] between the body's z axis and the vertical."""
-        return math.acos(float(np.clip(self.physics.rotation[2, 2], -1.0, 1.0)))
 
 
 class DamageWalk:
@@ -173,19 +70,16 @@ class DamageWalk:
         self.gait = str(random.choice(list(GAITS), p=list(GAITS.values())))
         truth, self.obstacles = self._draw_truth()
         self.before = self._draw_declared() if self.gait == "auto" else Morphology.whole(robot)
-        self.walk = OnboardSimulation(
+        feedforward = random.random() < (0.9 if truth.servo_friction else 0.5)
+        onboard = Onboard(
             robot,
-            physics,
-            truth,
-            seed,
-            morphology=None if self.before == Morphology.whole(robot) else self.before,
             gait=self.gait,
+            morphology=None if self.before == Morphology.whole(robot) else self.before,
             detector=detector,
-            detect="declare",
-            ground=self.obstacles,
-            feedforward=random.random() < (0.9 if truth.servo_friction else 0.5),
+            prediction=PredictionSettings(feedforward=feedforward),
             reads_a_second=150.0 if random.random() < 0.7 else random.uniform(90.0, 180.0),
         )
+        self.walk = OnboardSimulation(onboard, physics, truth, seed, ground=self.obstacles)
         self.broken = self.before
         self.changes = [Change(0.0, self._classes())]
         self.begin = math.inf  # [s] of the damage
@@ -303,7 +197,7 @@ class DamageWalk:
         happens = math.inf if healthy else max(3.0, random.uniform(3.0, duration - 3.6), starts + 0.5)
         declares = second = math.inf
         next_change, push_ends, bag_ends = starts + random.uniform(2.0, 5.0), 0.0, 0.0
-        wrench = np.zeros(6)
+        wrench = walk.wrench
         while walk.time < duration:
             t = walk.time
             if t >= starts and not walk.twist.any() and starts < math.inf:
@@ -335,7 +229,6 @@ class DamageWalk:
                 wrench[:2], push_ends = 0.0, 0.0
             if bag_ends and t >= bag_ends:
                 wrench[2:5], bag_ends = 0.0, 0.0
-            walk.physics.push(wrench)
             walk.step()
             yield walk.time
 

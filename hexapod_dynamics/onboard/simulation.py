@@ -1,0 +1,161 @@
+"""A simulated robot that `Onboard` runs: physics, servo bus and IMU, with noise and lost answers drawn from a seed.
+
+Benchmarks, the arena, training and tests walk with it, so that all of them measure the program of the robot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from hexapod_dynamics.gait.interface import Gait
+from hexapod_dynamics.onboard import MadeDecision, Onboard
+from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
+from hexapod_dynamics.simulation.ground import Ground
+from hexapod_dynamics.simulation.robot_simulator import RobotSimulator
+
+PHYSICS: dict[str, tuple[Callable[..., RobotSimulator], float]] = {
+    "built_in": (Simulator, 2e-3),  # with the step [s] of each
+    "mujoco": (MujocoSimulator, 1e-3),
+}
+TICK = 0.02  # [s] between two steps of Onboard
+SAMPLE = 0.5 * TICK  # [s] between two samples of the IMU
+CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's delay
+UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
+ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz
+RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
+
+Walk = TypeVar("Walk", bound="OnboardSimulation")
+
+
+class OnboardSimulation:
+    """An Onboard, not started yet, and the simulated robot that it moves.
+
+    Args:
+        onboard: the Onboard; its declared damage is also that of the simulated robot.
+        physics: built_in or mujoco.
+        truth: how the simulated robot differs from the described one.
+        seed: of noise and losses.
+        robot: the described Robot, if the program has another one, with servo zeros and the mounting of the IMU as they
+            were identified.
+        ground: instead of that of the truth.
+        timestep: of the physics [s], instead of that of PHYSICS.
+
+    twist (3,) [m/s, m/s, rad/s] is commanded, and wrench (6,) [N, N m] in base_link acts on the body, in each step.
+    unplugged (n,) bool: servos without power and answers. play: width of the noise of a servo's reading [counts].
+    imu_share: of a new sample in what the IMU measures; 1: it has no low-pass filter. time [s]: of the next step.
+    """
+
+    def __init__(
+        self,
+        onboard: Onboard,
+        physics: str = "mujoco",
+        truth: Truth | None = None,
+        seed: int = 0,
+        *,
+        robot: Robot | None = None,
+        ground: Ground | None = None,
+        timestep: float | None = None,
+    ) -> None:
+        engine, usual = PHYSICS[physics]
+        self.robot = robot = robot or onboard.robot
+        self.onboard, self.time = onboard, 0.0
+        truth = truth or Truth()
+        self.physics = engine(
+            robot,
+            timestep=timestep or usual,
+            truth=replace(truth, delay=truth.delay + CHAIN),
+            morphology=Morphology.from_parameters(robot, onboard.morphology.parameters()),
+            ground=ground,
+        )
+        # What the servos read at a joint's zero, by the program's robot and by the described one.
+        known, described = (np.array([joint.servo_zero for joint in each.joints]) for each in (onboard.robot, robot))
+        self._zeros = known - described
+        self.physics.reset(joints=onboard.standing_pose + self._zeros)
+        self.twist, self.wrench = np.zeros(3), np.zeros(6)
+        self.unplugged, self.play, self.imu_share = np.zeros(robot.joint_count, bool), 1.0, 1.0
+        self._felt = np.zeros(6)
+        self._chip = robot.imu.rotation.T
+        self._random = np.random.default_rng((5, seed))
+        self._steps, self._samples = round(SAMPLE / self.physics.timestep), 0
+
+    # ---- what happens to the robot -----------------------------------------------------------------------------------
+
+    def damage(self, morphology: Morphology, unplugged: tuple[int, ...] = ()) -> None:
+        """Break (or mend) the simulated robot; nobody tells its software. unplugged: joints (indices) without power."""
+        self.unplugged[:] = False
+        self.unplugged[list(unplugged)] = True
+        parts = [f"{leg.name}.{link.name}" for leg in self.robot.legs for link in leg.links]
+        for joint in unplugged:
+            morphology = morphology.limp(parts[joint])
+        self.physics.set_morphology(morphology)
+
+    def run(self: Walk, seconds: float, until: Callable[[Walk], object] | None = None) -> bool:
+        """Go on for a time [s], or until `until(self)`; return whether that came to be."""
+        for _ in range(round(seconds / TICK)):
+            self.step()
+            if until is not None and until(self):
+                return True
+        return False
+
+    def step(self) -> None:
+        """Run the program and the physics for 20 ms."""
+        self.physics.push(self.wrench)
+        for half in range(2):
+            self.sense()
+            if not half:
+                self.onboard.command(self.time, *self.twist)
+                set_points = self.onboard.step(self.time)
+                set_points[~self.physics.morphology.existing_mask | self.unplugged] = np.nan
+                self.physics.command(set_points + self._zeros, TICK)
+            self.advance()
+            self._samples += 1
+            self.time = SAMPLE * self._samples
+
+    def advance(self) -> None:
+        """Let the physics run until the next sample."""
+        self.physics.step(self._steps)
+
+    def sense(self) -> None:
+        """Give Onboard the IMU's sample, and the answers of the servos that its bus asks."""
+        physics, random, t = self.physics, self._random, self.time
+        if self._samples:
+            felt, noise = np.concatenate([physics.specific_force, physics.mean_angular_velocity]), random.normal(size=6)
+            self._felt += self.imu_share * (felt - self._felt)
+            force, rate = self._felt[:3] + ACCELEROMETER * noise[:3], self._felt[3:] + GYROSCOPE * noise[3:]
+            self.onboard.imu(t, self._chip @ force, self._chip @ rate + physics.truth.chip_bias())
+        angles, count = physics.readings - self._zeros, self.robot.servo.resolution
+        mute = ~physics.morphology.existing_mask | self.unplugged
+        for joint in self.onboard.reads(t):
+            if mute[joint] or random.random() < UNANSWERED:
+                self.onboard.silent(t, joint)
+            else:
+                angle = angles[joint] + self.play * count * random.uniform(-0.5, 0.5)
+                self.onboard.joint(t, joint, float(np.round(angle / count) * count) if count else float(angle))
+
+    # ---- what it does ------------------------------------------------------------------------------------------------
+
+    @property
+    def tilt(self) -> float:
+        """Angle [rad] between the body's z axis and the vertical."""
+        return math.acos(float(np.clip(self.physics.rotation[2, 2], -1.0, 1.0)))
+
+    @property
+    def gait(self) -> Gait:
+        """The Gait of the program."""
+        return self.onboard.parts.gait.gait
+
+    @property
+    def declared(self) -> Morphology:
+        """The declared damage."""
+        return self.onboard.morphology
+
+    @property
+    def decisions(self) -> list[MadeDecision]:
+        """The decisions of the detector, suspicions included."""
+        return self.onboard.decisions
