@@ -97,6 +97,7 @@ PACED = (
     "nodes/test_nodes_stop_state.py",
     "nodes/test_nodes_missing_legs.py",
     "nodes/test_nodes_walk.py",
+    "nodes/test_onboard_agrees.py",
     "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",
     "drivers/servos/lx/test_servo_bus.py",
