@@ -48,6 +48,11 @@ class Recording:
     torque_time: Array = field(default_factory=lambda: np.zeros(0))
     torques: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
+    def __repr__(self) -> str:
+        """Tell the size of the motion, not its numbers."""
+        sizes = ", ".join(f"{name} {len(next(iter(arrays.values())))}" for name, arrays in self._groups().items())
+        return f"Recording({sizes})"
+
     def __post_init__(self) -> None:
         for name, arrays in self._groups().items():
             times, *others = arrays.values()

@@ -93,6 +93,7 @@ def test_a_recording_is_read_from_its_bag_as_it_was_written(tmp_path):
         times, random.normal(size=(100, 18)), times, joint, angle, times, *random.normal(size=(2, 100, 3))
     )
     write_recording(tmp_path / "bag", ROBOT, written)
+    assert len(repr(written)) < 200 and "command 100" in repr(written)
     read = read_bag(tmp_path / "bag", ROBOT)
     for field in dataclasses.fields(Recording):
         np.testing.assert_allclose(
