@@ -9,6 +9,7 @@ from typing_extensions import Self
 from hexapod_dynamics.robot import Joint, Link, Morphology, Robot
 
 Array = NDArray[np.float64]
+Structs = NDArray[Any]  # of a struct of the core, whose fields are those of its dtype
 Forces = dict[str, ArrayLike]
 
 FARTHEST_POSITION: float
@@ -111,18 +112,18 @@ class Model:
 
 # ---- simulation ------------------------------------------------------------------------------------------------------
 
-PLANE: np.dtype[Any]
-RISE: np.dtype[Any]
-DRIVE: np.dtype[Any]
-SERVO: np.dtype[Any]
-LAW: np.dtype[Any]
+PLANE: np.dtype[np.void]
+RISE: np.dtype[np.void]
+DRIVE: np.dtype[np.void]
+SERVO: np.dtype[np.void]
+LAW: np.dtype[np.void]
 
-def surface(plane: NDArray[Any], rises: NDArray[Any], x: float, y: float) -> tuple[float, float, float, float]: ...
-def heights(plane: NDArray[Any], rises: NDArray[Any], xs: Array, ys: Array) -> Array: ...
+def surface(plane: Structs, rises: Structs, x: float, y: float) -> tuple[float, float, float, float]: ...
+def heights(plane: Structs, rises: Structs, xs: Array, ys: Array) -> Array: ...
 def drawn(i: int, j: int, seed: int) -> float: ...
-def command_servo(servos: NDArray[Any], drive: NDArray[Any], joint: int, target: float, duration: float) -> None: ...
-def command_servos(servos: NDArray[Any], drive: NDArray[Any], targets: Array, duration: float) -> None: ...
-def move_setpoints(servos: NDArray[Any], h: float) -> None: ...
+def command_servo(servos: Structs, drive: Structs, joint: int, target: float, duration: float) -> None: ...
+def command_servos(servos: Structs, drive: Structs, targets: Array, duration: float) -> None: ...
+def move_setpoints(servos: Structs, h: float) -> None: ...
 
 class Tick:
     """A compiled gait that the loop of a Simulation can step."""
@@ -135,9 +136,9 @@ class Simulation:
     joints: int
     legs: int
     external: Any
-    plane: NDArray[Any]
-    drive: NDArray[Any]
-    servos: NDArray[Any]
+    plane: Structs
+    drive: Structs
+    servos: Structs
     memory: Array
     position: Array
     rotation: Array
@@ -150,10 +151,10 @@ class Simulation:
         self,
         robot: Robot,
         morphology: Morphology,
-        plane: NDArray[Any],
-        rises: NDArray[Any],
-        law: NDArray[Any],
-        drive: NDArray[Any],
+        plane: Structs,
+        rises: Structs,
+        law: Structs,
+        drive: Structs,
     ) -> None: ...
     def forget(self) -> None: ...
     def set_morphology(self, morphology: Morphology) -> None: ...
@@ -224,15 +225,15 @@ class CommandedTorques:
 
 PLENTY: float
 SAMPLES: int
-GAIT_LEG: np.dtype[Any]
-GAIT_FOOT: np.dtype[Any]
-TRIPOD_FOOT: np.dtype[Any]
+GAIT_LEG: np.dtype[np.void]
+GAIT_FOOT: np.dtype[np.void]
+TRIPOD_FOOT: np.dtype[np.void]
 
 class Record:
     """Numbers of a struct of core/, as attributes: floats, or arrays that are views."""
 
     values: Array
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.void]
     count: int
     def __init__(self, values: ArrayLike | None = None) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
@@ -259,12 +260,12 @@ class Memory(Tick):
     """The memory of a gait."""
 
     state: Any
-    legs: NDArray[Any]
-    feet: NDArray[Any]
+    legs: Structs
+    feet: Structs
     start: Array
     position: Array
     velocity: Array
-    def __init__(self, legs: NDArray[Any]) -> None: ...
+    def __init__(self, legs: Structs) -> None: ...
     def copy(self) -> Self: ...
     def load(self, other: Self) -> None: ...
     def advance(self, dt: float) -> None: ...
@@ -301,7 +302,7 @@ class PlanCycle:
     def evaluate(
         self,
         plan: PlanNumbers,
-        legs: NDArray[Any],
+        legs: Structs,
         box: Array,
         mass: float,
         gravity: float,
@@ -311,9 +312,9 @@ class PlanCycle:
     ) -> None: ...
 
 def cycle_foot(
-    plan: PlanNumbers, legs: NDArray[Any], i: int, phase: float, vx: float, vy: float, wz: float
+    plan: PlanNumbers, legs: Structs, i: int, phase: float, vx: float, vy: float, wz: float
 ) -> tuple[float, float, float, int]: ...
 def hull_margin(points: ArrayLike, count: int, x: float, y: float) -> float: ...
 def two_feet_margin(points: ArrayLike, box: ArrayLike, x: float, y: float) -> float: ...
 def least_distance(some: ArrayLike, others: ArrayLike) -> float: ...
-def link_points(legs: NDArray[Any], i: int, angles: ArrayLike) -> tuple[Array, Array]: ...
+def link_points(legs: Structs, i: int, angles: ArrayLike) -> tuple[Array, Array]: ...

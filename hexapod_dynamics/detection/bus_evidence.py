@@ -16,15 +16,7 @@ from hexapod_dynamics.robot import Robot
 # chance; a servo is late.
 SILENT_SILENCES, REPORTED_SILENCES, CHAIN_SILENCES, OVERDUE_SILENCES = 5.0, 1.95, 1.3, 0.75
 REPORTED_ROUNDS, CHAIN_ROUNDS, OVERDUE_ROUNDS = 5.0, 4.5, 2.2
-DEAD_SILENCES = 3.0  # of all servos, after which the bus is no evidence
 FIRST_ROUND = 2.0  # [s] in which every servo answers for the first time
-LONGEST_GAP = 0.2  # [s] without any reading that counts as silence of those that are not read
-LATE_ROUND = 0.15  # [s] of a polling round, above which only servos are silent that the driver reports so
-# Share of the servos that answer while three legs are gone: then the round of these is the bus's.
-FEWEST_ANSWER, MOST_ANSWER = 0.3, 0.6
-ROUNDS_OVER, OVER_SHARE = 1.5, 1 / 3  # readings of each other servo while one is passed over; share of the servos read
-TORQUE_OFF_FOR = 0.2  # [s] for which a servo reports its torque off
-BACK_REPORTS = 2  # in a row in which a missing servo answers
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,7 @@ class BusEvidence:
     """Stores when each servo answered last; a servo is silent after `silent_after` [s], later on a slow bus.
 
     Silence is measured by a clock that runs while readings arrive; of a pause without any readings it counts only
-    the first `longest_gap` seconds, so that servos are not silent because the computer stands still.
+    the first 0.2 s, so that servos are not silent because the computer stands still.
     """
 
     def __init__(self, robot: Robot, silent_after: float) -> None:
@@ -83,7 +75,7 @@ class BusEvidence:
         """Return the value [s] of the clock of readings at a time."""
         if self._latest == -np.inf:
             return self._clock
-        return self._clock + min(max(time - self._latest, 0.0), LONGEST_GAP)
+        return self._clock + min(max(time - self._latest, 0.0), 0.2)
 
     def silence(self, time: float, joints: Sequence[int]) -> float:
         """Return for how long [s] none of these servos has answered, by the clock of readings."""
@@ -101,11 +93,11 @@ class BusEvidence:
 
     def back(self) -> np.ndarray:
         """Servos (n,) bool that have answered in two reports although they are declared missing."""
-        return self._back >= BACK_REPORTS
+        return self._back >= 2
 
     def torque_off(self, time: float) -> np.ndarray:
         """Servos (n,) bool whose torque has been off for 0.2 s."""
-        return self._torque_off & (time - self._torque_off_since > TORQUE_OFF_FOR)
+        return self._torque_off & (time - self._torque_off_since > 0.2)
 
     def pace(self, time: float, expected: np.ndarray) -> float:
         """Time [s] within which half of the expected servos (n,) bool were read; 0 if none was.
@@ -116,7 +108,7 @@ class BusEvidence:
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
         answering = expected & ~self._reported
-        if FEWEST_ANSWER * expected.sum() <= answering.sum() <= MOST_ANSWER * expected.sum():
+        if 0.3 * expected.sum() <= answering.sum() <= 0.6 * expected.sum():
             expected = answering
         return float(
             np.median(
@@ -133,8 +125,8 @@ class BusEvidence:
         the first.
         """
         others = (self._reading[expected] > self._reading[:, None]).sum(axis=1)
-        over = self._readings - self._reading >= ROUNDS_OVER * others
-        return (others >= OVER_SHARE * expected.sum()) & over
+        over = self._readings - self._reading >= 1.5 * others
+        return (3 * others >= expected.sum()) & over
 
     def silent(self, time: float, expected: np.ndarray) -> np.ndarray:
         """Servos (n,) bool among the expected ones that do not answer while others do."""
@@ -150,7 +142,7 @@ class BusEvidence:
         # 0.585 s after its last answer, because a single torn-off servo must be reported within 0.6 s.
         reported = over & self._reported & (age > max(REPORTED_SILENCES * after, REPORTED_ROUNDS * pace))
         # If readings are late or lost by chance, a servo must fail more often than others, as reported by the driver.
-        timely = pace <= LATE_ROUND
+        timely = pace <= 0.15
         silent = reported | (timely & over & (age > SILENT_SILENCES * after))
         # All servos of a chain do not fail together by chance, so a chain is detected sooner than one servo.
         quick = over & (age > max(CHAIN_SILENCES * after, CHAIN_ROUNDS * pace))
@@ -171,8 +163,8 @@ class BusEvidence:
         return expected & (time - self.answered_at > limit)
 
     def dead(self, time: float) -> bool:
-        """Return True if no servo was read recently, so that the bus is no evidence."""
-        return not np.any(time - self.answered_at < DEAD_SILENCES * self._after)
+        """Return True if no servo was read in three times `silent_after`, so that the bus is no evidence."""
+        return not np.any(time - self.answered_at < 3.0 * self._after)
 
     def chains(self, silent: np.ndarray, expected: np.ndarray) -> list[SilentChain]:
         """Return a SilentChain for each leg with silent servos (n,) bool; further out, servos that are not expected to

@@ -14,9 +14,6 @@ from hexapod_dynamics.detection.timing import LATE
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 
-COMMAND_PAUSE = 0.1  # [s] without a command, after which the servos hold
-READ_AT_START = 0.8  # share of the joints that have to be read before the model starts
-
 
 class CommandedModel:
     """Advances a RunningModel by one tick for each command; all times are seconds on one clock.
@@ -51,7 +48,7 @@ class CommandedModel:
     def start(self, angles: np.ndarray, morphology: Morphology) -> bool:
         """Start the model at the last command and the measured angles (n,) [rad], NaN: not measured; False: too few."""
         ready = np.isfinite(angles) | ~morphology.existing_mask
-        if not self._commands or not ready.mean() > READ_AT_START:
+        if not self._commands or not ready.mean() > 0.8:
             while len(self._commands) > 5:
                 self._commands.popleft()
             return False
@@ -80,7 +77,7 @@ class CommandedModel:
                 self._hold(self._tick_time + s.command_period)
             interval = min(max(at - self._tick_time, 0.5 * s.command_period), 2.0 * s.command_period)
             self._tick(at, self._guard.update(positions, self._torques, interval))
-        while time - self._tick_time > COMMAND_PAUSE + self._delay:
+        while time - self._tick_time > 0.1 + self._delay:  # five commands late: the servos hold
             self._hold(self._tick_time + s.command_period)
 
     def _executed(self, at: float) -> float:

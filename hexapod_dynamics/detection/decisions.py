@@ -19,7 +19,6 @@ REPEAT_AFTER = 5.0  # [s] until a decision that was not executed is repeated
 # A decision is repeated while its evidence lasts; it has ended after this multiple of REPEAT_AFTER without one.
 ENDED = 1.5
 MANY = 3  # legs or joints at once that are a fault of the bus
-ALONE_SILENT = 1.5  # [s] after which a servo is silent while servos further out answer
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class DecisionMaker:
 
     def _silent(self, time: float, silence: SilentChain, angles: np.ndarray) -> list[Decision]:
         leg, age = silence.leg, time - silence.since
-        if silence.alone and age < ALONE_SILENT:
+        if silence.alone and age < 1.5:  # servos further out answer: it may be late by chance
             return []
         if silence.alone:
             joint = silence.joints[0]

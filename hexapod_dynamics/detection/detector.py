@@ -32,8 +32,6 @@ from hexapod_dynamics.se3 import euler_zyx
 STUMP = 0.5  # of a last link whose end is lost: what is left is not known, and the gait does not stand on it
 SETTLES = 2.5  # [s] after the model's start in which nothing is judged: servos and model approach the commands
 PROBE_AFTER = 1.6  # [s] for which a leg is suspected before its foot is pressed down; it is ambiguous then
-PROBE_PAUSE = 8.0  # [s] between two contact probes
-RETURNING = 5.0  # [s] in which a part that came back need not follow
 
 
 class Stepping(Protocol):
@@ -152,7 +150,7 @@ class DamageDetector:
         self.bus_evidence.expect(self.time, morphology.existing_mask & ~self.morphology.existing_mask)
         self.morphology = morphology
         self.features.set_morphology(self.time, morphology)
-        self._returns[self.features.left > before] = self.time + RETURNING
+        self._returns[self.features.left > before] = self.time + 5.0  # it is lifted into its place in the gait
         self.posterior.hold()
 
     def restart(self) -> None:
@@ -290,10 +288,10 @@ class DamageDetector:
         return names[first.leg], why
 
     def probe(self, time: float) -> str | None:
-        """Return the leg whose foot the gait is to press down now (`Gait.contact_probe`), once for each probe; None:
-        none.
+        """Return the leg whose foot the gait is to press down now (`Gait.contact_probe`), once for each probe, at most
+        every 8 s; None: none.
         """
-        found = self.ambiguous(time) if self.following and time - self._probed >= PROBE_PAUSE else None
+        found = self.ambiguous(time) if self.following and time - self._probed >= 8.0 else None
         if found is None:
             return None
         self._probed = time

@@ -31,13 +31,10 @@ JOINTS = 3  # of a leg that the network sees
 DEGREE = math.radians(1.0)
 LOAD_SIGN = 0.3 * DEGREE  # lead of the set-point over which the sign of a joint's load changes
 DELAY = 25  # steps after which a residual is learnt
-RECENT = 16  # readings of each joint that are kept
 STILL = 0.015  # [rad] range of the readings of a joint that stands, with play; it should move or moves by more
-UNEVEN_GAIN = 0.01  # a step, of the mean square lean: of the last 8 s
 STARTS = 12  # steps after a start in which nothing is learnt: model and servos approach the commands
 OLDEST = 1.5  # [s] age of a reading, above which it is not older
 FRESH = 0.1  # [s] age of a new reading
-BRACED_FOR = 0.4  # [s] after a brace against a push, for which the body still moves by it
 
 # Name and unit of each feature of a joint, then of a leg and the body; the units make them numbers of the size of 1.
 OF_JOINT = {
@@ -152,7 +149,7 @@ class FeatureExtractor:
         self._readings: deque[tuple[float, int, float]] = deque(maxlen=100 * n)
         self._attitudes: deque[_Attitude] = deque(maxlen=400)
         # Latest readings of each joint: time [s], angle, modelled angle [rad].
-        self._recent: list[deque[tuple[float, float, float]]] = [deque(maxlen=RECENT) for _ in range(n)]
+        self._recent: list[deque[tuple[float, float, float]]] = [deque(maxlen=16) for _ in range(n)]
         self._moving: deque[tuple[int, float, float]] = deque(maxlen=2 * n)  # joint, residual, rate of readings
         self._leans: deque[float] = deque(maxlen=DELAY)  # squares [rad^2] that do not count yet
         self.unevenness = 0.0  # [rad] root mean square of the lean, until DELAY ago: the ground's
@@ -303,7 +300,7 @@ class FeatureExtractor:
             self.lean = mean[:2] - x @ self._slope.c[0]
             if len(self._leans) == DELAY:
                 square = self.unevenness**2
-                self.unevenness = math.sqrt(square + UNEVEN_GAIN * (self._leans[0] - square))
+                self.unevenness = math.sqrt(square + 0.01 * (self._leans[0] - square))  # of the last 8 s
             self._leans.append(float(self.lean @ self.lean))
             before = self._before or (self.lean[0], self.lean[1], turned)
             turn = (turned - before[2] + math.pi) % (2.0 * math.pi) - math.pi
@@ -336,7 +333,7 @@ class FeatureExtractor:
         leg = np.stack(
             [loads[1], loads[0], self.left, self.left.mean() * alike, *self._place.T]
             + [toward[0], across[0], toward[1], across[1], toward[2], across[2], self._side * turn]
-            + [(time - self._braced < BRACED_FOR) * alike]
+            + [(time - self._braced < 0.4) * alike]
             + [min(time - self._started, 10.0) * alike, min(time - self._changed, 9.0) * alike]
             + [np.abs(change[:-1]).mean() * alike, self.unevenness * alike],
             axis=1,

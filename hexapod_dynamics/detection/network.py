@@ -55,7 +55,7 @@ class Weights:
 
     layers: dict[str, np.ndarray]
     thresholds: np.ndarray
-    made: dict[str, Any]
+    made: dict[str, object]
 
     @classmethod
     def load(cls, path: Path = PACKAGED) -> Weights:

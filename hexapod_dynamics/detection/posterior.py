@@ -20,12 +20,11 @@ from hexapod_dynamics.detection.network import CLASSES, INTACT, LIMP, LOCKED, LO
 
 LEAST = 1e-7  # probability: log odds are within 16 of 0
 MEAN, LOWEST, HIGHEST = 6, -3.0, 6.0  # steps of the mean, and bounds of the log odds in it
-DOUBTFUL, ALSO = -1.0, 2.0  # log odds of a foot: in doubt from the first, lost together with another from the second
+ALSO = 2.0  # log odds from which a foot is lost together with another; it is in doubt from -1
 # [s] for which a decision waits, since the other feet may only be in the air; longer while another leg is in doubt.
 WAIT, PAIR_WAIT = 0.16, 1.0
 KIND_WAIT = 0.8  # [s] for which a damaged joint waits for readings that show its kind; then the network decides
 MOVED = 3, 5  # steps with motion, of the latest ones, from which a robot walks
-FORGIVEN = 0.4  # [s] for which a suspected leg may be unsuspected in between
 
 
 class Judgement(NamedTuple):
@@ -98,7 +97,7 @@ class Posterior:
         self._kinds = np.where(over[:, None], self._kinds + np.log(p), 0.0)
         self._over = np.where(over, np.minimum(self._over, time), math.inf)
         suspected = self.odds.max(axis=1) > self._suspect
-        ended = ~suspected & (time - self._suspected[:, 1] > FORGIVEN)
+        ended = ~suspected & (time - self._suspected[:, 1] > 0.4)
         self._suspected[ended] = math.inf
         self._suspected[suspected, 0] = np.minimum(self._suspected[suspected, 0], time)
         self._suspected[suspected, 1] = time
@@ -119,7 +118,7 @@ class Posterior:
             return []
         waited = time - float(self._over.min()) + 0.5 * STEP
         foot = self.odds[:, 0]
-        in_doubt = ~over & (np.maximum(foot, self.latest[:, 0]) > DOUBTFUL) & (foot < ALSO)
+        in_doubt = ~over & (np.maximum(foot, self.latest[:, 0]) > -1.0) & (foot < ALSO)
         if waited < (PAIR_WAIT if in_doubt.any() else WAIT):
             return []
         found = []

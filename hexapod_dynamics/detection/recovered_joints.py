@@ -16,8 +16,6 @@ import math
 AWAY, NEAR = 0.08, 0.035
 STANDS_FOR, READINGS = 1.2, 5  # time [s] and readings for which a joint stands where an intact one would
 STILL = 0.02  # [rad] range of the readings of a joint that stands
-FIRST_TRIAL = 3.0  # [s] from a declaration to the first retest
-TRIAL_PAUSE, LONGEST_PAUSE = 6.0, 120.0  # [s] between two retests; of one joint doubled after each, at most
 
 
 class _Watched:
@@ -66,15 +64,14 @@ class RecoveredJoints:
     def retest(self, time: float) -> int | None:
         """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
         locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
-        pause = TRIAL_PAUSE
-        self._next = {joint: self._next.get(joint, (time + FIRST_TRIAL, pause)) for joint in locked}
-        if not self._next or time - self._last_trial < pause:
+        self._next = {joint: self._next.get(joint, (time + 3.0, 6.0)) for joint in locked}
+        if not self._next or time - self._last_trial < 6.0:
             return None
         joint = min(self._next, key=lambda one: self._next[one][0])
         due, pause = self._next[joint]
         if time < due:
             return None
-        self._next[joint] = time + pause, min(2.0 * pause, LONGEST_PAUSE)
+        self._next[joint] = time + pause, min(2.0 * pause, 120.0)
         self._last_trial = time
         return joint
 

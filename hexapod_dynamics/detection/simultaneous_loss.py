@@ -13,8 +13,6 @@ import numpy as np
 from hexapod_dynamics.detection.bus_evidence import BusEvidence, SilentChain
 from hexapod_dynamics.detection.features import FeatureExtractor
 
-LEAN = 0.12  # [rad] by which a body leans otherwise than its model when three legs are gone
-LEANT_FOR = 2.0  # [s] for which a lean counts: a robot that sat down is level again
 WALKING = 1.0  # [s] of walking without an answer of three legs, after which they are gone
 MOVED = 0.02  # [rad] by which a set-point of a robot that walks moves in half of this time
 
@@ -28,12 +26,12 @@ class SimultaneousLegLoss:
 
     def update(self, time: float) -> None:
         """Note the lean of the body at a time [s]."""
-        if np.abs(self._features.lean).max() > LEAN:
+        if np.abs(self._features.lean).max() > 0.12:  # three legs are gone; a walk with all leans by less
             self._leant = time
 
     def are_lost(self, silences: list[SilentChain], bus: BusEvidence, time: float, *, comparable: bool) -> bool:
         """Whether the legs of these silences are gone; comparable: whether commands and readings arrive in time."""
-        if time - self._leant < LEANT_FOR:
+        if time - self._leant < 2.0:  # a robot that sat down is level again
             return True
         joints = [joint for silence in silences for joint in silence.joints]
         complete = bool(silences) and all(silence.link == 0 for silence in silences)

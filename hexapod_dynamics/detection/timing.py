@@ -15,10 +15,7 @@ import numpy as np
 LATE = 0.15  # [s] age of a reading or command from which it is late; the same between two commands
 PAUSE = 0.25  # [s] without a call of the detector, or without any reading: the computer stood still
 LAG = 0.06  # [s] of all joints behind the model, beyond what is learnt of these servos; slow ones have up to 0.04
-LAG_RATE, LAG_READINGS = 0.4, 8  # modelled rate [rad/s] and number of readings from which the lag can be computed
-RESTARTS_AFTER = 0.3  # [s] without a sign, after which the model starts again
 IGNORED_FOR = 2.5  # [s] after a sign in which only silence is evidence
-SLOW_BUS = 0.45  # [s] of a polling round, above which silence is no evidence, either
 
 
 class Timing:
@@ -74,7 +71,7 @@ class Timing:
 
         pace [s]: of a polling round; late_command [s]: time at which a command came too late.
         """
-        slow = pace > SLOW_BUS
+        slow = pace > 0.45  # [s]: silence is no evidence, either
         if slow:
             self.ignore(time)
         self.disturbed = time < max(self._until, late_command + IGNORED_FOR)
@@ -87,7 +84,7 @@ class Timing:
 
     def recent(self, time: float) -> bool:
         """Return True if commands or readings were late a moment ago, and more may be."""
-        return time - self._last_late < RESTARTS_AFTER
+        return time - self._last_late < 0.3
 
 
 def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
@@ -96,7 +93,7 @@ def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> 
 
     It is the median of -residual / rate, which one or two damaged joints do not move.
     """
-    moving = np.abs(rates) > LAG_RATE
-    if moving.sum() < LAG_READINGS or len(np.unique(joints[moving])) < 6:
+    moving = np.abs(rates) > 0.4
+    if moving.sum() < 8 or len(np.unique(joints[moving])) < 6:
         return math.nan
     return float(np.median(-residuals[moving] / rates[moving]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -108,7 +108,7 @@ def _links(body: ET.Element, chain: list[Branch], rotor_inertia: float) -> None:
 def _joint(body: ET.Element, joint: Joint, axis: np.ndarray, rotor_inertia: float) -> None:
     if joint.kind == "helical":
         raise RobotError(f"joint {joint.name}: MuJoCo has no helical joints; hinges and slides can be written")
-    limits: dict[str, Any] = {"limited": "false"}
+    limits: dict[str, str | np.ndarray] = {"limited": "false"}
     if math.isfinite(joint.lower) or math.isfinite(joint.upper):
         limits = {"range": np.clip((joint.lower, joint.upper), -1e9, 1e9)}  # a range has two numbers
     kind, armature = {"revolute": "hinge", "prismatic": "slide"}[joint.kind], joint.rotor_inertia or rotor_inertia

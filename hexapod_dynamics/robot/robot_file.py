@@ -220,7 +220,7 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: object) -> bool:
         return True
 
-    def represent_list(self, data: list[Any]) -> yaml.Node:
+    def represent_list(self, data: list[object]) -> yaml.Node:
         in_one_line = not any(isinstance(item, dict) for item in data)
         return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=in_one_line)
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +60,7 @@ class SteppedModel(_core.Simulation):
         super().__init__(robot, self.morphology, *self.ground.structs(), law, drive)
         self.add_payload(self._payload[0], *np.asarray(self._payload[1], float).tolist())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return what makes a copy: all but the compiled part."""
         arrays = {name: getattr(self, name).copy() for name in ("memory", "plane", "drive")}
         return _remade, (type(self), vars(self), arrays, self.external)
@@ -113,7 +112,7 @@ class SteppedModel(_core.Simulation):
 
 
 def _remade(
-    kind: type[SteppedModel], attributes: Mapping[str, Any], arrays: Mapping[str, np.ndarray], external: np.ndarray
+    kind: type[SteppedModel], attributes: Mapping[str, object], arrays: Mapping[str, np.ndarray], external: np.ndarray
 ) -> SteppedModel:
     """Return a model of a kind with these attributes and numbers, for copies and pickles."""
     made = kind.__new__(kind)

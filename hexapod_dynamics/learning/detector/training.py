@@ -203,7 +203,7 @@ def train(
             left = (time.monotonic() - began) / (step + 1) * (steps - step - 1)
             report(f"step {step + 1} of {steps}: loss {mean:.4f}, {left:.0f} s left")
     layers = {name: array[None].astype(np.float16).astype(np.float32) for name, array in layers.items()}
-    made = {"steps": steps, "seed": seed, "walks": len(examples)}
+    made: dict[str, object] = {"steps": steps, "seed": seed, "walks": len(examples)}
     return Weights(layers, np.full(2, LEAST), made)
 
 
