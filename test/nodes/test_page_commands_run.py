@@ -157,8 +157,8 @@ def test_every_command_of_the_pages_is_run_here_or_has_a_reason():
 def place(tmp_path_factory):
     """A folder with what the pages speak of: parts of this repository, and a reader's own robot and method."""
     folder = tmp_path_factory.mktemp("reader")
-    (folder / "docs").mkdir()  # what a command writes there is not the repository's
-    for name in ("config", "docs/damage_bag", "examples", "benchmark", "scripts"):
+    shutil.copytree(ROOT / "docs" / "damage_bag", folder / "docs" / "damage_bag")  # its plot is written beside it
+    for name in ("config", "examples", "benchmark", "scripts"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "phantomx.urdf").write_text(foreign_phantomx())
     (folder / "front.jpg").write_bytes(b"")
