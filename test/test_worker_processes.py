@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 
+import psutil
+
 PROGRAM = """
 import time
 from hexapod_dynamics.process_environment import worker_processes
@@ -14,6 +16,17 @@ if __name__ == "__main__":
         print(pool.submit(print).running() or "begun", flush=True)
         busy[0].result()
 """
+
+
+def test_workers_end_with_a_program_that_is_killed(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    run = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "begun\n"
+    workers = psutil.Process(run.pid).children()
+    run.kill()
+    run.communicate(timeout=60.0)
+    assert len(workers) >= 2 and psutil.wait_procs(workers, timeout=60.0)[1] == []  # they had ten minutes to go
 
 
 def test_ctrl_c_ends_what_runs_and_what_waits(tmp_path):

@@ -27,10 +27,27 @@ TICK = 0.02  # [s] between two steps of Onboard
 SAMPLE = 0.5 * TICK  # [s] between two samples of the IMU
 CHAIN = 0.014  # [s] from a command to the servos' start, without the Truth's delay
 UNANSWERED = 0.07  # share of the requests to a servo that lost bytes leave unanswered
-ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz
+ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 at 100 Hz, by its data sheet
+# Offset of a recorded MPU6050's gyroscope, ten minutes at rest (sunsided/sensor-fusion, data/set-2, axis x): a
+# Gauss-Markov process [rad/s], [s] beside white noise has its Allan deviation at 10 and 60 s.
+WANDER, WANDER_TIME = math.radians(0.0066), 8.0
 RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
 
 Walk = TypeVar("Walk", bound="OnboardSimulation")
+
+
+class GyroscopeOffset:
+    """Offset of a gyroscope that wanders; `random` draws it each `period` [s]."""
+
+    def __init__(self, random: np.random.Generator, period: float) -> None:
+        self._random, self._keep = random, math.exp(-period / WANDER_TIME)
+        self._offset = random.normal(0.0, WANDER, 3)
+
+    def sample(self) -> np.ndarray:
+        """Return the next offset (3,) [rad/s]."""
+        fresh = self._random.normal(0.0, WANDER, 3)
+        self._offset = self._keep * self._offset + math.sqrt(1.0 - self._keep**2) * fresh
+        return self._offset
 
 
 class OnboardSimulation:
@@ -82,6 +99,7 @@ class OnboardSimulation:
         self._felt = np.zeros(6)
         self._chip = robot.imu.rotation.T
         self._random = np.random.default_rng((5, seed))
+        self._offset = GyroscopeOffset(np.random.default_rng((6, seed)), SAMPLE)
         self._steps, self._samples = round(SAMPLE / self.physics.timestep), 0
 
     # ---- what happens to the robot -----------------------------------------------------------------------------------
@@ -127,7 +145,10 @@ class OnboardSimulation:
         if self._samples:
             felt, noise = np.concatenate([physics.specific_force, physics.mean_angular_velocity]), random.normal(size=6)
             self._felt += self.imu_share * (felt - self._felt)
-            force, rate = self._felt[:3] + ACCELEROMETER * noise[:3], self._felt[3:] + GYROSCOPE * noise[3:]
+            force, rate = (
+                self._felt[:3] + ACCELEROMETER * noise[:3],
+                self._felt[3:] + GYROSCOPE * noise[3:] + self._offset.sample(),
+            )
             self.onboard.imu(t, self._chip @ force, self._chip @ rate + physics.truth.chip_bias())
         angles, count = physics.readings - self._zeros, self.robot.servo.resolution
         mute = ~physics.morphology.existing_mask | self.unplugged

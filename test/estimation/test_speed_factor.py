@@ -10,8 +10,12 @@ from support.sensed_walk import SensedWalk
 from hexapod_dynamics.estimation.odometry import (
     CALM,
     DEFLECTION,
+    EVEN,
+    LARGEST,
+    MOST,
     PITCHING,
     PLAY,
+    STUMBLE,
     SURGE,
     SpeedFactor,
     StrideMeasures,
@@ -39,6 +43,14 @@ def test_less_surge_and_coxae_that_give_way_lengthen_the_way_and_tossing_shorten
     assert factor.update(strides(pitching=CALM), 0.0, 0.01) == 0.0
     assert factor.update(strides(pitching=CALM + 0.01), 0.0, 0.01) == factor.share == pytest.approx(-0.01 * PITCHING)
     assert SpeedFactor(play=0.002).update(strides(), 0.0, 0.01) == pytest.approx(0.002 * PLAY)
+
+
+def test_every_share_is_bounded():
+    assert SpeedFactor().update(strides(surge=-50.0), 0.0, 0.01) == pytest.approx(SURGE)
+    assert SpeedFactor().update(strides(surge=50.0), 0.0, 0.01) == pytest.approx(-SURGE)
+    assert SpeedFactor().update(strides(deflection=1.0), 0.0, 0.01) == pytest.approx(MOST)
+    assert SpeedFactor().update(strides(pitching=9.0), 0.0, 0.01) == pytest.approx(-MOST)
+    assert SpeedFactor().update(strides(), 10.0, 0.01) == pytest.approx(-STUMBLE * (LARGEST - EVEN))
 
 
 def test_a_steady_difference_of_the_heading_as_in_a_turn_is_no_stumble():
