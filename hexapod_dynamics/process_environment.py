@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,19 @@ def worker_processes(jobs: int | None = None) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin_work() -> None:
-    """Leave Ctrl-C, which all processes of a terminal get, to the process that gives the work."""
+    """Leave Ctrl-C, which all processes of a terminal get, to the process that gives the work; end with it."""
+    from multiprocessing import parent_process
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     compute_in_one_thread()
+    parent = parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def allow_participants() -> None:

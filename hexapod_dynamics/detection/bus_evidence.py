@@ -108,7 +108,7 @@ class BusEvidence:
         if not np.isfinite(self._first) or not expected.any():
             return 0.0
         answering = expected & ~self._reported
-        if 0.3 * expected.sum() <= answering.sum() <= 0.6 * expected.sum():
+        if 0.3 * expected.sum() <= answering.sum() <= 0.6 * expected.sum():  # half of the legs are left
             expected = answering
         return float(
             np.median(

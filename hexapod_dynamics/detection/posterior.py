@@ -97,7 +97,7 @@ class Posterior:
         self._kinds = np.where(over[:, None], self._kinds + np.log(p), 0.0)
         self._over = np.where(over, np.minimum(self._over, time), math.inf)
         suspected = self.odds.max(axis=1) > self._suspect
-        ended = ~suspected & (time - self._suspected[:, 1] > 0.4)
+        ended = ~suspected & (time - self._suspected[:, 1] > 0.4)  # [s]: five steps
         self._suspected[ended] = math.inf
         self._suspected[suspected, 0] = np.minimum(self._suspected[suspected, 0], time)
         self._suspected[suspected, 1] = time

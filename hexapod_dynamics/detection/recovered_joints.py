@@ -64,6 +64,7 @@ class RecoveredJoints:
     def retest(self, time: float) -> int | None:
         """Return the locked joint that is to be commanded beside its lock now (`JointTrial`), once for each trial."""
         locked = sorted(joint for joint, one in self._watched.items() if one.locked_at is not None)
+        # The first 3 s after the declaration; then 6 s apart [s], of one joint twice as long after each, 2 min at most.
         self._next = {joint: self._next.get(joint, (time + 3.0, 6.0)) for joint in locked}
         if not self._next or time - self._last_trial < 6.0:
             return None

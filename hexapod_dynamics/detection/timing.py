@@ -84,7 +84,7 @@ class Timing:
 
     def recent(self, time: float) -> bool:
         """Return True if commands or readings were late a moment ago, and more may be."""
-        return time - self._last_late < 0.3
+        return time - self._last_late < 0.3  # [s] without a sign, after which the model starts again
 
 
 def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> float:
@@ -93,7 +93,7 @@ def common_lag(joints: np.ndarray, residuals: np.ndarray, rates: np.ndarray) -> 
 
     It is the median of -residual / rate, which one or two damaged joints do not move.
     """
-    moving = np.abs(rates) > 0.4
+    moving = np.abs(rates) > 0.4  # [rad/s]: slower ones show the dead zone, fewer than eight readings their noise
     if moving.sum() < 8 or len(np.unique(joints[moving])) < 6:
         return math.nan
     return float(np.median(-residuals[moving] / rates[moving]))

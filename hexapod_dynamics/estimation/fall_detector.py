@@ -74,7 +74,7 @@ class FallDetector:
             ux, uy, uz = rotation[2].tolist()
             gravity, slope = uz, ux * lx + uy * ly + uz * lz
         size = math.sqrt(x * x + y * y + z * z)
-        informative = 4.9 < size < 14.7  # [m/s^2] half and one and a half of gravity
+        informative = 0.5 * 9.81 < size < 1.5 * 9.81  # [m/s^2]
         known = math.isfinite(gravity + slope)
         if informative and (known or rotation is None):
             gravity, slope = min(gravity, z / size), min(slope, (x * lx + y * ly + z * lz) / size)

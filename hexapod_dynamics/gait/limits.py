@@ -268,7 +268,7 @@ class Limiter:
             return limits.possible(twist, given._replace(lift=terrain.highest if rough else lift, rowing=rowing))
         incline = self._incline
         if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
-            twist = limits.possible(twist, given)[0]
+            twist = limits.possible(twist, given._replace(lift=lift))[0]
         lift = terrain.highest if rough and incline.high else lift
         given = Conditions(periods, with_margin and incline.margin, lift, incline)
         possible, period = limits.possible(incline.share * twist, given)
@@ -342,14 +342,20 @@ class Limiter:
         self._limited_for, self._since_limited = (felt, *now), 0.0
         if math.hypot(*now) > DEAD_ZONE and plan.kind == "walk":
             drop = ground.height * math.tan(now[1]), -ground.height * math.tan(now[0])
-            planned, with_margin = self._gait.used.step_height, self._gait.settings.pattern == "auto"
-            given = Conditions(self._periods(plan), with_margin)
-            level = self._limits.possible(np.array(self.wanted), given)[0]
-            given = given._replace(lift=terrain.highest if ground.rough else planned)
-            self._search = self._limits.inclines(level, given, drop, planned)
+            self._search = self._inclines(plan, drop)
         else:
             self._assume(LEVEL)
             self.follow_again()
+
+    def _inclines(self, plan: GaitPlan, drop: tuple[float, float]) -> Iterator[Incline | None]:
+        """Search the Incline for a slope, one limit a step; a command counts as at most what level ground allows."""
+        planned, with_margin = self._gait.used.step_height, self._gait.settings.pattern == "auto"
+        given = Conditions(self._periods(plan), with_margin, planned)
+        level = self._limits.possible(np.array(self.wanted), given)[0]
+        yield None
+        terrain = self._gait.terrain
+        lift = terrain.highest if terrain.ground.rough else planned
+        yield from self._limits.inclines(level, given._replace(lift=lift), drop, planned)
 
     def _assume(self, incline: Incline) -> None:
         """Limit commands for this slope from now on."""

@@ -115,6 +115,10 @@ class Onboard:
             None if detect == OFF else DamageDetection(robot, detect, detector=detector),
             Declarations(robot),
         )
+        # The parts that watch what happens.
+        self._observers: list[Prediction | DamageDetection] = [
+            part for part in (self.parts.prediction, self.parts.detection) if part is not None
+        ]
         self.decisions: list[MadeDecision] = []
         self.log: deque[tuple[float, str, str]] = deque(maxlen=1000)  # (time, level, text), as the nodes' logs
         self.torques = np.zeros(n)  # feed-forward (n,) [N m] that the servos have
@@ -180,11 +184,6 @@ class Onboard:
     def emergency_stop(self, on: bool) -> None:
         """Freeze the pose at once until called with False."""
         self.parts.servos.supervisor.emergency_stop(on)
-
-    @property
-    def _observers(self) -> list[Prediction | DamageDetection]:
-        """The parts that watch what happens."""
-        return [part for part in (self.parts.prediction, self.parts.detection) if part is not None]
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 

@@ -179,7 +179,10 @@ class SessionState:
                 values, number, closing = self._values, self._posted, self._closed
             lost = not closing and number == self._written and not self._failed and not self._file.is_untouched()
             if number > self._written or self._failed or lost:
-                self._write(values, lost)
+                try:
+                    self._write(values, lost)
+                except Exception as error:  # as of values that JSON cannot write: whoever stores next is heard again
+                    self._fail(f"{type(error).__name__}: {error}")
                 with self._changed:
                     self._written = number
                     self._changed.notify_all()
@@ -194,10 +197,7 @@ class SessionState:
         try:
             self._file.write(values)
         except (OSError, HexapodError) as error:
-            self.problem = str(error)
-            if not self._failed:
-                self._failed = True
-                self._warn(f"no state can be stored for a respawn: {error}; free space in {self._file.path.parent}")
+            self._fail(f"{error}; free space in {self._file.path.parent}")
             return
         self._failed = False
         if lost:
@@ -205,6 +205,12 @@ class SessionState:
             self._warn(
                 f"the stored state was deleted or changed by another program: {self._file.path} is written again"
             )
+
+    def _fail(self, problem: str) -> None:
+        self.problem = problem
+        if not self._failed:
+            self._failed = True
+            self._warn(f"no state can be stored for a respawn: {problem}")
 
     def _answer(self, is_due: Callable[[int, float], bool], result: str) -> None:
         with self._changed:

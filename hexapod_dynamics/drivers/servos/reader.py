@@ -285,7 +285,7 @@ class JointReader:
         self.quiet_until = 0.0
         self._delay = max(0.97 * self._delay, min(servos.delay, 0.05))  # the longest delay is forgotten slowly
         with self._lock:
-            self._machine.answered(index, time.monotonic(), late=servos.delay > servos.line.reply_timeout)
+            self._machine.answered(index, servos.read_time, late=servos.delay > servos.line.reply_timeout)
         return value
 
     def _back_off(self, unanswered: int) -> None:

@@ -164,7 +164,10 @@ class SerialLink(Line):
         that of the next servo is awaited (an FTDI USB adapter delivers every 16 ms by default).
         """
         late = 0.0
-        for each in [each for each in self._owed if each[0] in received]:
+        for each in list(self._owed):
+            if each[0] not in received:
+                continue
+            received = received.replace(each[0], b"", 1)  # one answer is that to one request
             self._owed.remove(each)
             late = max(late, min(now - each[1], self.patience))
         self.lateness = max(self.lateness, late)

@@ -31,7 +31,7 @@ from hexapod_dynamics.gait.recovery.manoeuvres import (
     lost_legs,
     pose_angles,
 )
-from hexapod_dynamics.gait.recovery.motion import MEMORY, JointMotion, RestWatch, Sensed, seated
+from hexapod_dynamics.gait.recovery.motion import EASES, MEMORY, JointMotion, RestWatch, Sensed, seated
 from hexapod_dynamics.gait.recovery.untangle import LegSpace, untangled
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -66,7 +66,7 @@ STAR, TUCK = (0.0, 0.0, 1.17), (0.0, 1.6, -1.0)
 TUCKS, HOLD = 0.8, 0.5  # [s] duration of tucking the legs after a roll, and longest time of lying after it
 ROLL_SPEED = 3.0  # [rad/s] of any joint in a roll, at most: manoeuvres are made at 2, and faster ones are others
 # A robot that swings where it lies for EASES [s] lets its joints give way for YIELDS [s]; then again, for longer.
-EASES, YIELDS = 3.0, 0.5
+YIELDS = 0.5
 ANNOUNCE, SETTLE = 2.0, 0.1  # [s] at rest before the first motion; between two phases
 
 

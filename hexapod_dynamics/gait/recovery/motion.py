@@ -13,6 +13,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.robot import Robot
 
+EASES = 3.0  # [s] for which a robot swings where it lies before its joints give way
 MEMORY = 0.4  # [s] by which a reading may be late, because the bus reads each servo some six times a second
 STILL = 0.1  # [rad] between two readings of a joint that stands still, or nearly
 DELAY = 0.04  # [s] from a set-point to a reading of what it has done
@@ -85,7 +86,7 @@ class RestWatch:
         In such a limit cycle the angular velocity of 3 s correlates with itself one period before, of 1 s at most, by
         0.9. Slow pushes of 0.3 to 1 Hz against a robot that lies do not reach that. False where a sample is not finite.
         """
-        if self.at_rest >= 0.5 or self.in_place < 3.0:
+        if self.at_rest >= 0.5 or self.in_place < EASES:
             return False
         rates, count = np.roll(self._rates, -self._next, axis=0), len(self._rates)
         products = sum(np.correlate(one, one, "full")[count - 1 : count + self._lags] for one in rates.T)
