@@ -17,6 +17,7 @@ from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, d
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -47,7 +48,11 @@ class DamageManager(GuardedNode):
         self._restore()
         self._follow({})
         self.add_on_set_parameters_callback(self._on_set)
-        self._service = self.create_service(SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE)
+        # Its own group: while an answer waits for the disk, the node works on.
+        group = ReentrantCallbackGroup()
+        self._service = self.create_service(
+            SetParametersAtomically, "set_morphology", self._serve, qos_profile=SERVICE, callback_group=group
+        )
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
         self._publish()
 
@@ -128,10 +133,13 @@ class DamageManager(GuardedNode):
         self._publish()
         return SetParametersResult(successful=True)
 
-    def _serve(
+    async def _serve(
         self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
     ) -> SetParametersAtomically.Response:
-        """Serve set_morphology: names and types are checked first, then the change as in `_on_set`."""
+        """Serve set_morphology: names and types are checked first, then the change as in `_on_set`.
+
+        The answer is given when the change is on the disk, so that no crash forgets what was answered.
+        """
         try:
             self._declarations.check_rate(time.monotonic())
             values = values_of(request.parameters)
@@ -140,6 +148,9 @@ class DamageManager(GuardedNode):
             response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
         except MorphologyError as error:
             response.result.successful, response.result.reason = False, str(error)
+        failure = await self._session_state.stored() if response.result.successful else ""
+        if failure:
+            response.result.reason = f"a restart of this node would lose the declared damage: {failure}"
         return response
 
     def _publish(self) -> None:

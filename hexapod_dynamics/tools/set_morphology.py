@@ -151,7 +151,7 @@ def _call(node: Node, given: argparse.Namespace) -> int:
     if not result.successful:
         print(f"refused: {result.reason}", file=sys.stderr)
         return 1
-    print(f"{client.srv_name}: {summary(values, given.restore)}")
+    print(f"{client.srv_name}: {summary(values, given.restore)}{result.reason and f'; {result.reason}'}")
     return 0
 
 
