@@ -30,10 +30,9 @@ from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
+from hexapod_dynamics.tools.commissioning.bench import Bench, Owner
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, summary
-from hexapod_dynamics.tools.commissioning.joint_checks import SPEED
-from hexapod_dynamics.tools.commissioning.owner import Owner
-from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.tools.commissioning.sequence import CHECKS, run_checks
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 # [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
@@ -75,7 +74,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--port", help="servo port instead of the file's")
     top.add_argument("--direction", choices=["adapter", "gpio"], help="instead of the file's; USB bus linker: adapter")
     top.add_argument("--bus", help="I2C bus of the IMU instead of the file's")
-    top.add_argument("--speed", type=float, default=SPEED, help=f"of every motion [rad/s], 0.05 to 1; default {SPEED}")
+    slow = Bench.speed
+    top.add_argument("--speed", type=float, default=slow, help=f"of every motion [rad/s], 0.05 to 1; default {slow}")
     return top
 
 

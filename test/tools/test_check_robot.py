@@ -20,10 +20,9 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
-from hexapod_dynamics.tools.commissioning.findings import Outcome, all_passed
-from hexapod_dynamics.tools.commissioning.joint_checks import SPEED
-from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, Owner
-from hexapod_dynamics.tools.commissioning.sequence import CHECKS, Bench, run_checks
+from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Expected, Owner
+from hexapod_dynamics.tools.commissioning.findings import all_passed
+from hexapod_dynamics.tools.commissioning.sequence import CHECKS, run_checks
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
@@ -88,7 +87,7 @@ def rehearse(tmp_path):
 
 
 def wrong(findings):
-    return {(each.check, each.what): each for each in findings if each.outcome is not Outcome.PASSED}
+    return {(each.check, each.what): each for each in findings if not each.passed}
 
 
 @pytest.mark.parametrize("loaded, checks", [(False, tuple(CHECKS)), (True, ("directions", "trim", "stop"))])
@@ -110,7 +109,7 @@ def test_every_joint_is_moved_and_alone(rehearse):
 
 def test_without_another_wish_a_joint_moves_slowly(rehearse):
     one = rehearse()
-    assert all_passed(one.run("directions", joints=LEFT_FRONT[:1], speed=SPEED))
+    assert all_passed(one.run("directions", joints=LEFT_FRONT[:1], speed=Bench.speed))
     assert 0.2 < one.fastest < 0.45  # 0.3 rad/s, over 0.1 s of a machine that is not alone
 
 
@@ -201,7 +200,7 @@ def test_what_the_owner_does_not_permit_is_not_moved_and_not_passed(rehearse):
     one = rehearse()
     one.owner = SimulatedOwner(one.robot, refuses=("move",))
     bad = wrong(one.run("directions", "trim", "stop"))
-    assert len(bad) == 5 and {each.outcome for each in bad.values()} == {Outcome.NOT_RUN}
+    assert len(bad) == 5 and {each.outcome for each in bad.values()} == {"not run"}
     assert one.fastest == 0.0 and not one.robot.servos.loaded.any()
 
 
@@ -238,7 +237,7 @@ def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
     findings = one.run("directions", "trim", "imu", owner=Interrupting(one.robot, one.robot.servo_bus.unplug))
     bad = wrong(findings)
     assert {each.check for each in bad.values()} == {"directions", "trim"}
-    assert [each.outcome for each in bad.values()] == [Outcome.FAILED, Outcome.NOT_RUN]
+    assert [each.outcome for each in bad.values()] == ["FAILED", "not run"]
     assert "cable" in next(iter(bad.values())).remedy
     here = one.robot.angles
     time.sleep(0.3)
@@ -257,7 +256,7 @@ def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
         other.stdout.readline()
         findings = one.run("port", "servos", "directions")
         other.communicate(b"\n")
-    assert {each.outcome for each in findings[1:]} == {Outcome.FAILED, Outcome.NOT_RUN}
+    assert {each.outcome for each in findings[1:]} == {"FAILED", "not run"}
     assert f"process {other.pid} (" in findings[1].seen and "Ctrl-C in the terminal of the launch" in findings[1].remedy
     assert one.fastest == 0.0
 

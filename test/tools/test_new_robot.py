@@ -12,7 +12,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools import new_robot as tool
 from hexapod_dynamics.tools.commissioning import asked_robot
 from hexapod_dynamics.tools.commissioning.file_checks import check_robot_file
-from hexapod_dynamics.tools.commissioning.findings import all_passed, passed
+from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed
 
 CONFIG = Path(__file__).parents[2] / "config"
 ARGUMENTS = ["--most-lost", "0"]
@@ -82,7 +82,7 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
     ],
 )
 def test_what_is_wrong_in_a_file_is_found(tmp_path, monkeypatch, change, check, seen):
-    monkeypatch.setattr("hexapod_dynamics.tools.commissioning.file_checks._walk", lambda robot: passed("walk", ""))
+    monkeypatch.setattr("hexapod_dynamics.tools.commissioning.file_checks._walk", lambda robot: Finding("walk", ""))
     content = yaml.safe_load((CONFIG / "phantomx.yaml").read_text())
     change(content)
     file = tmp_path / "robot.yaml"

@@ -15,7 +15,7 @@ from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Body, Link, Robot
 from hexapod_dynamics.robot.servo_map import check_servo_ids
 from hexapod_dynamics.simulation import Ground, Simulator
-from hexapod_dynamics.tools.commissioning.findings import Finding, failed, of_check, passed
+from hexapod_dynamics.tools.commissioning.findings import Finding, of_check
 
 
 def check_robot_file(robot: Robot) -> Iterator[Finding]:
@@ -26,13 +26,13 @@ def check_robot_file(robot: Robot) -> Iterator[Finding]:
         table = leg_table(robot)
     except HexapodError as error:
         remedy = "describe each leg as a coxa, femur and tibia as in config/jethexa.yaml"
-        yield from of_check("legs", [failed("legs", str(error), remedy)])
+        yield Finding("legs", str(error), remedy, check="legs")
         return
     reach = _reach(robot, table)
     yield from of_check("reach", [reach])
     yield from of_check("torques", [_torques(robot, table)])
     yield from of_check("symmetry", [_symmetry(robot)])
-    if not reach.remedy and tripod_plan(robot) is not None:
+    if reach.passed and tripod_plan(robot) is not None:
         yield from of_check("walk", [_walk(robot)])
 
 
@@ -43,17 +43,17 @@ def _masses(robot: Robot) -> Finding:
         radius = float(np.sqrt(np.linalg.eigvalsh(part.inertia)[-1] / part.mass))
         if radius > max(0.8 * size, 0.05):  # no body has its mass farther from its middle
             seen = f"radius of gyration {radius:.3f} m, size {max(size, 0.01):.3f} m"
-            return failed(name, seen, "check the units of its inertia: kg m^2")
-    return passed("masses", f"{robot.mass:.2f} kg, body {robot.body.mass:.2f} kg: compare with a scale")
+            return Finding(name, seen, "check the units of its inertia: kg m^2")
+    return Finding("masses", f"{robot.mass:.2f} kg, body {robot.body.mass:.2f} kg: compare with a scale")
 
 
 def _servos(robot: Robot) -> Finding:
     try:
         check_servo_ids(robot)
     except HexapodError as error:
-        return failed("servo ids", str(error), "write them to the file")
+        return Finding("servo ids", str(error), "write them to the file")
     ids = [joint.servo_id for joint in robot.joints if joint.servo_id is not None]
-    return passed("servo ids", f"{len(ids)} different ones, {min(ids)} to {max(ids)}; directions 1 or -1")
+    return Finding("servo ids", f"{len(ids)} different ones, {min(ids)} to {max(ids)}; directions 1 or -1")
 
 
 def _reach(robot: Robot, table: np.ndarray) -> Finding:
@@ -65,8 +65,8 @@ def _reach(robot: Robot, table: np.ndarray) -> Finding:
             try:
                 kinematics.inverse(kinematics.to_leg(np.array([*place, -height]) + step))
             except HexapodError as error:
-                return failed(leg.name, str(error), "check lengths, limits and signs of axes of this leg")
-    return passed("reach", f"all feet step 3 cm to the front and back, body at {1e3 * height:.0f} mm")
+                return Finding(leg.name, str(error), "check lengths, limits and signs of axes of this leg")
+    return Finding("reach", f"all feet step 3 cm to the front and back, body at {1e3 * height:.0f} mm")
 
 
 def _torques(robot: Robot, table: np.ndarray) -> Finding:
@@ -75,17 +75,17 @@ def _torques(robot: Robot, table: np.ndarray) -> Finding:
     lever, limit = float(table["lengths"][:, 1].max()), robot.servo.torque_limit
     torque, sag = load * lever, load * lever**2 / robot.servo.stiffness
     seen = f"{torque:.2f} N m in a femur on three legs, limit {limit:.2f}; sinks {1e3 * sag:.1f} mm"
-    if torque > 0.6 * limit or sag > 0.01:
-        return failed("torques", seen, "check masses, servo.torque_limit [N m] and servo.stiffness [N m/rad]")
-    return passed("torques", seen)
+    bad = torque > 0.6 * limit or sag > 0.01
+    remedy = "check masses, servo.torque_limit [N m] and servo.stiffness [N m/rad]"
+    return Finding("torques", seen, remedy if bad else "")
 
 
 def _symmetry(robot: Robot) -> Finding:
     try:
         mirror_partners(robot)
     except HexapodError as error:
-        return passed("symmetry", f"{error}: each set of lost legs gets a plan of its own")
-    return passed("symmetry", "left and right are mirror images: they share plans")
+        return Finding("symmetry", f"{error}: each set of lost legs gets a plan of its own")
+    return Finding("symmetry", "left and right are mirror images: they share plans")
 
 
 def _walk(robot: Robot) -> Finding:
@@ -99,6 +99,5 @@ def _walk(robot: Robot) -> Finding:
     share = float(np.linalg.norm((sim.position - start)[:2])) / (asked * seconds)
     tilt = float(np.degrees(np.abs(log.euler_zyx[:, 1:]).max()))
     seen = f"{100 * share:.0f} % of {100 * asked:.1f} cm/s in simulation, tilt up to {tilt:.1f} degrees"
-    if share < 0.8 or tilt > 8.0:
-        return failed("walk", seen, "check masses, stiffness, contact and lengths; `plan --plot` draws the gait")
-    return passed("walk", seen)
+    remedy = "check masses, stiffness, contact and lengths; `plan --plot` draws the gait"
+    return Finding("walk", seen, remedy if share < 0.8 or tilt > 8.0 else "")

@@ -4,66 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
-
-class Outcome(Enum):
-    """How a check ended."""
-
-    PASSED = "passed"
-    FAILED = "FAILED"
-    NOT_RUN = "not run"
+from hexapod_dynamics.errors import HexapodError
 
 
 @dataclass(frozen=True)
 class Finding:
     """One line of the report.
 
-    what: joint or device; seen: measured values or the owner's answer; remedy: what to do, empty if passed; check: key
-    of the check, as in `--only`.
+    what: joint or device; seen: measured values or the owner's answer; remedy: what to do, empty if the check has
+    passed; skipped: it did not take place; check: its key, as in `--only`.
     """
 
     what: str
-    outcome: Outcome
     seen: str
     remedy: str = ""
+    skipped: bool = False
     check: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check took place and there is nothing to do."""
+        return not (self.remedy or self.skipped)
+
+    @property
+    def outcome(self) -> str:
+        """How the check ended."""
+        return "passed" if self.passed else "not run" if self.skipped else "FAILED"
 
     @property
     def line(self) -> str:
         """Return the finding as text for a terminal, with the remedy on a separate line."""
         remedy = f"\n          -> {self.remedy}" if self.remedy else ""
-        return f"  {self.outcome.value:8}{self.what}: {self.seen}{remedy}"
+        return f"  {self.outcome:8}{self.what}: {self.seen}{remedy}"
 
 
-def passed(what: str, seen: str) -> Finding:
-    """Return a Finding of a check that passed."""
-    return Finding(what, Outcome.PASSED, seen)
+class CheckError(HexapodError):
+    """A check that cannot go on, with the Finding that says why."""
 
-
-def failed(what: str, seen: str, remedy: str) -> Finding:
-    """Return a Finding of a check that failed, with the remedy."""
-    return Finding(what, Outcome.FAILED, seen, remedy)
-
-
-def not_run(what: str, why: str, remedy: str = "") -> Finding:
-    """Return a Finding of a check that did not take place."""
-    return Finding(what, Outcome.NOT_RUN, why, remedy)
+    def __init__(self, what: str, seen: str, remedy: str) -> None:
+        super().__init__(seen)
+        self.finding = Finding(what, seen, remedy)
 
 
 def of_check(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings as those of the check with this key."""
-    return (replace(finding, check=key) for finding in findings)
+    """Yield the findings as those of the check with this key, the last one where the check cannot go on."""
+    try:
+        for finding in findings:
+            yield replace(finding, check=key)
+    except CheckError as error:
+        yield replace(error.finding, check=key)
 
 
 def all_passed(findings: Sequence[Finding]) -> bool:
     """Whether there are findings and each has passed."""
-    return bool(findings) and all(finding.outcome is Outcome.PASSED for finding in findings)
+    return bool(findings) and all(finding.passed for finding in findings)
 
 
 def summary(findings: Sequence[Finding]) -> str:
     """One sentence: how many passed, which checks did not."""
-    rest = [finding.check for finding in findings if finding.outcome is not Outcome.PASSED]
+    rest = [finding.check for finding in findings if not finding.passed]
     passes = f"{len(findings) - len(rest)} of {len(findings)} passed"
     return passes + (f"; look at: {', '.join(dict.fromkeys(rest))}" if rest else "")
 
@@ -75,7 +75,7 @@ def markdown(title: str, about: Iterable[tuple[str, str]], findings: Sequence[Fi
     for each in findings:
         # A cell without characters that would end it.
         cells = (" ".join(text.split()).replace("|", "\\|") for text in (each.check, each.what, each.seen))
-        lines.append("| {} | {} | {outcome} | {} |".format(*cells, outcome=each.outcome.value))
+        lines.append("| {} | {} | {outcome} | {} |".format(*cells, outcome=each.outcome))
     todo = [f"- {each.check}, {each.what}: {each.remedy}" for each in findings if each.remedy]
     if todo:
         lines += ["", "## What to do", "", *todo]

@@ -10,27 +10,28 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer
+from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer, open_bus
 from hexapod_dynamics.drivers.imu.reader import sample_of
 from hexapod_dynamics.drivers.servos.board_port import BoardPort
 from hexapod_dynamics.drivers.servos.board_protocol import ImuValues, Report
+from hexapod_dynamics.drivers.servos.board_servos import BoardServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
-from hexapod_dynamics.tools.commissioning.owner import Attitude, Owner
+from hexapod_dynamics.tools.commissioning.bench import Attitude, Bench
+from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
+from hexapod_dynamics.tools.commissioning.port import END_IT, check_file, check_port, users_of
 
 
 class BoardSensor:
     """Gives the samples of an open board, each once; OSError if none arrives within half a second."""
 
     def __init__(self, board: BoardPort) -> None:
-        self.identity: int | None = None
-        self.warning = ""
         self._board = board
         self._new = threading.Condition()
         self._sample: Sample | None = None
@@ -47,10 +48,13 @@ class BoardSensor:
         """Wait until a sample and the rate of the samples are known."""
         self.read()
         end = time.monotonic() + 3.0
-        while not self._board.health.imu_rate > 0.0 and time.monotonic() < end:
+        while not self.rate > 0.0 and time.monotonic() < end:
             self.read()
-        self.identity = 0
-        self.warning = f"samples of the STM32 board at {self._board.health.imu_rate:.0f} Hz"
+
+    @property
+    def rate(self) -> float:
+        """Samples a second; 0 while it is not known."""
+        return self._board.health.imu_rate
 
     def read(self) -> Sample:
         """Wait for the next sample and return it."""
@@ -61,8 +65,31 @@ class BoardSensor:
             return self._sample
 
 
-TILT = math.radians(10.0)  # the least by which an attitude must differ from level
-TOLERANCE = math.radians(25.0)  # [rad] between the measured mounting and that of the file
+@contextmanager
+def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
+    """A context with the IMU: the chip on its I2C bus, or that of the board, whose port is opened first if the check
+    `port` was not chosen. Raises CheckError.
+    """
+    if not bench.i2c:
+        if not isinstance(bench.bus, BoardServos):
+            raise CheckError("IMU", "source: board, and no board", "give servos the protocol `board` in the file")
+        if not bench.bus.line.is_open:
+            list(check_port(bench))
+        yield BoardSensor(bench.bus.board)
+        return
+    path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
+    check_file(path, "i2c")
+    others = users_of(path)
+    if others:
+        raise CheckError(path, f"used by {', '.join(others)}", END_IT)
+    try:
+        bus = open_bus(bench.i2c)
+    except DeviceError as error:
+        raise CheckError(path, str(error), "see the message") from error
+    try:
+        yield Mpu6050(bus, bench.imu)
+    finally:
+        bus.close()
 
 
 def mean_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
@@ -82,35 +109,60 @@ def mean_force(sensor: Mpu6050 | BoardSensor) -> tuple[np.ndarray, float]:
     return values.mean(axis=0), float(values.std(axis=0).max())
 
 
-def check_chip(sensor: Mpu6050 | BoardSensor) -> list[Finding]:
+def check_imu(bench: Bench) -> Iterator[Finding]:
     """Set the chip up, check its identity and its values at rest. Moves nothing."""
-    of_board = isinstance(sensor, BoardSensor)
-    try:
-        sensor.start()
-        mean, spread = mean_force(sensor)
-    except OSError as error:
-        if of_board:
-            remedy = "the board reports by itself once its IMU has started: power the board off and on"
-        elif isinstance(error, UnexpectedAnswer):
-            remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
+    with open_sensor(bench) as sensor:
+        try:
+            sensor.start()
+            mean, spread = mean_force(sensor)
+        except OSError as error:
+            if isinstance(sensor, BoardSensor):
+                remedy = "the board reports by itself once its IMU has started: power the board off and on"
+                raise CheckError("STM32 board", str(error), remedy) from error
+            if isinstance(error, UnexpectedAnswer):
+                remedy = "a clone, a brown-out, or another program that uses the chip (the node imu, jethexa_bringup)?"
+            else:
+                remedy = (
+                    "i2cdetect -y -r 1 shows 68 where the chip is; bus number, address, cable? errno 121: it does not "
+                    "answer"
+                )
+            raise CheckError("MPU6050", str(error), remedy) from error
+        if isinstance(sensor, BoardSensor):
+            yield Finding("identity", f"samples of the STM32 board at {sensor.rate:.0f} Hz")
         else:
-            remedy = (
-                "i2cdetect -y -r 1 shows 68 where the chip is; bus number, address, cable? errno 121: it does not "
-                "answer"
-            )
-        return [failed("STM32 board" if of_board else "MPU6050", str(error), remedy)]
-    identity = f"WHO_AM_I 0x{sensor.identity or 0:02x}; {sensor.warning}".rstrip("; ")
-    findings = [passed("identity", sensor.warning if of_board else identity)]
-    norm = float(np.linalg.norm(mean))
+            yield Finding("identity", f"WHO_AM_I 0x{sensor.identity or 0:02x}; {sensor.warning}".rstrip("; "))
+    norm, remedy = float(np.linalg.norm(mean)), ""
     seen = f"specific force {norm:.2f} m/s^2, standard deviation {spread:.2f}"
     if spread == 0.0:
-        findings.append(failed("values", f"{seen}: the chip sleeps", "power the board off and on"))
+        seen, remedy = f"{seen}: the chip sleeps", "power the board off and on"
     elif not 6.0 < norm < 13.0:  # the offset of a chip can be 2.4 m/s^2
-        remedy = "scale of a clone, or a defect? run the check again at rest"
-        findings.append(failed("values", seen, f"at rest it is {STANDARD_GRAVITY:.2f} m/s^2: {remedy}"))
-    else:
-        findings.append(passed("values", seen))
-    return findings
+        remedy = (
+            f"at rest it is {STANDARD_GRAVITY:.2f} m/s^2: scale of a clone, or a defect? run the check again at rest"
+        )
+    yield Finding("values", seen, remedy)
+
+
+def check_axes(bench: Bench) -> Iterator[Finding]:
+    """Ask the owner to hold the robot in three attitudes, and assess them. Commands no motion."""
+    forces: dict[Attitude, np.ndarray] = {}
+    with open_sensor(bench) as sensor:
+        try:
+            sensor.start()
+            for attitude in Attitude:
+                if not bench.owner.holds(attitude):
+                    yield Finding("mounting", f"left out at: {attitude.instruction}", skipped=True)
+                    return
+                forces[attitude], spread = mean_force(sensor)
+                if spread > 0.6:  # [m/s^2] of a robot that is held still by hand
+                    seen = f"it moved (standard deviation {spread:.1f} m/s^2)"
+                    raise CheckError("mounting", seen, "hold it still for a second after the answer; rest it on a box")
+        except OSError as error:
+            raise CheckError("MPU6050", str(error), "see the check `imu`") from error
+    yield assess_axes(forces, bench.robot.imu.rotation)
+
+
+TILT = math.radians(10.0)  # the least by which an attitude must differ from level
+TOLERANCE = math.radians(25.0)  # [rad] between the measured mounting and that of the file
 
 
 def mounting(level: npt.ArrayLike, nose_down: npt.ArrayLike) -> np.ndarray:
@@ -154,32 +206,14 @@ def assess_axes(forces: Mapping[Attitude, np.ndarray], rotation: npt.ArrayLike) 
     try:
         found = mounting(level, nose_down)
     except DeviceError as error:
-        return failed("mounting", str(error), "tilt it by 20 to 45 degrees, and hold it until the answer")
+        return Finding("mounting", str(error), "tilt it by 20 to 45 degrees, and hold it until the answer")
     side = found @ right_down / np.linalg.norm(right_down)
     if side[1] < math.sin(TILT):
         remedy = (
             "right side down must raise y: was it tilted to the right, and to the nose before? run this check again"
         )
-        return failed("mounting", f"the attitudes do not fit together ({seen})", remedy)
+        return Finding("mounting", f"the attitudes do not fit together ({seen})", remedy)
     if angle_between(found, np.asarray(rotation, float)) > TOLERANCE:
         remedy = f"write {rpy_text(found)} into the robot file and run this check again"
-        return failed("mounting", f"base_link: {seen} m/s^2", remedy)
-    return passed("mounting", f"base_link: {seen} m/s^2: gravity on +z, nose down gives a positive pitch")
-
-
-def check_axes(sensor: Mpu6050 | BoardSensor, owner: Owner, rotation: npt.ArrayLike) -> list[Finding]:
-    """Ask the owner to hold the robot in three attitudes, and assess them. Commands no motion."""
-    forces: dict[Attitude, np.ndarray] = {}
-    try:
-        if sensor.identity is None:
-            sensor.start()
-        for attitude in Attitude:
-            if not owner.holds(attitude):
-                return [not_run("mounting", f"left out at: {attitude.instruction}")]
-            forces[attitude], spread = mean_force(sensor)
-            if spread > 0.6:  # [m/s^2] of a robot that is held still by hand
-                remedy = "hold it still for a second after the answer; rest it on a box"
-                return [failed("mounting", f"it moved (standard deviation {spread:.1f} m/s^2)", remedy)]
-    except OSError as error:
-        return [failed("MPU6050", str(error), "see the check `imu`")]
-    return [assess_axes(forces, rotation)]
+        return Finding("mounting", f"base_link: {seen} m/s^2", remedy)
+    return Finding("mounting", f"base_link: {seen} m/s^2: gravity on +z, nose down gives a positive pitch")

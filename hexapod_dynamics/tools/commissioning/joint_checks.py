@@ -16,16 +16,14 @@ from functools import partial
 
 import numpy as np
 
-from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, ServoInterface, require
+from hexapod_dynamics.drivers.servos.interface import BusError, NoReply, require
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.tools.commissioning.findings import Finding, failed, not_run, passed
-from hexapod_dynamics.tools.commissioning.owner import Answer, Expected, Owner
+from hexapod_dynamics.tools.commissioning.bench import Answer, Bench, Expected
+from hexapod_dynamics.tools.commissioning.findings import Finding
 
 _log = logging.getLogger(__name__)
-SPEED = 0.3  # [rad/s]
 PERIOD = 0.04  # [s] of a step
 LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
 ARRIVED = 0.035  # [rad] from the goal; the sag by a leg's weight and the resolution are together less than half of this
@@ -37,14 +35,14 @@ class BlockedError(DeviceError):
 
 
 class SlowMove:
-    """Moves joints (robot order, by index) within their limits at `speed` [rad/s].
+    """Moves joints (robot order, by index) of a Bench within their limits at its speed.
 
     It must be the only user of the bus. Raises NoReply, BusError, BlockedError.
     """
 
-    def __init__(self, robot: Robot, servos: ServoInterface, speed: float = SPEED) -> None:
-        self.servos, self.map, self.speed = servos, ServoMap.from_robot(robot), speed
-        self.limits = [(joint.lower, joint.upper) for joint in robot.joints]
+    def __init__(self, bench: Bench) -> None:
+        self.bench, self.servos, self.map, self.speed = bench, bench.bus, bench.servo_map, bench.speed
+        self.limits = [(joint.lower, joint.upper) for joint in bench.robot.joints]
 
     def angle(self, index: int) -> float:
         """Measured joint angle [rad]."""
@@ -123,152 +121,163 @@ class SlowMove:
             _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)
 
 
-class JointChecks:
-    """Checks of a robot's joints with a SlowMove and an Owner; only: names of the joints to check, empty for all."""
+def check_directions(bench: Bench) -> Iterator[Finding]:
+    """Move each joint a little and ask whether it did what it should."""
+    mover = SlowMove(bench)
+    return _each((mover.map.joint_names[index], partial(_direction, mover, index)) for index in _chosen(bench))
 
-    def __init__(self, robot: Robot, mover: SlowMove, owner: Owner, only: Sequence[str] = ()) -> None:
-        self.robot, self.mover, self.owner, self.names = robot, mover, owner, list(robot.joint_names)
-        self.chosen = [k for k, name in enumerate(self.names) if not only or name in only]
-        self._legs = [leg for leg in robot.legs for _ in leg.joints]
 
-    def directions(self) -> Iterator[Finding]:
-        """Move each joint a little and ask whether it did what it should."""
-        return self._each((self.names[index], partial(self._direction, index)) for index in self.chosen)
+def check_trim(bench: Bench) -> Iterator[Finding]:
+    """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
+    mover, chosen = SlowMove(bench), set(_chosen(bench))
+    legs = [leg for leg in bench.robot.leg_names if chosen & set(bench.robot.leg_joints(leg))]
+    return _each(
+        (f"leg {leg}", partial(_reference_pose, mover, f"leg {leg}", bench.robot.leg_joints(leg))) for leg in legs
+    )
 
-    def trim(self) -> Iterator[Finding]:
-        """Bring one leg after the other to its reference pose, all joints at zero, and ask whether it looks right."""
-        legs = dict.fromkeys(self._legs[index].name for index in self.chosen)
-        return self._each((f"leg {leg}", partial(self._leg_trim, leg)) for leg in legs)
 
-    def stop(self) -> Iterator[Finding]:
-        """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
-        return self._each([(self.names[self.chosen[0]], partial(self._stop, self.chosen[0]))])
+def check_stop(bench: Bench) -> Iterator[Finding]:
+    """Send an emergency stop into a motion and measure that the joint stands still at once and holds."""
+    mover, index = SlowMove(bench), _chosen(bench)[0]
+    return _each([(mover.map.joint_names[index], partial(_stop, mover, index))])
 
-    @staticmethod
-    def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Finding]:
-        """Run the checks of parts, by their names; a part that is blocked or does not answer is a finding."""
-        for what, check in parts:
-            try:
-                yield check()
-            except BlockedError as error:
-                yield failed(what, str(error), "find out why before anything else moves it")
-            except NoReply as error:
-                yield failed(what, str(error), "see the check `servos`")
 
-    def _seen(self, request: str, goals: Mapping[int, float], question: str, expected: Expected) -> Answer | None:
-        """Move joints to their goals [rad] and back, as often as the owner wants to see it; return what the owner has
-        seen, None without permission.
-        """
-        if not self.owner.permits(request):
-            return None
-        answer = Answer.AGAIN
-        with self.mover.borrowed(list(goals)):
-            start = {index: self.mover.angle(index) for index in goals}
-            while answer is Answer.AGAIN:
-                for pose in (start, goals):
-                    for index in goals:
-                        self.mover.to(index, pose[index])
-                answer = self.owner.sees(question, expected)
-        return answer
+def _chosen(bench: Bench) -> list[int]:
+    """Return the indices of the joints that may be moved."""
+    return [k for k, name in enumerate(bench.robot.joint_names) if not bench.joints or name in bench.joints]
 
-    def _direction(self, index: int) -> Finding:
-        name, here = self.names[index], self.mover.angle(index)
-        swing = self._swing(index, here, 0.2)
-        motion = self.motion_text(index, swing)
-        answer = self._seen(
-            f"{name} will move by {swing:+.2f} rad and back: {motion}",
-            {index: here + swing},
-            f"{name}: {motion}. Do you see that?",
-            Expected((name,), (swing,)),
-        )
-        if answer is None:
-            return not_run(name, "left out")
-        if answer is Answer.YES:
-            return passed(name, f"{swing:+.2f} rad: {motion}")
-        joint = self.robot.joints[index]
-        remedy = (
-            f"if it moved the other way, change its servo direction from {joint.servo_direction} to "
-            f"{-(joint.servo_direction or 1)} in the robot file; if another joint moved, the two have exchanged ids "
-            f"(servo_ids, here {joint.servo_id}). Do not start the robot before"
-        )
-        return failed(name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
 
-    def _swing(self, index: int, here: float, size: float) -> float:
-        """A motion [rad] that stays within the joint's limits; it increases the angle if the limits permit that."""
-        return size if here + size <= self.mover.limits[index][1] else -size
-
-    def motion_text(self, index: int, change: float) -> str:
-        """How the foot moves if the joint turns by `change` [rad] and all others are at zero."""
-        leg, tree = self._legs[index], LinkTree(self.robot)
-        moved = np.zeros((2, len(self.names)))
-        moved[1, index] = change
-        before, after = (tree.base_poses(q)[f"foot_{leg.name}"][:3, 3] for q in moved)
-        outward = np.array([*leg.mount_rotation[:2, 0], 0.0])
-        shift = after - before
-        parts = {
-            ("up", "down"): float(shift[2]),
-            ("outward", "inward"): float(shift @ outward),
-            ("counter-clockwise seen from above", "clockwise seen from above"): float(np.cross(outward, shift)[2]),
-        }
-        size = float(np.linalg.norm(shift))
-        words = [pair[value < 0] for pair, value in parts.items() if abs(value) > 0.4 * size]
-        return f"the foot of leg {leg.name} moves {' and '.join(words)} (by about {1000 * size:.0f} mm)"
-
-    def _leg_trim(self, leg: str) -> Finding:
-        what, indices = f"leg {leg}", [k for k, each in enumerate(self._legs) if each.name == leg]
-        names = tuple(self.names[k] for k in indices)
-        way = max(abs(self.mover.angle(k)) for k in indices)
-        if way > 2.2:
-            remedy = "switch the supply off, bring the leg near to its reference pose by hand, then run this again"
-            return failed(what, f"a joint is {way:.2f} rad away from zero", remedy)
-        answer = self._seen(
-            f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
-            dict.fromkeys(indices, 0.0),
-            f"{what}: are all joints within 3 degrees of the reference pose?",
-            Expected(names, (0.0,) * len(names), absolute=True),
-        )
-        if answer is None:
-            return not_run(what, "left out")
-        if answer is Answer.YES:
-            return passed(what, "the reference pose looks right")
-        remedy = (
-            f"for each joint that is off: `servo_tool calibrate {names[-1]} DEGREES` sets its deviation (now: see "
-            "`supply`); a horn that is a whole tooth off is remounted"
-        )
-        return failed(what, "the owner sees a joint off its reference pose", remedy)
-
-    def _stop(self, index: int) -> Finding:
-        name, mover = self.names[index], self.mover
-        swing = self._swing(index, mover.angle(index), 0.15)
-        if not self.owner.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
-            return not_run(name, "left out")
-        for _ in range(3):
-            with mover.borrowed([index]):
-                start = mover.to(index, mover.angle(index))
-                finding = assess_stop(name, start, start + swing, *self._stopped(index, start + swing, abs(swing)))
-            if finding is not None:
-                return finding
-        remedy = "the computer was too busy to stop the joint on its way: end other programs, run this check again"
-        return failed(name, "three motions ended before the stop was sent", remedy)
-
-    def _stopped(self, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
-        """Stop a joint 0.2 s after the begin of a motion of 0.25 rad/s; return its angles [rad] at the stop, 0.1 s and
-        0.7 s later, and whether torque is on.
-        """
-        mover = self.mover
-        mover.send(index, goal, way / 0.25)
-        time.sleep(0.2)
-        before = mover.angle(index)
+def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Finding]:
+    """Run the checks of parts, by their names; a part that is blocked or does not answer is a finding."""
+    for what, check in parts:
         try:
-            sent = mover.servos.stop_now()
-        finally:
-            mover.servos.resume()
-        if not sent:
-            raise BusError("the port did not take the stop")
-        time.sleep(0.1)
-        soon = mover.angle(index)
-        time.sleep(0.6)
-        return before, soon, mover.angle(index), mover.holds(index)
+            yield check()
+        except BlockedError as error:
+            yield Finding(what, str(error), "find out why before anything else moves it")
+        except NoReply as error:
+            yield Finding(what, str(error), "see the check `servos`")
+
+
+def _seen(
+    mover: SlowMove, request: str, goals: Mapping[int, float], question: str, expected: Expected
+) -> Answer | None:
+    """Move joints to their goals [rad] and back, as often as the owner wants to see it; return what the owner has
+    seen, None without permission.
+    """
+    owner = mover.bench.owner
+    if not owner.permits(request):
+        return None
+    answer = Answer.AGAIN
+    with mover.borrowed(list(goals)):
+        start = {index: mover.angle(index) for index in goals}
+        while answer is Answer.AGAIN:
+            for pose in (start, goals):
+                for index in goals:
+                    mover.to(index, pose[index])
+            answer = owner.sees(question, expected)
+    return answer
+
+
+def _swing(mover: SlowMove, index: int, size: float) -> float:
+    """A motion [rad] that stays within the joint's limits; it increases the angle if the limits permit that."""
+    return size if mover.angle(index) + size <= mover.limits[index][1] else -size
+
+
+def _direction(mover: SlowMove, index: int) -> Finding:
+    joint, swing = mover.bench.robot.joints[index], _swing(mover, index, 0.2)
+    motion = motion_text(mover.bench.robot, index, swing)
+    answer = _seen(
+        mover,
+        f"{joint.name} will move by {swing:+.2f} rad and back: {motion}",
+        {index: mover.angle(index) + swing},
+        f"{joint.name}: {motion}. Do you see that?",
+        Expected((joint.name,), (swing,)),
+    )
+    if answer is None:
+        return Finding(joint.name, "left out", skipped=True)
+    if answer is Answer.YES:
+        return Finding(joint.name, f"{swing:+.2f} rad: {motion}")
+    remedy = (
+        f"if it moved the other way, change its servo direction from {joint.servo_direction} to "
+        f"{-(joint.servo_direction or 1)} in the robot file; if another joint moved, the two have exchanged ids "
+        f"(servo_ids, here {joint.servo_id}). Do not start the robot before"
+    )
+    return Finding(joint.name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
+
+
+def motion_text(robot: Robot, index: int, change: float) -> str:
+    """How the foot moves if the joint turns by `change` [rad] and all others are at zero."""
+    leg = next(leg for leg in robot.legs if index in robot.leg_joints(leg.name))
+    moved = np.zeros((2, robot.joint_count))
+    moved[1, index] = change
+    before, after = (LinkTree(robot).base_poses(q)[f"foot_{leg.name}"][:3, 3] for q in moved)
+    outward = np.array([*leg.mount_rotation[:2, 0], 0.0])
+    shift = after - before
+    parts = {
+        ("up", "down"): float(shift[2]),
+        ("outward", "inward"): float(shift @ outward),
+        ("counter-clockwise seen from above", "clockwise seen from above"): float(np.cross(outward, shift)[2]),
+    }
+    size = float(np.linalg.norm(shift))
+    words = [pair[value < 0] for pair, value in parts.items() if abs(value) > 0.4 * size]
+    return f"the foot of leg {leg.name} moves {' and '.join(words)} (by about {1000 * size:.0f} mm)"
+
+
+def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Finding:
+    names = tuple(mover.map.joint_names[k] for k in indices)
+    way = max(abs(mover.angle(k)) for k in indices)
+    if way > 2.2:
+        remedy = "switch the supply off, bring the leg near to its reference pose by hand, then run this again"
+        return Finding(what, f"a joint is {way:.2f} rad away from zero", remedy)
+    answer = _seen(
+        mover,
+        f"{what} will move slowly (at most {way:.2f} rad) to its reference pose and back",
+        dict.fromkeys(indices, 0.0),
+        f"{what}: are all joints within 3 degrees of the reference pose?",
+        Expected(names, (0.0,) * len(names), absolute=True),
+    )
+    if answer is None:
+        return Finding(what, "left out", skipped=True)
+    if answer is Answer.YES:
+        return Finding(what, "the reference pose looks right")
+    remedy = (
+        f"for each joint that is off: `servo_tool calibrate {names[-1]} DEGREES` sets its deviation (now: see "
+        "`supply`); a horn that is a whole tooth off is remounted"
+    )
+    return Finding(what, "the owner sees a joint off its reference pose", remedy)
+
+
+def _stop(mover: SlowMove, index: int) -> Finding:
+    name, swing = mover.map.joint_names[index], _swing(mover, index, 0.15)
+    if not mover.bench.owner.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
+        return Finding(name, "left out", skipped=True)
+    for _ in range(3):
+        with mover.borrowed([index]):
+            start = mover.to(index, mover.angle(index))
+            finding = assess_stop(name, start, start + swing, *_stopped(mover, index, start + swing, abs(swing)))
+        if finding is not None:
+            return finding
+    remedy = "the computer was too busy to stop the joint on its way: end other programs, run this check again"
+    return Finding(name, "three motions ended before the stop was sent", remedy)
+
+
+def _stopped(mover: SlowMove, index: int, goal: float, way: float) -> tuple[float, float, float, bool]:
+    """Stop a joint 0.2 s after the begin of a motion of 0.25 rad/s; return its angles [rad] at the stop, 0.1 s and
+    0.7 s later, and whether torque is on.
+    """
+    mover.send(index, goal, way / 0.25)
+    time.sleep(0.2)
+    before = mover.angle(index)
+    try:
+        sent = mover.servos.stop_now()
+    finally:
+        mover.servos.resume()
+    if not sent:
+        raise BusError("the port did not take the stop")
+    time.sleep(0.1)
+    soon = mover.angle(index)
+    time.sleep(0.6)
+    return before, soon, mover.angle(index), mover.holds(index)
 
 
 def assess_stop(
@@ -283,7 +292,9 @@ def assess_stop(
     seen = f"stopped {math.degrees(abs(later - start)):.1f} of {math.degrees(way):.1f} deg on its way"
     if abs(later - soon) > 0.02 or abs(goal - later) < 0.15 * way:
         remedy = "it moved on: do not start the robot; does the servo obey MOVE_STOP, are bytes lost (check `servos`)?"
-        return failed(name, f"{seen}, {math.degrees(abs(later - soon)):.1f} deg of it after the stop", remedy)
-    if not holds:
-        return failed(name, f"{seen}, but without torque", "a stopped robot must hold: supply, temperature?")
-    return passed(name, f"{seen}, and holds")
+        return Finding(name, f"{seen}, {math.degrees(abs(later - soon)):.1f} deg of it after the stop", remedy)
+    return (
+        Finding(name, f"{seen}, and holds")
+        if holds
+        else Finding(name, f"{seen}, but without torque", "a stopped robot must hold: supply, temperature?")
+    )

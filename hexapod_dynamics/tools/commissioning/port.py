@@ -5,11 +5,13 @@ from __future__ import annotations
 import grp
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from hexapod_dynamics.drivers.servos.interface import BusError, ServoInterface
-from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
+from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.tools.commissioning.bench import Bench
+from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
 
 END_IT = (
     "end that process: Ctrl-C in the terminal of the launch, sudo systemctl stop hexapod, or on the vendor's image "
@@ -54,7 +56,10 @@ def _program(words: list[str]) -> str:
 
 
 def check_file(path: str, group: str) -> Finding:
-    """Check existence, kind and permission of a device file; group: the group that has access on a prepared board."""
+    """Check existence, kind and permission of a device file; group: the group that has access on a prepared board.
+
+    Raises CheckError if it cannot be used.
+    """
     if not os.path.exists(path):
         found = sorted(str(each) for name in NAMES[group] for each in Path("/dev").glob(name))
         remedy = (
@@ -62,16 +67,16 @@ def check_file(path: str, group: str) -> Finding:
             f"of {' '.join(f'/dev/{name}' for name in NAMES[group])} here is {' '.join(found) or 'none'}; "
             "without a robot: check_robot --simulated"
         )
-        return failed(path, "does not exist", remedy)
+        raise CheckError(path, "does not exist", remedy)
     info = os.stat(path)
     if not (stat.S_ISCHR(info.st_mode) or stat.S_ISSOCK(info.st_mode)):
-        return failed(path, "is not a device", "give the path of the device")
+        raise CheckError(path, "is not a device", "give the path of the device")
     seen = f"{stat.filemode(info.st_mode)}, group {_group(info.st_gid)}"
     if not os.access(path, os.R_OK | os.W_OK):
         remedy = f"sudo usermod -aG {group} $USER, log out and in again (scripts/jetson_setup does it)"
         own = " ".join(sorted(_group(number) for number in {os.getegid(), *os.getgroups()}))
-        return failed(path, f"permission denied ({seen}; you are in {own})", remedy)
-    return passed(path, seen)
+        raise CheckError(path, f"permission denied ({seen}; you are in {own})", remedy)
+    return Finding(path, seen)
 
 
 def _group(number: int) -> str:
@@ -81,23 +86,18 @@ def _group(number: int) -> str:
         return str(number)
 
 
-def check_port(bus: ServoInterface, obstacle: str = "") -> list[Finding]:
-    """Check the servo port's file and open it; the bus is open afterwards if all has passed.
-
-    obstacle: why the port cannot be used even if its file is good.
-    """
-    file = check_file(bus.port, "dialout")
-    if file.remedy:
-        return [file]
-    if obstacle:
-        return [file, failed("direction of the line", obstacle, "see the message")]
-    others = users_of(bus.port)
-    used = f"used by {', '.join(others)}" if others else ""
+def check_port(bench: Bench) -> Iterator[Finding]:
+    """Check the servo port's file and open it; the bus is open afterwards if all has passed."""
+    bus = bench.bus
+    yield check_file(bus.port, "dialout")
+    if bench.obstacle:
+        raise CheckError("direction of the line", bench.obstacle, "see the message")
+    users = ", ".join(users_of(bus.port))
     try:
         bus.open()
     except BusError as error:
-        return [file, failed("open alone", f"{error}; {used}" if used else str(error), END_IT)]
-    if used:
+        raise CheckError("open alone", f"{error}; used by {users}" if users else str(error), END_IT) from error
+    if users:
         bus.close()
-        return [file, failed("open alone", f"also {used}", END_IT)]
-    return [file, passed("open alone", f"{bus.port} is this program's alone")]
+        raise CheckError("open alone", f"also used by {users}", END_IT)
+    yield Finding("open alone", f"{bus.port} is this program's alone")

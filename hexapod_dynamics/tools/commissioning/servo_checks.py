@@ -3,116 +3,110 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from hexapod_dynamics.control.posture import SupplyLimits
-from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, Quantity, ServoInterface, require
+from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, Quantity, require
 from hexapod_dynamics.robot.servo_map import ServoMap
-from hexapod_dynamics.tools.commissioning.findings import Finding, failed, passed
+from hexapod_dynamics.tools.commissioning.bench import Bench
+from hexapod_dynamics.tools.commissioning.findings import CheckError, Finding
 
 
-def ask_all(servos: ServoInterface, servo_map: ServoMap) -> dict[str, Fault | None]:
-    """Ask each servo for its position, up to four times; yield the joint's fault, None if the servo answers."""
-    answers: dict[str, Fault | None] = {}
-    for index, name in enumerate(servo_map.joint_names):
-        for _ in range(4):
-            answers[name] = None if servos.read(index, "position") is not None else servos.fault
-            if answers[name] is None:
-                break
-    return answers
+def check_servos(bench: Bench) -> Iterator[Finding]:
+    """Ask each servo for its position, up to four times."""
+    faults: dict[str, Fault | None] = {}
+    for index, name in enumerate(bench.servo_map.joint_names):
+        answers = any(bench.bus.read(index, "position") is not None for _ in range(4))
+        faults[name] = None if answers else bench.bus.fault
+    return assess_answers(faults, bench.servo_map)
 
 
-def assess_answers(answers: dict[str, Fault | None], servo_map: ServoMap) -> list[Finding]:
-    """One finding for each joint without a good answer, one for the others together."""
-    good = [name for name, fault in answers.items() if fault is None]
-    if not good:
+def assess_answers(faults: Mapping[str, Fault | None], servo_map: ServoMap) -> Iterator[Finding]:
+    """One finding for each joint without a good answer, one for the others together; faults: None for a good one."""
+    bad = {name: fault for name, fault in faults.items() if fault is not None}
+    if len(bad) == len(faults):
         remedy = (
             "is the servo supply switched on? is `direction` right (gpio on a JetHexa's own board, adapter with a USB "
             "bus linker)? are transmit and receive pin 27 and 17?"
         )
-        return [failed("all servos", f"none of {len(answers)} answers", remedy)]
-    findings = [passed(f"{len(good)} of {len(answers)} servos", "each answers")]
+        raise CheckError("all servos", f"none of {len(faults)} answers", remedy)
+    yield Finding(f"{len(faults) - len(bad)} of {len(faults)} servos", "each answers")
     ids = dict(zip(servo_map.joint_names, servo_map.ids, strict=True))
-    for name, fault in answers.items():
+    for name, fault in bad.items():
         if fault is Fault.TIMEOUT:
             remedy = (
                 f"power off, then look at the plugs of this servo and of the one before it; has it another id? "
                 f"`servo_tool scan` lists all ids, `servo_tool set-id OLD {ids[name]}` writes it (connect it alone)"
             )
-            findings.append(failed(name, f"servo {ids[name]} does not answer", remedy))
-        elif fault is not None:
+            yield Finding(name, f"servo {ids[name]} does not answer", remedy)
+        else:
             remedy = "two servos have this id: connect each alone, `servo_tool set-id`; or noise: supply, plugs, ground"
-            findings.append(failed(name, f"servo {ids[name]} gives corrupted answers", remedy))
-    return findings
+            yield Finding(name, f"servo {ids[name]} gives corrupted answers", remedy)
 
 
-@dataclass(frozen=True)
-class Supply:
+class Supply(NamedTuple):
     """Supply and its limits [V], temperature and its limit [deg C] and trim [rad] of one servo."""
 
     joint: str
-    volts: float
-    lowest: float
-    highest: float
-    celsius: float
-    limit: float
+    voltage: float
+    lowest_voltage: float
+    highest_voltage: float
+    temperature: float
+    temperature_limit: float
     deviation: float
 
 
-QUANTITIES: tuple[Quantity, ...] = (
-    "voltage",
-    "lowest_voltage",
-    "highest_voltage",
-    "temperature",
-    "temperature_limit",
-    "deviation",
-)
+QUANTITIES = cast("tuple[Quantity, ...]", Supply._fields[1:])
 
 
-def read_supplies(servos: ServoInterface, servo_map: ServoMap) -> tuple[list[Supply], list[str]]:
-    """Read supply and temperature of every servo; return them and the joints that did not answer."""
-    supplies, silent = [], []
-    for index, name in enumerate(servo_map.joint_names):
+def check_supply(bench: Bench) -> Iterator[Finding]:
+    """Read supply and temperature of every servo."""
+    supplies = []
+    for index, name in enumerate(bench.servo_map.joint_names):
         try:
-            supplies.append(Supply(name, *(require(servos, index, quantity) for quantity in QUANTITIES)))
+            supplies.append(Supply(name, *(require(bench.bus, index, quantity) for quantity in QUANTITIES)))
         except NoReply:
-            silent.append(name)
-    return supplies, silent
+            yield Finding(name, "its supply cannot be read", "see the check `servos`; then run this one again")
+    if supplies:
+        yield from assess_supplies(supplies, bench.supply)
 
 
-def assess_supplies(supplies: Sequence[Supply], limits: SupplyLimits, silent: Sequence[str] = ()) -> list[Finding]:
+def assess_supplies(supplies: Sequence[Supply], limits: SupplyLimits) -> Iterator[Finding]:
     """Findings on supply voltage, supply limits, temperature and deviations.
 
     limits: voltages of the node `servos`; the number of the pack's cells follows from them, too.
     """
-    remedy = "see the check `servos`; then run this one again"
-    findings = [failed(name, "its supply cannot be read", remedy) for name in silent]
-    if not supplies:
-        return findings
     low = limits.warn
     full = 4.2 * max(1, round(low / 3.5))  # [V] of a lithium cell: fully charged; most of its charge used
-    least, most = min(supplies, key=lambda s: s.volts), max(supplies, key=lambda s: s.volts)
+    least, most = (choose(supplies, key=lambda s: s.voltage) for choose in (min, max))
     remedy = ""
-    if most.volts < low:
+    if most.voltage < low:
         remedy = f"charge the battery: below {low} V `servos` warns, below {limits.sit} V the robot sits down"
-    elif most.volts > full + 0.3:
+    elif most.voltage > full + 0.3:
         remedy = f"warn_voltage {low} V is that of a pack with {full:.1f} V at most: another pack, or other servos?"
-    elif most.volts - least.volts > 0.5:  # more means loss in a cable
+    elif most.voltage - least.voltage > 0.5:  # more means loss in a cable
         remedy = f"{least.joint} has less: look at the cable and the plugs of its branch"
-    seen = f"{least.volts:.2f} V ({least.joint}) to {most.volts:.2f} V ({most.joint})"
-    findings.append(failed("voltage", seen, remedy) if remedy else passed("voltage", seen))
-    narrow = [s for s in supplies if s.highest < full - 0.05 or s.lowest > low]
-    names = [f"{s.joint} {s.lowest:.1f} to {s.highest:.1f} V" for s in narrow]
+    yield Finding("voltage", f"{least.voltage:.2f} V ({least.joint}) to {most.voltage:.2f} V ({most.joint})", remedy)
+    narrow = [
+        f"{s.joint} {s.lowest_voltage:.1f} to {s.highest_voltage:.1f} V"
+        for s in supplies
+        if s.highest_voltage < full - 0.05 or s.lowest_voltage > low
+    ]
     remedy = f"these servos switch their torque off outside of that; a full battery has {full:.1f} V: replace or set"
-    good = passed("limits of the servos", f"all hold from {low} to {full:.1f} V")
-    findings.append(failed("limits of the servos", ", ".join(names), remedy) if names else good)
-    # [deg C] the highest temperature at rest; the least distance to a servo's own limit
-    hot = [s for s in supplies if s.celsius > min(60.0, s.limit - 15.0)]
-    names = [f"{s.joint} {s.celsius:.0f} deg C (off above {s.limit:.0f})" for s in hot]
+    yield _unless(narrow, "limits of the servos", f"all hold from {low} to {full:.1f} V", remedy)
+    hot = [
+        f"{s.joint} {s.temperature:.0f} deg C (off above {s.temperature_limit:.0f})"
+        for s in supplies
+        if s.temperature > min(60.0, s.temperature_limit - 15.0)  # [deg C] at rest; distance to a servo's own limit
+    ]
     remedy = "let them cool; is a joint blocked, or a leg pushed against a stop?"
-    hottest = max(supplies, key=lambda s: s.celsius)
-    good = passed("temperature", f"at most {hottest.celsius:.0f} deg C ({hottest.joint})")
-    findings.append(failed("temperature", ", ".join(names), remedy) if names else good)
+    hottest = max(supplies, key=lambda s: s.temperature)
+    yield _unless(hot, "temperature", f"at most {hottest.temperature:.0f} deg C ({hottest.joint})", remedy)
     trims = [f"{s.joint} {math.degrees(s.deviation):+.2f} deg" for s in supplies if abs(s.deviation) > 1e-9]
-    return [*findings, passed("deviations (trim)", ", ".join(trims) or "all zero")]
+    yield Finding("deviations (trim)", ", ".join(trims) or "all zero")
+
+
+def _unless(bad: Sequence[str], what: str, good: str, remedy: str) -> Finding:
+    """Return what is seen of all servos where none is bad, else the bad ones with the remedy."""
+    return Finding(what, ", ".join(bad), remedy) if bad else Finding(what, good)

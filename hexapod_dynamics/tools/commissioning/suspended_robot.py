@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
-from hexapod_dynamics.tools.commissioning.owner import Answer, Attitude, Expected, Owner
+from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Expected, Owner
 
 
 class SuspendedRobot:

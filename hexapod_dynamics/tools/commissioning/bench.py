@@ -1,12 +1,18 @@
-"""What a check asks of the person beside the robot; in a rehearsal a simulated owner answers."""
+"""What the checks work on: the robot's devices, and the person beside the robot, whom they ask."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TextIO
+
+from hexapod_dynamics.control.posture import SupplyLimits
+from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
+from hexapod_dynamics.drivers.servos.interface import ServoInterface
+from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot.servo_map import ServoMap
 
 
 class Attitude(Enum):
@@ -72,3 +78,26 @@ class Owner:
         self.show(question)
         words = {"y": Answer.YES, "yes": Answer.YES} | dict.fromkeys(("r", "a", "again", "repeat"), Answer.AGAIN)
         return words.get(self._answers.readline().strip().lower(), Answer.NO)
+
+
+@dataclass
+class Bench:
+    """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
+
+    bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
+    the IMU is behind the STM32 board, whose port is `bus`. speed [rad/s]: of every motion. supply: voltages at which
+    the pack is low and empty. obstacle: why this computer cannot use the bus, empty if it can.
+    """
+
+    robot: Robot
+    bus: ServoInterface
+    i2c: str
+    imu: Mpu6050Settings
+    owner: Owner
+    joints: Sequence[str] = ()
+    speed: float = 0.3
+    supply: SupplyLimits = field(default_factory=SupplyLimits)
+    obstacle: str = ""
+
+    def __post_init__(self) -> None:
+        self.servo_map = ServoMap.from_robot(self.robot)
