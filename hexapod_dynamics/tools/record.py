@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib.metadata
+import math
 import platform
 import shutil
 import signal
@@ -86,7 +87,7 @@ def describe(given: argparse.Namespace, robot: Robot) -> str:
 
 def _record(given: argparse.Namespace) -> int:
     file = jethexa_path() if given.robot is None else given.robot
-    robot = Robot.load(file)
+    text = describe(given, Robot.load(file))
     missing = [photo for photo in given.photos if not photo.is_file()]
     if missing:
         raise HexapodError(f"--photos: no file {missing[0]}")
@@ -94,15 +95,13 @@ def _record(given: argparse.Namespace) -> int:
         raise HexapodError(f"--out: {given.out} exists already; name another folder")
     if shutil.which("ros2") is None:
         raise HexapodError("no command ros2: source your ROS 2, or use ./with_ros2")
-    text = describe(given, robot)
     space = given.namespace.strip("/")
     topics = [topic if topic.startswith("/") else "/" + "/".join(filter(None, (space, topic))) for topic in TOPICS]
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # else the recorder, which is in its own session, would outlive this program
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends this program ends the recorder
+    # In its own session: a Ctrl+C reaches it through this program.
     bag = subprocess.Popen(["ros2", "bag", "record", "-o", str(given.out), *topics], start_new_session=True)
     print(f"records to {given.out}" + ("; Ctrl+C ends it" if given.seconds is None else f" for {given.seconds:.0f} s"))
-    begun = time.monotonic()
+    end = time.monotonic() + (math.inf if given.seconds is None else given.seconds)
     try:
         while bag.poll() is None and not given.out.is_dir():
             time.sleep(0.02)
@@ -111,18 +110,27 @@ def _record(given: argparse.Namespace) -> int:
             (given.out / "recording.yaml").write_text(text, encoding="utf-8")
             for photo in given.photos:
                 shutil.copyfile(photo, given.out / photo.name)
-        left = None if given.seconds is None else max(0.0, given.seconds - (time.monotonic() - begun))
-        code = bag.wait(left)
-        print(f"record: ros2 bag record ended with code {code}", file=sys.stderr)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        bag.send_signal(signal.SIGINT)
-        code = 0
-        try:
-            bag.wait(20.0)
-        except subprocess.TimeoutExpired:
-            bag.kill()
-            raise HexapodError(f"ros2 bag record did not end in 20 s: {given.out} may lack its end") from None
+        while bag.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        code = _end(bag, given.out)
     if not given.out.is_dir():
         raise HexapodError(f"{given.out}: ros2 bag record has made no folder")
     print(given.out)
     return code
+
+
+def _end(bag: subprocess.Popen[bytes], out: Path) -> int:
+    """End the recorder, if it has not ended by itself; return its exit code, 0 if it is ended here."""
+    if bag.poll() is not None:
+        print(f"record: ros2 bag record ended with code {bag.returncode}", file=sys.stderr)
+        return bag.returncode
+    bag.send_signal(signal.SIGINT)
+    try:
+        bag.wait(20.0)
+    except subprocess.TimeoutExpired:
+        bag.kill()
+        raise HexapodError(f"ros2 bag record did not end in 20 s: {out} may lack its end") from None
+    return 0

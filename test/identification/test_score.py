@@ -153,3 +153,17 @@ def test_record_puts_the_robot_file_and_its_description_beside_the_bag(tmp_path,
     command.write_text('#!/bin/sh\nmkdir "$4"; while [ ! -f "$4/recording.yaml" ]; do sleep 0.05; done; kill -9 $$\n')
     assert record.main(["--out", str(killed)]) != 0
     assert Robot.load(killed / "robot.yaml") == ROBOT
+
+
+def test_an_error_of_record_ends_the_recorder_too(tmp_path, monkeypatch, capsys):
+    command = tmp_path / "ros2"
+    command.write_text('#!/bin/sh\nmkdir "$4"; trap ">$4/ended; exit 0" INT; while :; do sleep 0.05; done\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(record.shutil, "copyfile", full)
+    assert record.main(["--out", str(tmp_path / "bag")]) == 1
+    assert "No space left" in capsys.readouterr().err and (tmp_path / "bag" / "ended").exists()
