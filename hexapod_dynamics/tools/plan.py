@@ -65,8 +65,11 @@ def _get_up(given: argparse.Namespace) -> int:
         library = GetUpLibrary.load(robot, path) if os.path.exists(path) else find_get_up_library(robot)
     if given.again and sets is not None:
         library.remove(sets[0])
-    options = {"most_lost": given.most_lost or 3, "sets": sets, "jobs": given.jobs or None}
-    make_get_up_library(robot, plan_reporter(library, path, str), library, improve=given.improve, **options)
+    most = 3 if given.most_lost is None else given.most_lost
+    report = plan_reporter(library, path, str)
+    make_get_up_library(
+        robot, report, library, most_lost=most, sets=sets, improve=given.improve, jobs=given.jobs or None
+    )
     library.save(path)
     print(f"{len(list(library))} manoeuvres in {path}")
     return 0

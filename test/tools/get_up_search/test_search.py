@@ -7,6 +7,8 @@ import pytest
 
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, find_get_up_library
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.tools import plan
+from hexapod_dynamics.tools.get_up_search import search
 from hexapod_dynamics.tools.get_up_search.roll_trial import FALLS_BACK, Condition, RollTrial
 from hexapod_dynamics.tools.get_up_search.search import (
     GENTLE,
@@ -115,3 +117,11 @@ def test_a_library_keeps_what_serves_and_improves_it_where_asked():
     assert list(told) == [("LM",), ("LF",)] and told["LM",][0] == 2
     assert "costs less than the old one" in told["LM",][1] and library.own(["LM"])[0] == before
     assert "fresh falls" not in told["LF",][1]  # there is nothing to compare it with
+
+
+@pytest.mark.parametrize("words, most", [([], 3), (["--most-lost", "0"], 0)])
+def test_the_command_searches_for_as_many_lost_legs_as_are_asked_for(tmp_path, monkeypatch, words, most):
+    asked = []
+    monkeypatch.setattr(search, "make_get_up_library", lambda *_, most_lost, **__: asked.append(most_lost))
+    assert plan.main(["--get-up", "--out", str(tmp_path / "get_up.yaml"), *words]) == 0
+    assert asked == [most]
