@@ -145,10 +145,10 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
     return Bench(robot, bus, i2c, settings, owner, joints, given.speed, supply, obstacle)
 
 
-def write_report(given: argparse.Namespace, robot: Robot, findings: Sequence[Finding], interrupted: bool) -> None:
-    """Write the report to the given file; raises OSError."""
+def write_report(given: argparse.Namespace, robot: str, findings: Sequence[Finding], interrupted: bool) -> None:
+    """Write the report on the robot of this name to the given file; raises OSError."""
     about = [
-        ("robot", f"{robot.name}{' (simulated)' if given.simulated else ''}"),
+        ("robot", f"{robot}{' (simulated)' if given.simulated else ''}"),
         ("host", socket.gethostname()),
         ("date", time.strftime("%Y-%m-%d %H:%M:%S %z")),
         ("ended", "interrupted: not all checks were run" if interrupted else "all chosen checks were run"),
@@ -163,7 +163,7 @@ def main(args: list[str] | None = None) -> None:
     # end as with Ctrl-C: motions stop, and the robot returns to its initial state
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    findings, interrupted = [], False
+    findings, interrupted, name = [], False, given.robot
     with ExitStack() as ends:
         try:
             if given.report and not Path(given.report).absolute().parent.is_dir():
@@ -171,6 +171,7 @@ def main(args: list[str] | None = None) -> None:
             wanted = split_names("--only", given.only, "check", list(CHECKS))
             checks = [key for key in CHECKS if key in wanted or not wanted]
             robot = load_robot(given.robot)
+            name = robot.name
             devices = bench(given, robot, checks, ends)
             devices.owner.show(WELCOME)
             for finding in run_checks(checks, devices):
@@ -184,7 +185,7 @@ def main(args: list[str] | None = None) -> None:
             print("\ninterrupted: the joints stay where they are, with torque or without as before", file=sys.stderr)
     print(summary(findings))
     if given.report:
-        write_report(given, robot, findings, interrupted)
+        write_report(given, name, findings, interrupted)
     sys.exit(130 if interrupted else 0 if all_passed(findings) else 1)
 
 

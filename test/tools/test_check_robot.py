@@ -310,6 +310,17 @@ def test_wrong_arguments_are_named(capsys, arguments, words):
     assert left.value.code == 2 and words in capsys.readouterr().err
 
 
+def test_an_interruption_before_the_first_check_is_reported_too(monkeypatch, tmp_path):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check_robot, "load_robot", interrupt)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as left:
+        check_robot.main(["--simulated", "--report", str(tmp_path / "r.md")])
+    assert left.value.code == 130 and "interrupted" in (tmp_path / "r.md").read_text()
+
+
 @pytest.mark.parametrize(
     "nodes, words",
     [
