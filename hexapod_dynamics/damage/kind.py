@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.text_numbers import parse_number
 
 FARTHEST_LOCK = 2.0 * math.pi  # [rad or m] of a locked joint: one turn, more than any servo reports
 Value = bool | float  # of a named value
@@ -104,7 +105,7 @@ class DamageKind:
         if given or not flags:
             numeric = self.values[-1]
             try:
-                declared[f"{numeric.prefix}.{part}"] = float(number if numeric not in flags else "")
+                declared[f"{numeric.prefix}.{part}"] = parse_number(number if numeric not in flags else "")
             except ValueError:
                 flag, example = (self.option.flag, self.option.example) if self.option else ("", "")
                 needed = f"a number {numeric.range} is needed, as {example}" if example else "no number belongs to it"

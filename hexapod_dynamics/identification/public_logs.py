@@ -23,30 +23,29 @@ from hexapod_dynamics.errors import HexapodError, IdentificationError
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
+from hexapod_dynamics.text_numbers import parse_number
 
 JOINTS, PERIOD = 18, 0.1  # joints of both robots; [s] of the npz's rows
 
 
 def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:
     """Read a `sysid_*.csv`; raises IdentificationError for a file of another shape."""
-    columns = _columns(robot, order)
+    joints = _columns(robot, order)
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
         raise IdentificationError(f"{path}: {error}") from None
-    names = {"sent": ["t_send_s"], "read": ["t_recv_s"]} | {
-        kind: [f"{kind}{k}_deg" for k in range(JOINTS)] for kind in ("q", "cmd")
-    }
-    missing = [name for part in names.values() for name in part if not rows or name not in rows[0]]
+    columns = ["t_send_s", "t_recv_s", *(f"{kind}{k}_deg" for kind in ("q", "cmd") for k in range(JOINTS))]
+    missing = [name for name in columns if not rows or name not in rows[0]]
     if missing:
         raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
     try:
-        values = {kind: np.array([[float(row[name]) for name in part] for row in rows]) for kind, part in names.items()}
+        values = np.array([[parse_number(row[name]) for name in columns] for row in rows])
     except (TypeError, ValueError) as error:
         raise IdentificationError(f"{path}: {error}") from None
-    read, commands = (np.radians(values[kind])[:, columns] for kind in ("q", "cmd"))
-    return _recording(values["sent"][:, 0], commands, values["read"][:, 0], read)
+    read, commands = (np.radians(part)[:, joints] for part in np.split(values[:, 2:], 2, axis=1))
+    return _recording(values[:, 0], commands, values[:, 1], read)
 
 
 def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:

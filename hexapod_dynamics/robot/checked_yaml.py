@@ -16,6 +16,7 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.se3 import inertia_matrix
+from hexapod_dynamics.text_numbers import parse_number
 
 MISSING = object()
 # Limits of a file. A robot file has 20 kB, 10 levels and numbers of 20 characters.
@@ -65,7 +66,12 @@ def _construct_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode, deep: bo
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 
 
-def _construct_integer(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int:
+def _construct_number(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int | float | str:
+    """Return a number; text for 1_000 and 1:30, which are numbers for YAML 1.1 alone."""
+    if set(node.value) & set("_:"):
+        return node.value
+    if node.tag.endswith(":float"):
+        return yaml.SafeLoader.construct_yaml_float(loader, node)
     if len(node.value) > LONGEST_NUMBER:
         raise RobotError(
             f"line {node.start_mark.line + 1}: a number of {len(node.value)} digits given, "
@@ -75,7 +81,8 @@ def _construct_integer(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int:
 
 
 UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
-UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _construct_integer)
+for _kind in ("int", "float"):
+    UniqueKeyLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _construct_number)
 
 
 @functools.lru_cache(maxsize=8)
@@ -177,7 +184,7 @@ def number(value: object, key: str) -> float:
     """Check that a value is a finite number; RobotError."""
     if isinstance(value, str):  # YAML 1.1 reads 1e-6 (no dot) as a string
         try:
-            value = float(value)
+            value = parse_number(value)
         except ValueError:
             raise RobotError(f"{key}: {shown(value)} given, a number needed") from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -151,12 +151,17 @@ class TreeLink:
 
 def body_of_tree(root: TreeLink) -> TreeLink:
     """Merge what is fixed, and return the body of a tree: its root, or what floats or slides on a root without mass, as
-    a link `world`.
+    a link `world`. RobotError for such a root with mass.
     """
     root.merge_fixed()
-    if root.mass == 0.0 and len(root.children) == 1 and root.children[0].kind in ("floating", "planar"):
-        root.children[0].kind = ""
-        return root.children[0]
+    if len(root.children) == 1 and (body := root.children[0]).kind in ("floating", "planar"):
+        if root.mass:
+            raise RobotError(
+                f"link {root.name}: mass {root.mass:g} kg given, but {body.name} is the body, as joint {body.joint} is "
+                f"{body.kind}; remove its <inertial>"
+            )
+        body.kind = ""
+        return body
     return root
 
 
@@ -200,8 +205,8 @@ def fields_of_tree(
         files = ", ".join(dict.fromkeys(itertools.chain.from_iterable(blind.values())))
         unread = f" ({files} cannot be read)" if files else ""
         warn(
-            f"leg {', '.join(blind)}: nothing says where the last link ends{unread}; "
-            "twice the way to its centre of mass is taken; give it a link at the foot, on a fixed joint, or a shape"
+            f"leg {', '.join(blind)}: the end of the last link is not in the file{unread}; twice the distance of its "
+            "centre of mass is assumed; add a link of the foot on a fixed joint, or a shape of the last link"
         )
     place, chip = (origin, np.eye(3)) if sensor is None else (sensor[:3, 3], sensor[:3, :3])
     return {

@@ -21,6 +21,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
 from hexapod_dynamics.se3 import inertia_matrix, pose, rotation_rpy
+from hexapod_dynamics.text_numbers import parse_number
 
 TURN = np.pi  # [rad or m] limits of a joint whose limits in the file are both 0; a continuous joint has none
 ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w.-]+)[\"']")  # of a file whose first bytes are ASCII
@@ -140,7 +141,7 @@ def origin_of(element: ET.Element, where: str) -> np.ndarray:
 def read_numbers(text: str | None, count: int, what: str, remedy: str = "") -> np.ndarray:
     """Return the required count of finite numbers from a text; RobotError names `what` they are, and the remedy."""
     try:
-        values = np.array([float(word) for word in str(text).split()])
+        values = np.array([parse_number(word) for word in str(text).split()])
     except ValueError:
         values = np.array([np.nan])
     if values.shape != (count,) or not np.isfinite(values).all():
@@ -224,7 +225,7 @@ def _check_elements(root: ET.Element) -> None:
 def _is(text: str | None, number: float) -> bool:
     """Return whether a text is this number."""
     try:
-        return float(text or "") == number
+        return parse_number(text or "") == number
     except ValueError:
         return False
 
@@ -335,7 +336,7 @@ def _stl_vertices(path: Path | None) -> np.ndarray | None:
             points = triangles["corners"].reshape(-1, 3).astype(float)
         else:
             words = re.findall(r"vertex\s+(\S+)\s+(\S+)\s+(\S+)", raw.decode("ascii", "replace"))
-            points = np.array(words, float).reshape(-1, 3)
+            points = np.array([[parse_number(word) for word in row] for row in words]).reshape(-1, 3)
     except (OSError, ValueError):  # not there; not numbers
         return None
     return points if len(points) and np.isfinite(points).all() else None

@@ -10,6 +10,7 @@ import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.text_numbers import parse_number
 
 LARGEST_SEED = 2**31 - 1
 SLIPPERY = 0.25  # friction of a slippery patch
@@ -168,7 +169,7 @@ def _number(text: str, kind: str, given: str) -> float:
     if not given and default is not None:
         return default
     try:
-        value = float(given)
+        value = parse_number(given)
     except ValueError:
         value = nan
     if not low <= value <= high:

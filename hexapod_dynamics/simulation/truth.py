@@ -15,6 +15,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import rotation_from_vector, rotation_z
 from hexapod_dynamics.simulation.ground import ALLOWED, LARGEST_SEED, Ground, ground_values
 from hexapod_dynamics.simulation.servo_law import MODELS
+from hexapod_dynamics.text_numbers import parse_number
 
 WHOLE_NUMBERS = ("seed", "friction_model")
 # The fields that make the servos a ServoLaw instead of the springs of the model.
@@ -129,7 +130,7 @@ class Truth:
             if name in values:
                 raise HexapodError(f"truth: {name} is given twice")
             try:
-                values[name] = float(value)
+                values[name] = parse_number(value)
             except ValueError:
                 raise HexapodError(f"truth: {name}={value!r} given, a number is needed") from None
         if servos:

@@ -274,7 +274,7 @@ def test_the_vertices_of_a_mesh_give_the_reach(tmp_path):
         assert Robot.from_urdf(tmp_path / "own.urdf").legs[0].links[2].length == pytest.approx(0.12)
     unreadable = shape('<mesh filename="package://nowhere/tibia.dae"/>')
     for tibia, end in ((unreadable, ""), ("", ""), (unreadable, FOOT.replace("-.12", "-.03"))):
-        with pytest.warns(RobotWarning, match="leg LF, LM, .*nothing says where the last link ends"):
+        with pytest.warns(RobotWarning, match="leg LF, LM, .*the end of the last link is not in the file"):
             Robot.from_urdf(urdf(tibia=tibia, end=end))
 
 
@@ -303,6 +303,8 @@ def test_the_weakest_joint_counts_and_is_named():
         (LIMIT.replace('"2"', '"inf"'), "joint j_c_LF: effort: 'inf'.*write effort="),
         (LIMIT.replace('"2"', '"-1"'), "joint j_c_LF: effort: '-1'.*write effort="),
         (LIMIT.replace('"2"', '"2 Nm"'), "joint j_c_LF: effort: '2 Nm'.*write effort="),
+        (LIMIT.replace('"2"', '"1_000"'), "joint j_c_LF: effort: '1_000'.*write effort="),
+        (LIMIT.replace('"2"', '"\u0662"'), "joint j_c_LF: effort: '\u0662'.*write effort="),
         (LIMIT.replace('"-1.2"', '""'), "joint j_c_LF: lower: ''"),
     ],
 )
@@ -345,6 +347,10 @@ def test_a_body_that_floats_on_a_link_world_is_the_body():
     assert Robot.from_urdf(floating) == Robot.from_urdf(plain)
     assert Robot.from_urdf(floating.replace("floating", "planar")) == Robot.from_urdf(plain)
     assert robot_of_urdf(floating, "own")[0] == robot_of_urdf(plain, "own")[0]
+    heavy = floating.replace('<link name="world"/>', f'<link name="world">{inertial(3.0, "0 0 0")}</link>')
+    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
+        with pytest.raises(RobotError, match="link world: mass 3 kg .*base_link is the body.*remove its <inertial>"):
+            read(heavy)
 
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8", "windows-1252", "gb2312", "shift_jis"])

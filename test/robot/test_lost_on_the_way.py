@@ -111,7 +111,7 @@ def test_a_mechanical_reduction_is_named_and_what_is_zero_or_one_is_not():
         Robot.from_urdf(text(legs(), motor.format(50)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "leg L, R: nothing says where")
+        warnings.filterwarnings("ignore", "leg L, R: the end of the last link")
         Robot.from_urdf(text(legs(inside='<dynamics damping="0" friction="0.0"/>'), motor.format(1)))
         Robot.from_urdf(ROBOT.to_urdf())
 

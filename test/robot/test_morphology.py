@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapod_dynamics.damage import list_losses
+from hexapod_dynamics.damage import LOCKED, list_losses
 from hexapod_dynamics.errors import MorphologyError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -218,6 +218,12 @@ def test_an_angle_in_degrees_is_refused_with_what_it_is_in_radians(angle, meant)
         WHOLE.locked("RM.tibia", angle)
     for part in ("locked.RM.tibia", repr(angle), "6.283 rad", "radians", f"did you mean {meant}?"):
         assert part in str(refusal.value)
+
+
+def test_a_word_of_the_command_has_a_number_without_underscores():
+    assert LOCKED.parse_word("RM.tibia=0.4") == {"locked.RM.tibia": True, "locked_at.RM.tibia": 0.4}
+    with pytest.raises(MorphologyError, match="--locked RM.tibia=0_4: a number .* is needed"):
+        LOCKED.parse_word("RM.tibia=0_4")
 
 
 def test_a_broken_link_does_not_grow_when_it_breaks_again():

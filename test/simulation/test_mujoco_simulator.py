@@ -143,6 +143,7 @@ def test_a_push_accelerates_it(physics):
         ("mass=-1", "mass=-1.0 given, allowed are numbers from 0.2 to 5.0"),
         ("friction=nan", "friction"),
         ("stiffness=soft", "stiffness='soft' given, a number is needed"),
+        ("seed=1_0", "seed='1_0' given, a number is needed"),
         ("weight=2", "'weight=2' given, allowed are name=number with mass, payload"),
         ("mass", "'mass' given"),
         ("mass=1,mass=2", "mass is given twice"),

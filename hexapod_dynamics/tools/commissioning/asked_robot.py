@@ -12,6 +12,7 @@ from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Body, Imu, Leg, Robot, Servo
 from hexapod_dynamics.robot.urdf_legs import standard_robot
 from hexapod_dynamics.se3 import rotation_z
+from hexapod_dynamics.text_numbers import parse_number
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def ask(answer: Callable[[str], str], tell: Callable[[str], None]) -> dict[str, 
         while question.key not in given:
             text = answer(f"{question.text} [{question.default:g}]: ").strip()
             try:
-                value = float(text or question.default)
+                value = parse_number(text or str(question.default))
             except ValueError:
                 value = math.nan
             if question.low <= value <= question.high and not (question.key == "legs" and value % 2):
