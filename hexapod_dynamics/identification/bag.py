@@ -10,6 +10,8 @@ from time import time_ns
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import median_filter
 
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.identification.recording import Recording
@@ -46,6 +48,7 @@ class Clock(NamedTuple):
         return 1e-9 * float((row.stamp if self.by_stamp else row.received) - self.zero)
 
 
+Indices = dict[str, NDArray[np.intp]]  # of messages by topic
 Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message
 
 
@@ -221,54 +224,62 @@ def stamp_of(message: Message) -> int:
 
 def on_one_clock(path: Path, rows: list[Row]) -> tuple[Clock, list[Row]]:
     """Return the one clock of messages, that of their header stamps, or of their receipt where a topic has no stamps or
-    those of another clock; and the messages in the order of its time, without what is before or after a jump of it.
+    those of another clock; and the messages in the order of its time, without single ones whose stamps are odd, and
+    without what is before or after a jump of the clock.
     """
     rows.sort(key=lambda row: (row.received, row.stamp))
-    stamped = [row for row in rows if row.stamp != 0]
-    # The first message of a simulation may have the stamp 0.
-    starts = {row.topic: row for row in reversed(rows)}
-    unset = [row for row in rows if row.stamp == 0 and row is not starts[row.topic]]
-    by_stamp = not (reason := _other_clock(starts, rows, stamped))
+    topics = np.array([row.topic for row in rows])
+    received, stamps = np.array([(row.received, row.stamp) for row in rows], np.int64).T
+    own = {topic: np.flatnonzero(topics == topic) for topic in dict.fromkeys(topics.tolist())}
+    unset, late = stamps == 0, stamps - received
+    unset[[indices[0] for indices in own.values()]] = False  # the first message of a simulation may have the stamp 0
+    odd = np.zeros(len(rows), bool)
+    for indices in own.values():
+        stamped = indices[stamps[indices] != 0]
+        if len(stamped) >= 5:  # a jump of the clock, of three messages and more, is no odd stamp
+            odd[stamped] = np.abs(late[stamped] - median_filter(late[stamped], 5, mode="mirror")) > JUMP * 1e9
+    good = {topic: indices[(stamps[indices] != 0) & ~odd[indices]] for topic, indices in own.items()}
+    by_stamp = not (reason := _other_clock(own, good, received, late))
     if not by_stamp:
         _warn(path, f"{reason}: all messages are taken at the time of their receipt, which is less exact")
-    elif unset:
-        _warn(path, f"{len(unset)} messages without a stamp are left out, the first of {unset[0].topic}")
-    kept = rows if not by_stamp else [row for row in rows if row.stamp != 0 or row is starts[row.topic]]
-    times = np.array([row.stamp if by_stamp else row.received for row in kept], np.int64)
+    for left_out, what in ((unset, "without a stamp"), (odd, "with a stamp far off those before and after")):
+        if by_stamp and left_out.any():
+            _warn(path, f"{left_out.sum()} messages {what} are left out, the first of {topics[left_out.argmax()]}")
+    kept = np.flatnonzero(~(unset | odd)) if by_stamp else np.arange(len(rows))
+    times = (stamps if by_stamp else received)[kept]
     cuts = np.flatnonzero(np.abs(np.diff(times)) > JUMP * 1e9) + 1
     parts = np.split(np.arange(len(kept)), cuts)
     part = max(parts, key=lambda indices: int(np.ptp(times[indices])))
     if len(parts) > 1:
         jumps = ", ".join(
-            f"by {1e-9 * (times[cut] - times[cut - 1]):+.1f} s after {_said(kept[cut - 1].received)}"
+            f"by {1e-9 * (times[cut] - times[cut - 1]):+.1f} s after {_date(received[kept[cut - 1]])}"
             for cut in cuts[:3]
         )
         more = f" and {len(cuts) - 3} times more" if len(cuts) > 3 else ""
         _warn(
             path,
             f"its clock jumps {jumps}{more}: only the longest part is used, {1e-9 * np.ptp(times[part]):.1f} s from "
-            f"{_said(kept[part[0]].received)} on",
+            f"{_date(received[kept[part[0]]])} on",
         )
     clock = Clock(by_stamp, int(times[part].min()))
-    return clock, sorted((kept[k] for k in part), key=clock.time)
+    return clock, sorted((rows[k] for k in kept[part]), key=clock.time)
 
 
-def _other_clock(starts: dict[str, Row], rows: list[Row], stamped: list[Row]) -> str:
+def _other_clock(own: Indices, good: Indices, received: NDArray[np.int64], late: NDArray[np.int64]) -> str:
     """Return which topic has no stamps, or stamps of another clock than the commands', empty if there is none, or if
     all was received at one time, in a bag that a program has written.
+
+    own: the messages of each topic; good: those with a stamp; received, and by how much a stamp is later, late [ns].
     """
-    if rows[0].received == rows[-1].received:
-        return ""
-    commands = [row for row in stamped if row.topic == COMMANDS]
-    for topic in starts:
-        mine = [row for row in stamped if row.topic == topic]
-        if not mine and sum(row.topic == topic for row in rows) > 1:
+    commands = good.get(COMMANDS, np.zeros(0, np.intp))
+    for topic, stamped in good.items() if np.ptp(received) else ():
+        if not len(stamped) and len(own[topic]) > 1:
             return f"{topic} has no header stamps"
-        if mine and commands:
-            middle = mine[len(mine) // 2]
-            near = min(commands, key=lambda row: abs(row.received - middle.received))
-            off = 1e-9 * ((middle.stamp - middle.received) - (near.stamp - near.received))
-            if abs(off) > JUMP and abs(middle.received - near.received) < JUMP * 1e9:
+        if len(stamped) and len(commands):
+            middle = stamped[len(stamped) // 2]
+            near = commands[np.abs(received[commands] - received[middle]).argmin()]
+            off = 1e-9 * (late[middle] - late[near])
+            if abs(off) > JUMP and abs(received[middle] - received[near]) < JUMP * 1e9:
                 return f"the stamps of {topic} are {off:+.1f} s off those of {COMMANDS}, by another clock"
     return ""
 
@@ -310,7 +321,7 @@ def _check_one_motion(commands: Sequence[tuple[float, np.ndarray]]) -> None:
         )
 
 
-def _said(received: int) -> str:
+def _date(received: int) -> str:
     """Return a time of receipt [ns] as a date."""
     return datetime.datetime.fromtimestamp(1e-9 * received, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 

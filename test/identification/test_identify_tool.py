@@ -159,6 +159,9 @@ WALL = 1.8e9
         (lambda topic, t: (0.0 if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw has no header stamps"),
         (lambda topic, t: (t if topic[0] == "i" else WALL + t, WALL + t), "imu/data_raw are .* by another clock"),
         (lambda topic, t: (0.0 if topic[0] == "i" and 4.0 < t < 4.1 else WALL + t, WALL + t), "1 messages without"),
+        # An odd stamp in the middle of a topic put the whole bag on the time of receipt, elsewhere it cut the bag.
+        (lambda topic, t: (9.0 if topic[0] == "i" and t == 7.0 else WALL + t, WALL + t), "1 messages with a stamp"),
+        (lambda topic, t: (WALL + (60.0 if topic[0] == "i" and 4.0 < t < 4.12 else t), WALL + t), "2 messages with a"),
     ],
 )
 def test_all_messages_of_a_bag_are_on_one_clock(tmp_path, clocks, said):
