@@ -20,7 +20,7 @@ from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
 from hexapod_dynamics.identification.inertia import Links, identify_links
 from hexapod_dynamics.identification.loads import Loads, identify_loads
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos
+from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos, values_of_file
 from hexapod_dynamics.robot import Imu, JointServo, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
@@ -67,8 +67,11 @@ def identify(
     suspended = None if suspended is None else suspended.in_counts(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
-    values = _prior(robot) if response is None else response.values
-    deviations = np.tile(servo_response.WIDTH, (n, 1)) if response is None else response.deviations
+    values, deviations = np.tile(servo_response.PRIOR, (n, 1)), np.tile(servo_response.WIDTH, (n, 1))
+    if response is not None:
+        values, deviations = response.values, response.deviations
+    elif robot.joint_servos:
+        values = values_of_file(robot)
     zone, lag, kind = values[:, servo_response.ZONE], values[:, servo_response.LAG], values[:, servo_response.KIND]
     servos = Servos(np.full(n, k0), zone, lag, kind)
     loads, geometry, links = None, None, None
@@ -127,18 +130,6 @@ def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
 
 
 # ---- the robot with what was found -----------------------------------------------------------------------------------
-
-
-def _prior(robot: Robot) -> Array:
-    """Values (n, 8) of the servos before anything is known, in the order of servo_response.QUANTITIES: the robot file's
-    laws if it has any.
-    """
-    values = np.tile(servo_response.PRIOR, (robot.joint_count, 1))
-    for row, law in zip(values, robot.joint_servos, strict=False):  # of none if there are none
-        row[[servo_response.LATENCY, servo_response.LAG, servo_response.KIND]] = law.latency, law.lag, law.feed_forward
-        row[[servo_response.ZONE, servo_response.PLAY]] = law.dead_zone, law.play
-        row[servo_response.FRICTION] = law.coulomb / law.stiffness
-    return values
 
 
 def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
@@ -217,48 +208,49 @@ def _laws(response: ServoResponse, stiffness: Array, loads: Loads | None) -> lis
 # ---- findings --------------------------------------------------------------------------------------------------------
 
 _ROWS = (
-    ("latency", servo_response.LATENCY, 1e3, "ms", 17.0),
-    ("lag", servo_response.LAG, 1e3, "ms", None),
-    ("feed_forward", servo_response.KIND, 1.0, "", 1.0),
-    ("dead_zone", servo_response.ZONE, 180.0 / math.pi, "deg", 0.0),
-    ("play", servo_response.PLAY, 180.0 / math.pi, "deg", 0.0),
+    ("latency", servo_response.LATENCY, 1e3, "ms"),
+    ("lag", servo_response.LAG, 1e3, "ms"),
+    ("feed_forward", servo_response.KIND, 1.0, ""),
+    ("dead_zone", servo_response.ZONE, 180.0 / math.pi, "deg"),
+    ("play", servo_response.PLAY, 180.0 / math.pi, "deg"),
 )
 
 
 def _servo_findings(robot: Robot, response: ServoResponse | None) -> Iterator[Finding]:
+    file = values_of_file(robot)
     for joint, name in enumerate(robot.joint_names):
-        for what, column, unit, of, file in _ROWS:
-            given = 1e3 * robot.servo.damping / robot.servo.stiffness if file is None else file
+        for what, column, unit, of in _ROWS:
             value, deviation = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit
             why = "move this joint while the robot hangs: slow waves of 0.3 rad and quick steps of 0.1 rad"
             if response is not None and response.moved[joint]:
                 wide = 0.5 * deviation  # a number counts as identified if the data halve its prior deviation
                 value, deviation = response.values[joint, column] * unit, response.deviations[joint, column] * unit
                 why = "too little of this motion: more waves and steps of this joint" if deviation > wide else ""
-            yield Finding(f"{name}.{what}", value, deviation, given, of, why)
+            yield Finding(f"{name}.{what}", value, deviation, file[joint, column] * unit, of, why)
 
 
 def _load_findings(
     robot: Robot, described: Robot, loads: Loads | None, links: Links | None, weighed: float | None
 ) -> Iterator[Finding]:
-    k0, body = robot.servo.stiffness, robot.body
+    body, laws = robot.body, robot.joint_servos
+    file = [law.stiffness for law in laws] or [robot.servo.stiffness] * robot.joint_count
     if loads is None:
         why = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
-        for name in robot.joint_names:
-            yield Finding(f"{name}.stiffness", k0, math.inf, k0, "N m/rad", why)
+        for name, k in zip(robot.joint_names, file, strict=True):
+            yield Finding(f"{name}.stiffness", k, math.inf, k, "N m/rad", why)
         return
     scale = "" if weighed is not None else "weigh the robot (--weight): all torques and masses share one factor"
-    for name, value, deviation in zip(
-        robot.joint_names, loads.servos.stiffness.tolist(), loads.stiffness_deviation.tolist(), strict=True
-    ):
-        yield Finding(f"{name}.stiffness", value, deviation, k0, "N m/rad", scale)
+    found = loads.servos.stiffness.tolist(), loads.stiffness_deviation.tolist()
+    for name, value, deviation, k in zip(robot.joint_names, *found, file, strict=True):
+        yield Finding(f"{name}.stiffness", value, deviation, k, "N m/rad", scale)
     spread = math.hypot(loads.mass_deviation, 0.0 if links is None else links.total_deviation)
     yield Finding("body.mass", described.body.mass, spread, body.mass, "kg", scale)
     for k, axis in enumerate("xyz"):
         deviation = 1e3 * float(loads.centre_deviation[k])
         low = "tilt the body further: 10 degrees of roll and pitch" if deviation > 10.0 else ""
         yield Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
-    yield Finding("load_friction", loads.servos.loaded, loads.friction_deviation, 0.0, "of the load")
+    friction = float(np.mean([law.load_friction for law in laws])) if laws else 0.0
+    yield Finding("load_friction", loads.servos.loaded, loads.friction_deviation, friction, "of the load")
 
 
 def _geometry_findings(robot: Robot, geometry: Geometry | None) -> Iterator[Finding]:

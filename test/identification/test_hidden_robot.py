@@ -107,6 +107,11 @@ def test_a_standing_exercise_alone_says_nothing_about_zone_play_and_kind_of_the_
     lag = ROBOT.servo.damping / ROBOT.servo.stiffness
     assert found.robot.servo.damping == pytest.approx(lag * found.robot.servo.stiffness)
     again = identify(result.robot, None, standing, weighed=2.5)
+    file = {finding.name: finding.file for finding in again.findings}  # a file with laws was reported as one without
+    law = result.robot.joint_servos[1]
+    named = {"latency": 1e3 * law.latency, "dead_zone": math.degrees(law.dead_zone), "stiffness": law.stiffness}
+    assert named == pytest.approx({name: file[f"femur_joint_LF.{name}"] for name in named})
+    assert file["load_friction"] == pytest.approx(law.load_friction)
     for law, before, stiffness in zip(
         again.robot.joint_servos, result.robot.joint_servos, again.loads.servos.stiffness, strict=True
     ):
