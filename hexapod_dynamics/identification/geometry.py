@@ -7,8 +7,8 @@ rotation M, measures where up is:
 
 y: joint angles as the servos measure them, with their play; o: zero offsets (what a servo reads at the joint's zero).
 A foot that comes down is on one floor with the others, flat within FLAT, level within LEVEL: a tilt of the floor and
-one of the IMU differ only as the body turns on it. Then it slides a little. Gauss-Newton; the poses of the samples are
-eliminated (Schur complement), then the feet, a banded system (`solve_chain`).
+one of the IMU differ only as the body turns on it. Then it slides a little. Gauss-Newton on all at once, by sparse
+matrices: the constants, and of each sample the places of the feet and the pose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag, solveh_banded
+from scipy import sparse
+from scipy.linalg import block_diag
+from scipy.sparse.linalg import splu
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
@@ -87,8 +89,11 @@ class _Fit:
         # How far a foot slides and sinks in a second, growing with the root of the time [m]. In MuJoCo feet creep by
         # 1 mm in 13 s, 0.3 mm by this law; of 0.1, 0.2 and 0.4 mm the least gave the smallest errors of the offsets
         # (seeds 1000 to 1009).
-        slip, passed = np.array([1e-4, 1e-4, 2e-5]), np.diff(means.time, prepend=means.time[0])
-        self.weights = self.stay[..., None] / (slip**2 * np.maximum(passed, 1e-3)[:, None, None])
+        slip, passed = np.array([1e-4, 1e-4, 2e-5]), np.diff(means.time)
+        strictness = self.stay[1:, :, None] / (slip * np.sqrt(np.maximum(passed, 1e-3))[:, None, None])
+        B, F = len(seen), strictness[0].size
+        change = sparse.kron(sparse.diags([-1.0, 1.0], [0, 1], shape=(B - 1, B)), sparse.eye(F, F + 6))
+        self.slides = sparse.diags(strictness.ravel()) @ change  # rows for how far feet that stay have slid
 
     def improve(self, factor: float) -> tuple[Array, float]:
         """Take a step; return the covariance of the constants, and the factor on all variances that what remains asks
@@ -96,64 +101,62 @@ class _Fit:
         """
         B, L, n = len(self.angles), len(self.robot.legs), self.robot.joint_count
         seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
-        M, size = rotation_from_vector(self.mounting), 3 * L + n + 5
-        information, pull = np.zeros((B, size, size)), np.zeros((B, size))
-        remaining, solved = np.zeros((B, 3 * L + 3)), []
+        M, constants = rotation_from_vector(self.mounting), n + 5
+        blocks, residuals, remaining = [], [], np.zeros((B, 3 * L + 3))
         for b in range(B):
-            for foot in np.flatnonzero(~self.stay[b]):
-                self._land(information[b], pull[b], b, int(foot))
-            rows, poses, r = self._sample(b, seen[b], J[b], M)
             W = self._whitener(J[b], self.stands[b])
-            rows, poses, r = W @ rows, W @ poses, W @ r
+            rows, r = (W @ part for part in self._sample(b, seen[b], J[b], M))
             share = robust_share(r)
             remaining[b] = r * share
-            weight = share / factor
-            C = rows.T @ (weight[:, None] * poses)
-            right = poses.T @ (weight * r)
-            pose = np.linalg.solve(poses.T @ (weight[:, None] * poses), np.column_stack([C.T, right]))
-            information[b] += rows.T @ (weight[:, None] * rows) - C @ pose[:, :-1]
-            pull[b] += rows.T @ (weight * r) - C @ pose[:, -1]
-            solved.append(pose)
+            root = np.sqrt(share / factor)
+            landing, off = self._landing(b)
+            blocks.append(np.vstack([root[:, None] * rows, landing]))
+            residuals += [root * r, -off]
+        feet = np.concatenate([self.F.reshape(B, 3 * L), np.zeros((B, 6))], axis=1).ravel()
         # Standard deviations of zero offsets, mounting and tilt before anything is known [rad].
         width = np.concatenate([np.full(n, 0.026), np.full(3, 0.05), np.full(2, LEVEL)])
-        constants = slice(3 * L, size)
-        information[0, constants, constants] += np.diag(width**-2.0)
-        pull[0, constants] -= np.concatenate([self.offsets, self.mounting, self.floor]) / width**2
-        moved = np.diff(self.F.reshape(B, 3 * L), axis=0)
-        steps, covariance, feet = solve_chain(information, pull, moved, self.weights[1:].reshape(moved.shape))
-        for b in range(B):
-            step = solved[b][:, -1] - solved[b][:, :-1] @ np.concatenate([feet[b], steps])
-            self.R[b] = self.R[b] @ rotation_from_vector(step[:3])
-            self.p[b] += step[3:]
-        self.F += feet.reshape(B, L, 3)
+        known = np.concatenate([self.offsets, self.mounting, self.floor])
+        shared = sparse.csr_matrix(np.vstack([block[:, :constants] for block in blocks]))
+        own = sparse.block_diag([block[:, constants:] for block in blocks])
+        A = sparse.bmat([[shared, own], [None, self.slides], [sparse.diags(1.0 / width), None]], "csr")
+        pull = A.T @ np.concatenate([*residuals, -self.slides @ feet, -known / width])
+        solved = splu((A.T @ A).tocsc()).solve(np.column_stack([np.eye(len(pull), constants), pull]))
+        steps, moved = solved[:constants, -1], solved[constants:, -1].reshape(B, 3 * L + 6)
+        self.F += moved[:, :-6].reshape(B, L, 3)
+        self.R = self.R @ np.array([rotation_from_vector(turn) for turn in moved[:, -6:-3]])
+        self.p += moved[:, -3:]
         self.offsets = self.offsets + steps[:n]
         self.mounting, self.floor = self.mounting + steps[n : n + 3], self.floor + steps[n + 3 :]
-        return covariance, self._inflation(remaining)
+        return solved[:constants, :-1], self._inflation(remaining)
 
-    def _land(self, information: Array, pull: Array, b: int, foot: int) -> None:
-        """Add that a foot that comes down, or is in the air, is anywhere, but on the floor."""
-        x, y, z = 3 * foot + np.arange(3)
-        information[[x, y], [x, y]] += PLACE**-2.0
-        pull[[x, y]] -= (self.F[b, foot] - self.nominal[b, foot])[:2] / PLACE**2
-        row, where = np.zeros(len(pull)), self.nominal[b, foot, :2]
-        row[z], row[-2:] = 1.0, -where
-        information += np.outer(row, row) / FLAT**2
-        pull -= row * (self.F[b, foot, 2] - self.floor @ where) / FLAT**2
+    def _landing(self, b: int) -> tuple[Array, Array]:
+        """Return rows (k, constants, feet and pose) and distances (k,), over their standard deviations, of feet that
+        come down, or are in the air: they are anywhere, but on the floor.
+        """
+        L, constants, landing = len(self.robot.legs), len(self.offsets) + 5, np.flatnonzero(~self.stay[b])
+        where, deviations = self.nominal[b, landing, :2], np.array([PLACE, PLACE, FLAT])
+        off = self.F[b, landing] - self.nominal[b, landing]
+        off[:, 2] -= where @ self.floor
+        rows = np.zeros((len(landing), 3, constants + 3 * L + 6))
+        rows[:, :, constants : constants + 3 * L] = np.eye(3 * L).reshape(L, 3, 3 * L)[landing]
+        rows[:, 2, constants - 2 : constants] = -where
+        return (rows / deviations[:, None]).reshape(-1, rows.shape[2]), (off / deviations).ravel()
 
-    def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array, Array]:
-        """Rows (m, feet and constants), (m, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
+    def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array]:
+        """Rows (m, constants, feet, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
         L, n, R = len(seen), len(self.offsets), self.R[b]
-        rows, poses, r = np.zeros((3 * L + 3, 3 * L + n + 5)), np.zeros((3 * L + 3, 6)), np.zeros(3 * L + 3)
-        feet, up, constants = slice(3 * L), slice(3 * L, 3 * L + 3), slice(3 * L, 3 * L + n)
+        rows, r = np.zeros((3 * L + 3, n + 5 + 3 * L + 6)), np.zeros(3 * L + 3)
+        feet, up, pose = slice(3 * L), slice(3 * L, 3 * L + 3), n + 5 + 3 * L
         expected, body_up = (self.F[b] - self.p[b]) @ R, R[2]
         r[feet], r[up] = (seen - expected).ravel(), self.up[b] - M.T @ body_up
-        rows[feet, feet] = np.kron(np.eye(L), R.T)
+        rows[feet, n + 5 : pose] = np.kron(np.eye(L), R.T)
         own = (part[:, : len(leg.joints)] for part, leg in zip(J, self.robot.legs, strict=True))
-        rows[feet, constants] = block_diag(*own)
-        rows[up, 3 * L + n : 3 * L + n + 3] = skew(M.T @ body_up)
-        poses[feet, :3], poses[feet, 3:] = np.concatenate([skew(foot) for foot in expected]), np.tile(-R.T, (L, 1))
-        poses[up, :3] = M.T @ skew(body_up)
-        return rows, poses, r
+        rows[feet, :n] = block_diag(*own)
+        rows[up, n : n + 3] = skew(M.T @ body_up)
+        rows[feet, pose : pose + 3] = np.concatenate([skew(foot) for foot in expected])
+        rows[feet, pose + 3 :] = np.tile(-R.T, (L, 1))
+        rows[up, pose : pose + 3] = M.T @ skew(body_up)
+        return rows, r
 
     def _whitener(self, J: Array, stands: NDArray[np.bool_]) -> Array:
         """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air.
@@ -175,28 +178,3 @@ class _Fit:
         used = np.column_stack([np.repeat(self.stay, 3, axis=1), np.ones((B, 3), bool)])[1:]
         alike = float(np.sum(remaining[1:] * remaining[:-1] * used)) / float(np.sum(remaining[1:] ** 2 * used))
         return inflation(power, alike)
-
-
-def solve_chain(information: Array, pull: Array, moved: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Solve least squares over constants of a robot, and places of its feet that change a little from sample to sample.
-
-        cost = sum over samples b of |r_b - rows_b (x_b; g)|^2 + |(F_b + x_b - F_(b-1) - x_(b-1)) / step|^2
-
-    g (G,): steps of the constants; x_b (F,): those of the feet's places F_b. information (B, F + G, F + G), feet first,
-    and pull (B, F + G): rows^T rows and rows^T r of each sample; moved (B - 1, F): F_b - F_(b-1); weights (B - 1, F)
-    [1 / variance]: how strictly each place stays, 0 if it may be anywhere. Returns g, its covariance (G, G), and x
-    (B, F).
-    """
-    B, F = len(pull), moved.shape[1]
-    none = np.zeros((1, F))
-    own = information[:, :F, :F] + (np.vstack([none, weights]) + np.vstack([weights, none]))[:, None] * np.eye(F)
-    band = np.zeros((F + 1, B, F))  # the lower diagonals; -weights couple a sample with the next
-    for k in range(F):
-        band[k, :, : F - k] = np.diagonal(own, -k, 1, 2)
-    band[F, :-1] = -weights
-    force = pull[:, :F] - np.vstack([none, weights * moved]) + np.vstack([weights * moved, none])
-    coupling = information[:, :F, F:].reshape(B * F, -1)
-    solved = solveh_banded(band.reshape(F + 1, B * F), np.column_stack([coupling, force.ravel()]), lower=True)
-    covariance = np.linalg.inv(information[:, F:, F:].sum(axis=0) - coupling.T @ solved[:, :-1])
-    constants = covariance @ (pull[:, F:].sum(axis=0) - coupling.T @ solved[:, -1])
-    return constants, covariance, (solved[:, -1] - solved[:, :-1] @ constants).reshape(B, F)
