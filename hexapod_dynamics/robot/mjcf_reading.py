@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import math
 import os
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ def read_mjcf(text_or_path: str | os.PathLike) -> tuple[TreeLink, str, float, np
     if not isinstance(text_or_path, (str, os.PathLike)):
         raise RobotError(f"MJCF: {text_or_path!r} given, the text of an MJCF model or the path of a file needed")
     text = str(text_or_path)
-    if "<" not in text and not Path(text).is_file():
+    if "<" not in text and not os.path.isfile(text):
         raise RobotError(f"MJCF file {text[:200]}: there is no such file")
     try:
         model = mujoco.MjModel.from_xml_string(text) if "<" in text else mujoco.MjModel.from_xml_path(text)

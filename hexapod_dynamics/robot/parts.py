@@ -270,7 +270,8 @@ class Joint(Part):
         if length < 1e-9:
             raise RobotError(f"{where}.axis: {self.axis.tolist()} has no direction")
         object.__setattr__(self, "axis", constant(self.axis / length, (3,), f"{where}.axis"))
-        if math.isnan(self.lower) or math.isnan(self.upper) or not self.lower < self.upper:
+        limits = self.lower, self.upper
+        if not all(isinstance(limit, numbers.Real) for limit in limits) or not self.lower < self.upper:
             raise RobotError(f"{where}.limits: [{self.lower}, {self.upper}] given, lower < upper needed")
         if self.kind != "helical" and self.pitch != 0:
             raise RobotError(f"{where}.pitch: {self.pitch!r} given; only a helical joint has one")

@@ -30,8 +30,12 @@ class PartsFolder:
         self._values: Values = {}  # of the robot, at the last `follow`
         self._before: deque[Values] = deque(maxlen=20)  # the robot's state before each change by a person
         self.folder = gui.add_folder(label, expand_by_default=expand)
+        with self.folder:
+            gui.add_button("restore all").on_click(lambda _: self.change(self._intact()))
+            self._undo = gui.add_button("undo", hint="take the last change back")
+        self._undo.on_click(lambda _: self.undo())
+        self._undo.visible = False
         self._built: list[viser.GuiInputHandle | viser.GuiFolderHandle] = []
-        self._undo: viser.GuiButtonHandle  # made by `_build`
         self._boxes: dict[str, viser.GuiCheckboxHandle] = {}
         self._menus: dict[str, viser.GuiDropdownHandle] = {}
         self._names: tuple[str, ...] = ()
@@ -85,13 +89,8 @@ class PartsFolder:
         self._built = []
         self._boxes, self._menus, self._names, self._followed, self._differs = {}, {}, names, {}, {}
         self._before.clear()
+        self._undo.visible = False
         with self.folder:
-            restore = self._gui.add_button("restore all")
-            restore.on_click(lambda _: self.change(self._intact()))
-            self._undo = self._gui.add_button("undo", hint="take the last change back")
-            self._undo.on_click(lambda _: self.undo())
-            self._undo.visible = False
-            self._built += [restore, self._undo]
             for name in names:
                 if name.startswith("legs."):
                     self._built.append(self._add_box(name, name.partition(".")[2]))

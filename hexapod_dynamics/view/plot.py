@@ -51,7 +51,8 @@ def main(args: Sequence[str] | None = None) -> int:
         if options.window:
             _show(figure)
         else:
-            output = options.output or options.source.with_suffix(".png")
+            source = options.source if options.source.name.strip(".") else options.source.resolve()
+            output = options.output or source.with_name(f"{source.name.removesuffix('.npz')}.png")
             figure.savefig(output, dpi=110)
             print(f"written: {output}")
     except (HexapodError, OSError) as error:

@@ -122,6 +122,8 @@ def test_a_foreign_robot_with_gait_joints_is_where_mujoco_has_it():
         ("<mujoco><worldbody/></mujoco>", "one body that floats"),
         ("<mujoco><worldbody><bod/></worldbody></mujoco>", "cannot compile"),
         ("no/such/file.xml", "no such file"),
+        ("x" * 100_000, "no such file"),
+        ("\ud800", "no such file"),
         (12, "text of an MJCF model"),
         (foreign(actuators=False), "give servo"),
         (foreign(extra='<body name="arm"><joint type="ball"/><geom size="0.1" mass="1"/></body>'), "arm: a ball"),

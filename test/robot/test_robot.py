@@ -12,7 +12,7 @@ import yaml
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.papers.closed_form import ClosedForm
-from hexapod_dynamics.robot import Body, Contact, Imu, Link, Morphology, Robot, Servo
+from hexapod_dynamics.robot import Body, Contact, Imu, Joint, Link, Morphology, Robot, Servo
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 ROBOTS = Path(__file__).parents[1] / "robots"
@@ -66,6 +66,7 @@ def test_at_zero_the_femur_is_horizontal_and_the_tibia_points_straight_down():
         (("body", "mass"), float("nan"), ("body.mass", "nan")),
         (("body", "mass"), True, ("body.mass", "True")),
         (("body", "mass"), "heavy", ("body.mass", "heavy")),
+        (("body", "mass"), "1_350e-3", ("body.mass", "'1_350e-3' given", "number")),
         (("body", "inertia"), [1e-4, 1e-4, 9e-4], ("body.inertia", "triangle", "0.0009")),
         (("body", "inertia"), [1e-4, 1e-4], ("body.inertia", "[Ixx, Iyy, Izz]")),
         (("body", "com"), [0.01, 0.02], ("body.com", "3 numbers")),
@@ -180,6 +181,8 @@ LINK = {
         (lambda: Link(**LINK | {"rotation": np.diag([1, 1, -1])}), "link x.rotation: .* is not a rotation"),
         (lambda: Link(**LINK | {"com": np.array([0, 0, 1j])}), "link x.com: .* is complex"),
         (lambda: Link(**LINK | {"mass": -1.0}), "link x.mass: -1.0"),
+        (lambda: Joint("x", "revolute", np.eye(3)[0], np.zeros(3), "-1", 1.0), r"joint x.limits: \[-1, 1.0\] given"),
+        (lambda: Joint("x", "revolute", np.eye(3)[0], np.zeros(3), -1.0, math.nan), r"joint x.limits: .*nan.* given"),
         (lambda: Body(1.0, np.eye(3), [0.1, -0.1, 0.1]), "body.box: .*-0.1"),
     ],
 )

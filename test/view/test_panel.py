@@ -88,6 +88,13 @@ def folder(clock):
     return folder, gui.controls, sent
 
 
+def test_a_change_of_parts_that_are_not_listed_yet_is_sent(clock):
+    """A leg may be clicked before its box is drawn."""
+    sent = []
+    PartsFolder(Gui(), "parts", sent.append, expand=True).change({"legs.RM": False})
+    assert sent == [{"legs.RM": False}]
+
+
 def test_a_change_is_not_taken_back_before_the_robot_has_answered(folder, clock):
     parts, controls, sent = folder
     controls["box", "RM"].press(False)

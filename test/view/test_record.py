@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -42,10 +43,14 @@ def test_the_gait_diagram_of_a_tripod_has_two_groups_of_three(log):
     assert apart < 0.5
 
 
-def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys):
+def test_plot_writes_a_picture_and_names_what_is_no_walk(log, tmp_path, capsys, monkeypatch):
     log.save(tmp_path / "walk.npz")
     assert main([str(tmp_path / "walk.npz")]) == 0
     assert (tmp_path / "walk.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.chdir(SAMPLE)
+    pictures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: pictures.append(path))
+    assert main(["."]) == 0 and pictures == [SAMPLE.with_name("damage_bag.png")]  # a bag may be the present folder
     (tmp_path / "other.npz").write_text("nothing")
     assert main([str(tmp_path / "other.npz")]) == 1
     assert "Log.save()" in capsys.readouterr().err
