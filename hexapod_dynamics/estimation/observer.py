@@ -76,30 +76,25 @@ class Observer:
         self.robot, self.count = robot, robot.joint_count
         self._ahead = np.arange(1, round(s.horizon / HORIZON_PERIOD) + 1) * HORIZON_PERIOD
         self._future = np.zeros((self._ahead.size, self.count))
-        self.model = Predictor(
+        self.model = model = Predictor(
             robot,
             timestep=s.timestep,
             horizon_steps=self._ahead.size,
             horizon_period=HORIZON_PERIOD,
             horizon_timestep=s.horizon_timestep,
         )
-        self.position, self.rotation, self.q, self.nu = (
-            self.model.position,
-            self.model.rotation,
-            self.model.q,
-            self.model.nu,
-        )
+        self.position, self.rotation, self.q, self.nu = model.position, model.rotation, model.q, model.nu
         self.commands = ServoCommands(robot, delay=s.command_delay, period=s.command_period, guard=s.guard)
         self.joint_filter = JointFilter(self.count, gain=s.joint_gain)
         self.attitude_filter = AttitudeFilter(tilt_gain=s.tilt_gain, yaw_gain=s.yaw_gain)
         self.dead_band = DeadBandFilter.of_robot(robot)
         # Whether a joint's load is mostly weight: those that turn about a vertical axis push against each other only.
         self._bears = [joint.kind == "revolute" and abs(joint.axis[2]) < 0.5 for joint in robot.joints]
-        self.load = CarriedLoad(self.model, robot.gravity)
-        self.slope = GroundSlope(self.model, 0.5 * float(robot.body.box[2]))
+        self.load = CarriedLoad(model, robot.gravity)
+        self.slope = GroundSlope(model, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
-        self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
-        self.way = OdometryCorrection(self.model, robot, spread)
+        model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
+        self.way = OdometryCorrection(model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
