@@ -339,6 +339,7 @@ def test_mirrored_plans_serve_the_other_side():
         (("kind: walk", "kind: hop"), "walk or row"),
         (("duty: 0", "dirty: 0"), "duty: missing"),
         (("LR", "QQ"), "legs"),
+        (("legs: [", "legs: [] # ["), "legs"),
     ],
 )
 def test_a_wrong_library_is_refused_by_name(tmp_path, change, words):

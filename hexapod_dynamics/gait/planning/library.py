@@ -80,9 +80,7 @@ class RobotLibrary(ABC, Generic[Entry]):
         self._entries[self.lost_of(entry)] = entry
 
     def own(self, lost: Iterable[str]) -> list[Entry]:
-        """Return the entry made for a set of lost legs (names), and the mirror image of the one made for its mirror
-        image.
-        """
+        """Return the entry made for a set of lost legs (names), and the image of that for its mirror image."""
         gone, *images = self._images(lost)
         out = [self._entries[gone]] if gone in self._entries else []
         return out + [self._entries[one].mirrored(self._partners) for one in images if one in self._entries]
@@ -172,7 +170,7 @@ def written(plan: GaitPlan) -> dict[str, object]:
 def plan_of(robot: Robot, section: Section) -> GaitPlan:
     """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
     legs = section.read("legs")
-    if not isinstance(legs, list) or [name for name in robot.leg_names if name in legs] != legs:
+    if not isinstance(legs, list) or not legs or [name for name in robot.leg_names if name in legs] != legs:
         names = ", ".join(robot.leg_names)
         raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
     kind = section.text("kind")
