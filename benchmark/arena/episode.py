@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 from methods import Ours
@@ -51,7 +52,7 @@ class _MethodGait(Gait):
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
         """Begin the walk."""
         self.robot, n = robot, robot.joint_count
-        self._position, self._velocity = np.array(self.method.reset(robot), float), np.zeros(n)
+        self.data = SimpleNamespace(position=np.array(self.method.reset(robot), float), velocity=np.zeros(n))
         self.now = Readings(0.0, np.full(n, np.nan), np.zeros(n, bool), np.eye(3), np.zeros(2))
         return self
 
@@ -69,19 +70,9 @@ class _MethodGait(Gait):
             now.position = np.array(walk.physics.position[:2])
             after = np.array(self.method.step(now), float)
             known = self.method.velocity
-            rates = (after - self._position) / dt if known is None else known
-            self._position, self._velocity = after, np.where(np.isfinite(rates), rates, 0.0)
-        return self._position, self._velocity
-
-    @property
-    def position(self) -> np.ndarray:
-        """The last set-points."""
-        return self._position
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Their rates."""
-        return self._velocity
+            rates = (after - self.position) / dt if known is None else known
+            self.data = SimpleNamespace(position=after, velocity=np.where(np.isfinite(rates), rates, 0.0))
+        return self.position, self.velocity
 
     @property
     def twist(self) -> np.ndarray:
@@ -89,11 +80,14 @@ class _MethodGait(Gait):
         return np.zeros(3) if self.method.twist is None else self.method.twist
 
     @property
-    def walking(self) -> bool:
+    def commanded(self) -> bool:
         """Whether the robot walks."""
         return self.walks
 
-    commanded = walking
+    @property
+    def walking(self) -> bool:
+        """Whether the robot walks."""
+        return self.walks
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Take no notice: the method knows its speed."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.interface import PRESSED_FOOT, CoreGait
+from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.limits import Limiter
 from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, TILT_LIMIT, AdaptiveSettings, Mode, new_walk
 from hexapod_dynamics.gait.plan_change import (
@@ -34,7 +34,7 @@ from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot
 
 
-class AdaptiveGait(CoreGait):
+class AdaptiveGait(Gait):
     """Walks with the legs that remain.
 
     step_height [m]: lift of a swinging foot. body_height [m]: height of base_link over the ground, by default that
@@ -180,7 +180,7 @@ class AdaptiveGait(CoreGait):
 
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
-        self.changes.sits = self.changes.changing  # a change that was asked for before does not make it stand up
+        self.changes.sits = self.changing  # a change that was asked for before does not make it stand up
         self.data.state.stay_down = 1.0
         if self.data.state.mode not in (Mode.LOWER, Mode.SAT):
             self.data.state.height += self.data.body_place[1]
@@ -194,7 +194,7 @@ class AdaptiveGait(CoreGait):
         if leg not in self.robot.leg_names:
             raise HexapodError(f"leg {leg!r}: this robot has {', '.join(self.robot.leg_names)}")
         state, plan = self.data.state, self.plan
-        if self.changes.changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
+        if self.changing or plan is None or plan.kind == "row" or leg not in plan.legs or state.probed != 0.0:
             return False
         others = tuple(name for name in plan.legs if name != leg)
         if state.mode not in ON_FEET or len(others) < FEWEST_LEGS:
@@ -211,15 +211,13 @@ class AdaptiveGait(CoreGait):
     def stand(self) -> None:
         """Stand up again. Raises HexapodError if there is no gait for the remaining legs."""
         self.changes.sits = False
-        if self.plan is None and not self.changes.changing:
+        if self.plan is None and not self.changing:
             raise HexapodError(f"cannot stand: {self.changes.choice.why}")
         state = self.data.state
         state.stay_down, state.reflexes, state.skip_pause = 0.0, 0.0, 1.0
 
     def set_pattern(self, pattern: str) -> None:
-        """Change between the adaptive gait ("auto") and the plain "wave" and "ripple" while it walks; a change that
-        failed is tried again.
-        """
+        """Change between "auto", "wave" and "ripple" while it walks; a change that failed is tried again."""
         before = self.settings
         if pattern == before.pattern and not self.changes.failure:
             return
@@ -240,10 +238,10 @@ class AdaptiveGait(CoreGait):
         if unknown:
             raise HexapodError(f"{min(unknown)}: cannot change while the gait is bound")
         before = self.settings
-        settings = {name: value for name, value in settings.items() if value is not None}
-        if settings.get("period") == 0.0:
-            settings["period"] = None
-        self.settings = replace(before, **settings)
+        given = {name: value for name, value in settings.items() if value is not None}
+        if given.get("period") == 0.0:
+            given["period"] = None
+        self.settings = replace(before, **given)
         self.limiter.use_what_fits()
         if self.limiter.given_up:
             reason = self.limiter.out_of_reach(self.settings)
@@ -324,7 +322,7 @@ class AdaptiveGait(CoreGait):
     @property
     def changing(self) -> bool:
         """Whether a change of plan is being computed."""
-        return self.changes.changing
+        return self.worker is not None and self.worker.busy
 
     @property
     def ground_normal(self) -> tuple[float, float, float]:
@@ -383,34 +381,26 @@ class AdaptiveGait(CoreGait):
         out.update(self.terrain.report())
         if self.doing == "pressing":
             out[PRESSED_FOOT] = self.robot.leg_names[int(self.data.state.probed) - 1]
-        if self.changes.failure:
-            out["why"] = self.changes.failure
-        elif self.changes.choice.why:
-            out["why"] = self.changes.choice.why
-        elif self.changes.arrival.legs:
-            names = ", ".join(self.robot.leg_names[i] for i in self.changes.arrival.legs)
-            out["why"] = f"{names} came back: used when all joints have arrived where the leg is held up"
-        elif self.data.state.reflexes > self.terrain.most_reflexes:
-            out["why"] = "tilted repeatedly: sits until the service stand or a change of the morphology"
-        elif self.limiter.slowed:
-            out["why"] = self.limiter.slowed
-        elif self.limiter.given_up:
-            out["why"] = f"{self.limiter.out_of_reach(self.settings)}; {self.limiter.given_up} of the plan instead"
-        return out
+        why = self._reason()
+        return out | {"why": why} if why else out
+
+    def _reason(self) -> str:
+        """Return why the gait does not do all that was asked for; empty if it does."""
+        changes, limiter = self.changes, self.limiter
+        if changes.failure or changes.choice.why:
+            return changes.failure or changes.choice.why
+        if changes.arrival.legs:
+            names = ", ".join(self.robot.leg_names[i] for i in changes.arrival.legs)
+            return f"{names} came back: used when all joints have arrived where the leg is held up"
+        if self.data.state.reflexes > self.terrain.most_reflexes:
+            return "tilted repeatedly: sits until the service stand or a change of the morphology"
+        if limiter.given_up and not limiter.slowed:
+            return f"{limiter.out_of_reach(self.settings)}; {limiter.given_up} of the plan instead"
+        return limiter.slowed
 
 
 def make(kind: str, values: Mapping[str, GaitValue]) -> AdaptiveGait:
-    """Return the AdaptiveGait, with `kind` as its pattern."""
-    return AdaptiveGait(
-        step_height=float(values["step_height"]),
-        body_height=float(values["body_height"]),
-        period=float(values["period"]) or None,
-        acceleration=float(values["acceleration"]),
-        turning=float(values["turning"]),
-        weighing_sway=float(values["weighing_sway"]),
-        yaw_hold=bool(values["yaw_hold"]),
-        plans=str(values["plans"]) or None,
-        pattern=kind,
-        planner=BackgroundPlanner(),
-        worker=PlanWorker(),
-    )
+    """Return the AdaptiveGait for the parameters of the node `gait`, whose period 0 is automatic; kind: its pattern."""
+    settings: dict[str, Any] = {name: values[name] for name in LIVE}
+    settings |= {"period": values["period"] or None, "plans": values["plans"] or None, "pattern": kind}
+    return AdaptiveGait(**settings, planner=BackgroundPlanner(), worker=PlanWorker())

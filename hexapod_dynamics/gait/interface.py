@@ -34,20 +34,20 @@ class Gait(ABC):
         position, velocity = gait.step(0.02)
 
     After `bind`, `step` allocates nothing; the arrays that it returns belong to the gait and are overwritten by the
-    next step. `robot` is None before `bind`; `morphology` is None for a whole robot.
+    next step. `robot` is None before `bind`; `morphology` is None for a whole robot. data: the state, memory of the
+    core made by `bind`, which has at least start, position and velocity (n,); a gait without one has other properties.
     """
 
     robot: Robot | None = None
     morphology: Morphology | None = None
     period: float = 1.0
+    data: Any = None
 
     # ---- set up ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> Gait:
-        """Prepare the gait for a Robot, by default an intact one; return self, standing. HexapodError if this
-        robot cannot walk.
-        """
+        """Prepare the gait for a Robot; return self, standing. HexapodError if this robot cannot walk."""
 
     @abstractmethod
     def copy(self) -> Gait:
@@ -64,6 +64,19 @@ class Gait(ABC):
         joints (n,) [rad]. The transition has minimum jerk; the average speed of each joint in it is at most a tenth of
         its speed limit.
         """
+
+    def restart(self, joints: npt.ArrayLike | None) -> None:
+        """Fill the set-points after a reset, with a transition from measured joints (n,) [rad] if given."""
+        self.step(0.0)
+        if joints is None:
+            return
+        joints = np.asarray(joints, float)
+        if joints.shape != self.position.shape or not np.isfinite(joints).all():
+            raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
+        furthest = float(np.abs(self.position - joints).max())
+        self.data.start[:] = joints
+        self.data.state.blend_time = furthest / (0.1 * self.robot.servo.speed_limit)
+        self.step(0.0)
 
     def close(self) -> None:
         """Stop background work; by default there is none."""
@@ -93,6 +106,11 @@ class Gait(ABC):
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s], at most a quarter period; return (position, velocity), each (n,) [rad, rad/s]."""
 
+    def check_step(self, dt: float) -> None:
+        """Raise HexapodError unless dt [s] is 0 to a quarter period."""
+        if not 0.0 <= dt <= 0.25 * self.period:
+            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
+
     def sense(self, roll: float, pitch: float, yaw: float) -> None:
         """Set the measured attitude of the body [rad]; a gait that does not use it ignores it."""
         return
@@ -107,9 +125,7 @@ class Gait(ABC):
         return 0.0, 0.0, 1.0
 
     def adopt_plan(self) -> None:
-        """Apply a change of plan that was computed in parallel to the walk; `step` does so, too. By default there
-        is none.
-        """
+        """Apply a change of plan that was computed in parallel, as `step` does; by default there is none."""
         return
 
     def measure_joints(self, angles: npt.ArrayLike) -> None:
@@ -151,14 +167,14 @@ class Gait(ABC):
     # ---- what it does now --------------------------------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def position(self) -> np.ndarray:
-        """Joint set-points (n,) [rad] of the last step."""
+        """Joint set-points (n,) [rad] of the last step; overwritten by the next."""
+        return self.data.position
 
     @property
-    @abstractmethod
     def velocity(self) -> np.ndarray:
-        """Rates (n,) [rad/s] of the joint set-points of the last step."""
+        """Rates (n,) [rad/s] of the joint set-points of the last step; overwritten by the next."""
+        return self.data.velocity
 
     @property
     @abstractmethod
@@ -171,9 +187,14 @@ class Gait(ABC):
         """Whether the legs are stepping."""
 
     @property
-    @abstractmethod
+    def asked(self) -> np.ndarray:
+        """The twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that is commanded; by default the one that is followed."""
+        return self.twist
+
+    @property
     def commanded(self) -> bool:
         """Whether the gait walks or has been commanded to."""
+        return self.walking or bool(self.asked.any())
 
     @property
     def compiled(self) -> _core.Tick | None:
@@ -188,53 +209,6 @@ class Gait(ABC):
     def report(self) -> dict[str, object]:
         """Return further values for the diagnostics, as {name: value}."""
         return {}
-
-
-class CoreGait(Gait):
-    """A gait whose state is `data`, memory of the core made by `bind`.
-
-    It has at least: start, position and velocity (n,).
-    """
-
-    data: Any
-
-    @property
-    def position(self) -> np.ndarray:
-        """Joint set-points (n,) [rad] of the last step; overwritten by the next."""
-        return self.data.position
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Rates (n,) [rad/s] of the joint set-points of the last step; overwritten by the next."""
-        return self.data.velocity
-
-    @property
-    @abstractmethod
-    def asked(self) -> np.ndarray:
-        """The twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that is commanded; a view."""
-
-    @property
-    def commanded(self) -> bool:
-        """Whether the gait walks or has been commanded to."""
-        return self.walking or bool(self.asked.any())
-
-    def check_step(self, dt: float) -> None:
-        """Raise HexapodError unless dt [s] is 0 to a quarter period."""
-        if not 0.0 <= dt <= 0.25 * self.period:
-            raise HexapodError(f"dt: given {dt} s, allowed are 0 to a quarter period, {0.25 * self.period} s")
-
-    def restart(self, joints: npt.ArrayLike | None) -> None:
-        """Fill the set-points after a reset, with a transition from measured joints (n,) [rad] if given."""
-        self.step(0.0)
-        if joints is None:
-            return
-        joints = np.asarray(joints, float)
-        if joints.shape != self.position.shape or not np.isfinite(joints).all():
-            raise HexapodError(f"joints: {self.position.size} finite angles [rad] needed, given {joints.tolist()}")
-        furthest = float(np.abs(self.position - joints).max())
-        self.data.start[:] = joints
-        self.data.state.blend_time = furthest / (0.1 * self.robot.servo.speed_limit)
-        self.step(0.0)
 
 
 def finite_twist(vx: float, vy: float, wz: float) -> np.ndarray:

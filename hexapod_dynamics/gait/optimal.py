@@ -1,20 +1,18 @@
 """The tripod gait with optimal swings: the stance is that of the plain tripod gait; the swing takes least effort.
 
-While the body's twist is steady, every leg swings along a plan for this twist and this damage;
-until the plan exists, and while the twist changes, the leg swings at minimum jerk. Both start and end in the same
-state, so a leg changes between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1
-s.
+While the body's twist is steady, every leg swings along a plan for this twist and this damage; until the plan exists,
+and while the twist changes, the leg swings at minimum jerk. Both start and end in the same state, so a leg changes
+between them at lift-off without a jump; a plan that no longer fits is faded out within 0.1 s.
 
-Swing of a leg with least effort, or in least time, within the limits of its servos (Xiang et al. 2008).
-
-A swing leads from the joints and rates at lift-off to those at touch-down; both follow from the stance. In between
-the joint torques, speeds and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises
-the cost. The body is assumed to move uniformly, so that the leg has the same dynamics as on a mount at rest.
+A planned swing has least effort, or least time, within the limits of the servos (Xiang et al. 2008). It leads from the
+joints and rates at lift-off to those at touch-down; both follow from the stance. In between the joint torques, speeds
+and ranges are bounded and the foot stays in a corridor; the remaining freedom minimises the cost. The body is assumed
+to move uniformly, so that the leg has the same dynamics as on a mount at rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +27,7 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     predict_motion,
 )
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.background import BackgroundCall, decode, encode
+from hexapod_dynamics.gait.planning.background import BackgroundCall
 from hexapod_dynamics.gait.tripod import TripodGait, arguments
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import LegKinematics
@@ -46,11 +44,10 @@ NEAR = np.array([1e-4, 1e-4, 1e-3])
 
 
 class Swing(NamedTuple):
-    """Boundary conditions of the swing of a leg, for its moving joints: the swing of the plain gait, its rates at
-    both ends, its duration [s].
+    """Boundary conditions of the swing of a leg (name), for its moving joints.
 
-    leg: its name; joints (K, n): samples of the plain swing at equal intervals of time; start_rate, end_rate (n,);
-    duration [s].
+    joints (K, n): samples of the plain gait's swing at equal intervals of time; start_rate, end_rate (n,): its rates at
+    both ends; duration [s].
     """
 
     leg: str
@@ -122,7 +119,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
 
 
 class PlannedSwing:
-    """A plan in a form for control loops: position and rate at a fraction of the swing, without allocation."""
+    """A plan in a form for control loops: position and rate at a fraction of the swing."""
 
     def __init__(self, plan: SwingPlan) -> None:
         m, self.joints = plan.points.shape
@@ -132,16 +129,14 @@ class PlannedSwing:
         self._q, self._slope = spline(fine), spline(fine, 1)
         self._steps = len(fine) - 1
 
-    def read(self, s: float, position: np.ndarray, rates: np.ndarray, duration: float) -> None:
-        """Write joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
+    def at(self, s: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
         at = min(max(s, 0.0), 1.0) * self._steps
         k = min(int(at), self._steps - 1)
         u, h = at - k, 1.0 / self._steps
-        for j in range(self.joints):
-            a, b = self._q[k, j], self._q[k + 1, j]
-            da, db = h * self._slope[k, j], h * self._slope[k + 1, j]
-            position[j] = a + u * (da + u * (3 * (b - a) - 2 * da - db + u * (2 * (a - b) + da + db)))
-            rates[j] = (da + u * (2 * (3 * (b - a) - 2 * da - db) + 3 * u * (2 * (a - b) + da + db))) / (h * duration)
+        (a, b), (da, db) = self._q[k : k + 2], h * self._slope[k : k + 2]
+        square, cube = 3 * (b - a) - 2 * da - db, 2 * (a - b) + da + db
+        return a + u * (da + u * (square + u * cube)), (da + u * (2 * square + 3 * u * cube)) / (h * duration)
 
 
 def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> tuple[list[SwingPlan], list[str]]:
@@ -173,14 +168,13 @@ class OptimalGait(TripodGait):
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> OptimalGait:
         """Prepare the gait for a robot, as `TripodGait.bind`; return self, standing."""
         self._legs = [np.array(robot.leg_joints(leg.name)) for leg in robot.legs]
-        self.forget_plans(robot.joint_count)
+        self.forget_plans()
         super().bind(robot, morphology)
         return self
 
-    def forget_plans(self, joints: int) -> None:
-        """Make the arrays that a step writes; no swing is planned."""
+    def forget_plans(self) -> None:
+        """Discard all plans."""
         self.plans, self.refused = {}, []
-        self._position, self._velocity, self._q, self._qd = np.zeros((4, joints))
         self._weights, self._swinging = np.zeros(len(self._legs)), np.zeros(len(self._legs), bool)
         self._planned_for: np.ndarray | None = None  # twists (3,) of the plans, and of those that were requested
         self._asked_for: np.ndarray | None = None
@@ -205,9 +199,8 @@ class OptimalGait(TripodGait):
 
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance by dt [s]; return (position, velocity), each (18,): arrays that the next call overwrites."""
-        q, qd = super().step(dt)
+        super().step(dt)
         self._think()
-        self._position[:], self._velocity[:] = q, qd
         steady = self._planned_for is not None and self._steady(self._planned_for)
         for i in range(len(self._legs)):
             p = (self.data.state.phase + self.data.legs["phase"][i]) % 1.0
@@ -222,16 +215,14 @@ class OptimalGait(TripodGait):
             self._swinging[i] = swinging
             if self._weights[i] > 0.0:
                 self._follow(i, plan, 2.0 * p - 1.0)
-        return self._position, self._velocity
+        return self.position, self.velocity
 
     def _follow(self, i: int, plan: PlannedSwing, s: float) -> None:
+        """Let the set-points of a leg follow its plan by a share."""
         moving, w = self._moving[i], self._weights[i]
-        count = len(moving)
-        plan.read(s, self._q, self._qd, 0.5 * self.period)
-        # A weight that falls adds its own rate: (1 - w) and w are a smooth step of the time left.
-        smooth = w * w * (3.0 - 2.0 * w)
-        self._position[moving] += smooth * (self._q[:count] - self._position[moving])
-        self._velocity[moving] += smooth * (self._qd[:count] - self._velocity[moving])
+        smooth = w * w * (3.0 - 2.0 * w)  # its own rate is left out
+        for values, planned in zip((self.position, self.velocity), plan.at(s, 0.5 * self.period), strict=True):
+            values[moving] += smooth * (planned - values[moving])
 
     # ---- planning ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +232,7 @@ class OptimalGait(TripodGait):
 
     def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
-        command = self.asked
+        command = self.asked.copy()
         done = self.planner.poll()
         if done is not None:
             found, failure = done
@@ -251,19 +242,13 @@ class OptimalGait(TripodGait):
         if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
             return
         if self.walking and np.abs(command).max() > 0.0 and self._steady(command):
-            self._asked_for = command.copy()
-            probe, twist = self._twin(TripodGait), command.copy()
-            moving, plannable = list(self._moving), list(self._plannable)
-            self.planner.ask(self.robot, self._damage, lambda: self._swings(probe, twist, moving, plannable))
+            self._asked_for = command
+            twin = self.twin(OptimalGait)
+            self.planner.ask(self.robot, self._damage, lambda: twin.swings(command))
 
     def swings(self, command: np.ndarray) -> list[Swing]:
         """Return the boundary conditions of the swing of every plannable leg, for a steady walk at a twist (3,)."""
-        return self._swings(self._twin(TripodGait), command, self._moving, self._plannable)
-
-    def _swings(
-        self, probe: TripodGait, command: np.ndarray, all_moving: list[np.ndarray], all_plannable: list[bool]
-    ) -> list[Swing]:
-        """Return `swings`, recorded on a gait that nothing else uses at the same time."""
+        probe = self.twin(TripodGait)
         samples = 100
         probe.reset()
         probe.command(*command)
@@ -275,23 +260,23 @@ class OptimalGait(TripodGait):
         for _ in range(2 * samples):
             q, qd = probe.step(dt)
             ticks = np.round((probe.data.state.phase + probe.data.legs["phase"]) % 1.0 * samples)
-            for moving, path, rate, tick in zip(all_moving, paths, rates, ticks, strict=True):
+            for moving, path, rate, tick in zip(self._moving, paths, rates, ticks, strict=True):
                 # Record one swing, from lift-off at half the cycle to touch-down at its end.
                 if tick == samples // 2 and not path or path and len(path) <= samples // 2:
                     path.append(q[moving].copy())
                     rate.append(qd[moving].copy())
         return [
             Swing(leg.name, np.array(path), rate[0], rate[-1], 0.5 * probe.period)
-            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, all_plannable, strict=True)
+            for leg, path, rate, plannable in zip(self.robot.legs, paths, rates, self._plannable, strict=True)
             if plannable
         ]
 
     def copy(self) -> OptimalGait:
         """Return a gait of the same settings in the same state; it makes its own plans, in this process."""
-        twin = self._twin(OptimalGait)
+        twin = self.twin(OptimalGait)
         twin.planner = ImmediatePlanner()
         if self.robot is not None:
-            twin.forget_plans(self.robot.joint_count)
+            twin.forget_plans()
             twin.step(0.0)
         return twin
 
@@ -310,16 +295,6 @@ class OptimalGait(TripodGait):
     def compiled(self) -> None:
         """None: the Simulator has to call `step`."""
         return
-
-    @property
-    def position(self) -> np.ndarray:
-        """Joint set-points (n,) [rad] of the last step."""
-        return self._position
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Their rates (n,) [rad/s]."""
-        return self._velocity
 
 
 class ImmediatePlanner:
@@ -342,46 +317,37 @@ class ImmediatePlanner:
 
 
 class BackgroundSwingPlanner(BackgroundCall[Plans]):
-    """Makes plans in a separate process at low priority, so that the control loop is never blocked: `ask(robot,
-    morphology, swings)`, with a function that returns the swings and runs in a thread.
-    """
+    """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        super().__init__("swings", encode_swings_request, decode_swings)
+        super().__init__("swings", checked_swings)
+
+    def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
+        """Start to make the plans of the swings that a function returns, which is called in a thread."""
+        self.start(robot, tuple(morphology.parameters().items()), swings)
 
 
-def encode_swings_request(
-    robot: Robot, morphology: Morphology, swings: Callable[[], Sequence[Swing]]
-) -> dict[str, object]:
-    """Return the request for the plans of the swings that a function makes."""
-    rows = [encode([one.leg, one.joints, one.start_rate, one.end_rate, one.duration]) for one in swings()]
-    return {"robot": encode(robot), "morphology": morphology.parameters(), "swings": rows}
-
-
-def decode_swings(answer: object, robot: Robot, morphology: Morphology, swings: object) -> Plans:
-    """Return the plans of the swings of a robot's moving joints, and why others have none; HexapodError for anything
-    else.
-    """
-    if not (isinstance(answer, dict) and answer.keys() == {"plans", "refused"}):
+def checked_swings(
+    answer: object, robot: Robot, parameters: Iterable[tuple[str, bool | float]], _swings: object
+) -> Plans:
+    """Return the plans of the swings, and why others have none; HexapodError for a wrong answer."""
+    if not (isinstance(answer, tuple) and [type(part) for part in answer] == [list, list]):
         raise HexapodError(f"the job swings answered {repr(answer)[:80]}: plans and refused are needed")
-    plans = []
-    for row in answer["plans"]:
-        leg, points, duration, effort = decode(row)
+    moving, plans = Morphology.from_parameters(robot, dict(parameters)).moving_mask, []
+    for row in answer[0]:
+        leg, points, duration, effort = row
         good = leg in robot.leg_names and isinstance(points, np.ndarray) and points.ndim == 2
-        good = good and points.shape[1] == morphology.moving_mask[list(robot.leg_joints(leg))].sum()
+        good = good and points.shape[1] == moving[list(robot.leg_joints(leg))].sum()
         good = good and bool(np.isfinite(points).all() and np.isfinite([duration, effort]).all())
         if not (good and duration > 0.0):
             raise HexapodError(f"the job swings answered {repr(row)[:80]}, which is no swing of this robot")
         plans.append(SwingPlan(leg, points, duration, effort))
-    return plans, [str(one) for one in answer["refused"]]
+    return plans, [str(one) for one in answer[1]]
 
 
-def planned_swings(request: Mapping[str, Any]) -> dict[str, object]:
-    """Return the answer to a request of `BackgroundSwingPlanner`."""
-    robot = decode(request["robot"])
-    swings = [Swing(*decode(row)) for row in request["swings"]]
-    plans, refused = plan_all(robot, Morphology.from_parameters(robot, request["morphology"]), swings)
-    return {"plans": [encode(list(plan)) for plan in plans], "refused": list(refused)}
+def requested_swings(robot: Robot, parameters: Iterable[tuple[str, bool | float]], swings: Iterable[tuple]) -> Plans:
+    """Return the plans for a request of `BackgroundSwingPlanner`; parameters: named values of the Morphology."""
+    return plan_all(robot, Morphology.from_parameters(robot, dict(parameters)), [Swing(*one) for one in swings])
 
 
 def make(kind: str, values: Mapping[str, GaitValue]) -> OptimalGait:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.interface import CoreGait, finite_twist
+from hexapod_dynamics.errors import HexapodError, require_positive
+from hexapod_dynamics.gait.interface import Gait, finite_twist
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import link_lengths
@@ -22,16 +22,14 @@ Tripod = TypeVar("Tripod", bound="TripodGait")
 
 @dataclass(frozen=True)
 class GaitLimits:
-    """Limits of a command: the longest stroke [m] of a leg, and the speed [m/s] or turn rate [rad/s] that it allows
-    alone.
-    """
+    """Limits of a command: the longest stroke [m] of a leg; the speed [m/s] or turn rate [rad/s] that it allows."""
 
     stroke: float
     speed: float
     turn_rate: float
 
 
-class TripodGait(CoreGait):
+class TripodGait(Gait):
     """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
 
     step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
@@ -61,16 +59,10 @@ class TripodGait(CoreGait):
         response_time: float = 0.2,
         adaptive: bool = True,
     ) -> None:
-        for name, value, unit, allowed in (
-            ("step_length", step_length, "m", ">="),
-            ("step_height", step_height, "m", ">="),
-            ("step_depth", step_depth, "m", ">="),
-            ("period", period, "s", ">"),
-            ("body_height", body_height, "m", ">"),
-            ("response_time", response_time, "s", ">"),
-        ):
-            if not (np.isfinite(value) and (value > 0.0 or (value == 0.0 and allowed == ">="))):
-                raise HexapodError(f"{name}: given {value!r}, allowed are finite numbers {allowed} 0 [{unit}]")
+        require_positive({"period": period, "body_height": body_height, "response_time": response_time})
+        for name, value in (("step_length", step_length), ("step_height", step_height), ("step_depth", step_depth)):
+            if not 0.0 <= value < np.inf:
+                raise HexapodError(f"{name}: given {value!r}, a finite number of at least 0 [m] is needed")
         if swing not in ("half_sine", "minimum_jerk"):
             raise HexapodError(f"swing: given {swing!r}, allowed are 'half_sine' and 'minimum_jerk'")
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
@@ -105,12 +97,12 @@ class TripodGait(CoreGait):
 
     def copy(self) -> TripodGait:
         """Return a gait of the same settings in the same state independent of this one."""
-        return self._twin(type(self))
+        return self.twin(type(self))
 
-    def _twin(self, kind: type[Tripod]) -> Tripod:
+    def twin(self, kind: type[Tripod]) -> Tripod:
         """Return `copy` as a gait of another class."""
         twin = object.__new__(kind)
-        twin.__dict__.update(self.__dict__)
+        vars(twin).update(vars(self))
         if self.robot is not None:
             twin.data = self.data.copy()
         return twin

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -30,16 +30,16 @@ from hexapod_dynamics.process_environment import THREAD_COUNTS
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section
 from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo
 
 LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 Result = TypeVar("Result")
 PACKAGE = Path(__file__).resolve().parents[3]
-# Function (module:name) of each job, which returns the JSON values of the answer for those of a request.
+# Function (module:name) of each job; `encode` and `decode` carry its arguments and what it returns.
 JOBS = {
-    "plan": "hexapod_dynamics.gait.planning.search:planned",
-    "swings": "hexapod_dynamics.gait.optimal:planned_swings",
+    "plan": "hexapod_dynamics.gait.planning.search:requested_plan",
+    "swings": "hexapod_dynamics.gait.optimal:requested_swings",
 }
 # The program of the process; its arguments: the job, and the folders from which modules are imported.
 PROGRAM = (
@@ -125,21 +125,19 @@ class PlanWorker(Generic[Result]):
 class BackgroundCall(Generic[Result]):
     """One call at a time of a job of JOBS in a process; a new call replaces the previous one.
 
-    encode: makes the JSON values of a request from the arguments of `ask`; decode: makes the result from the answer and
-    these arguments, and raises HexapodError for an answer that is wrong. limit [s]: the longest time of a job.
+    check: makes the result from the answer and the arguments of the job, and raises HexapodError for an answer that is
+    wrong. limit [s]: the longest time of a job.
     """
 
-    def __init__(
-        self, job: str, encode: Callable[..., object], decode: Callable[..., Result], *, limit: float = LIMIT
-    ) -> None:
-        self._job, self._encode, self._decode, self._limit = job, encode, decode, limit
+    def __init__(self, job: str, check: Callable[..., Result], *, limit: float = LIMIT) -> None:
+        self._job, self._check, self._limit = job, check, limit
         self._worker: PlanWorker[tuple[Result, str]] = PlanWorker()
         self._process: subprocess.Popen[bytes] | None = None
         self._replacing = threading.Lock()
         self._call = 0  # number of the present call
 
-    def ask(self, *arguments: object) -> None:
-        """Start the job."""
+    def start(self, *arguments: object) -> None:
+        """Start the job; an argument that is a function is replaced by its result, in the worker's thread."""
         call = self._end_job()
         self._worker.ask(lambda: self._result(call, arguments))
 
@@ -172,13 +170,16 @@ class BackgroundCall(Generic[Result]):
 
     def _result(self, call: int, arguments: tuple[object, ...]) -> tuple[Result, str]:
         """Return the checked answer of the process; in the worker's thread."""
-        answer = self._answer(call, json.dumps(self._encode(*arguments)).encode() + b"\n")
+        given = [one() if callable(one) else one for one in arguments]
+        text = self._answer(call, json.dumps(encode(given)).encode() + b"\n")
         try:
-            value = json.loads(answer)
+            answer = json.loads(text)
         except (ValueError, RecursionError):
-            start = answer[:60].decode(errors="replace")
+            start = text[:60].decode(errors="replace")
             raise HexapodError(f"the job {self._job} answered {start!r}, which is no JSON") from None
-        return self._decode(value, *arguments), ""
+        if isinstance(answer, dict) and answer.keys() == {"reason"}:
+            raise HexapodError(str(answer["reason"]))
+        return self._check(decode(answer), *given), ""
 
     def _answer(self, call: int, request: bytes) -> bytes:
         """Return what the process has written; HexapodError if it failed, took too long or wrote too much.
@@ -224,40 +225,29 @@ class BackgroundCall(Generic[Result]):
         if len(answer) > LARGEST:
             raise HexapodError(f"the job {self._job} wrote more than {LARGEST} bytes and was ended")
         if process.returncode != 0:
-            raise HexapodError(f"the job {self._job} ended with {_named(process.returncode)}")
+            code = process.returncode
+            status = f"exit status {code}; its own words are in the log"
+            if code < 0:
+                status = f"signal {signal.Signals(-code).name}; one that needs too much memory is ended by SIGKILL"
+            raise HexapodError(f"the job {self._job} ended with {status}")
         return bytes(answer)
 
 
 def command(job: str) -> list[str]:
-    """Return the command of a job's process: isolated (-I), with the caller's folders except the working
-    directory.
-    """
-    here = _working_directory()
-    paths = [str(PACKAGE)]
-    for path in sys.path:
-        if path and Path(path).is_absolute() and Path(path).resolve() not in (here, PACKAGE):
-            paths.append(path)
-    return [sys.executable, "-I", "-c", PROGRAM, job, *paths]
-
-
-def _working_directory() -> Path | None:
-    """Return the working directory; None if it does not exist any more."""
+    """Return the command of a job's process: isolated (-I), with the caller's folders except the working directory."""
     try:
-        return Path.cwd().resolve()
-    except OSError:
-        return None
-
-
-def _named(code: int) -> str:
-    """Return the exit status of a process in words."""
-    if code >= 0:
-        return f"exit status {code}; its own words are in the log"
-    return f"signal {signal.Signals(-code).name}; a process that needs too much memory is ended by SIGKILL"
+        here = Path.cwd().resolve()
+    except OSError:  # it does not exist any more
+        here = None
+    others = [path for path in sys.path if Path(path).is_absolute() and Path(path).resolve() not in (here, PACKAGE)]
+    return [sys.executable, "-I", "-c", PROGRAM, job, str(PACKAGE), *others]
 
 
 # ---- values in a message ---------------------------------------------------------------------------------------------
 
-TYPES: dict[str, type] = {one.__name__: one for one in (Robot, Body, Leg, Link, Joint, Servo, Contact, Imu)}
+TYPES: dict[str, type] = {
+    one.__name__: one for one in (Robot, Body, Leg, Link, Joint, JointServo, Servo, Contact, Imu, GaitPlan)
+}
 _TYPE, _ARRAY, _TUPLE = "type", "array", "tuple"
 
 
@@ -304,47 +294,49 @@ def decode(value: object) -> Any:
 
 
 class BackgroundPlanner(BackgroundCall[GaitPlan]):
-    """Makes one plan at a time: `ask(robot, lost, morphology)` for a Robot with a Morphology, without the legs `lost`
-    (names).
-    """
+    """Makes one plan at a time."""
 
     def __init__(self) -> None:
-        super().__init__("plan", encode_plan_request, decode_plan)
+        super().__init__("plan", checked_plan)
+
+    def ask(self, robot: Robot, lost: Sequence[str], morphology: Morphology) -> None:
+        """Start to make the plan of a Robot with a Morphology, without the legs `lost` (names)."""
+        self.start(robot, tuple(lost), tuple(morphology.parameters().items()))
 
 
-def encode_plan_request(robot: Robot, lost: Sequence[str], morphology: Morphology) -> dict[str, object]:
-    """Return the request for the plan of a robot without the legs `lost` (names)."""
-    return {"robot": encode(robot), "lost": list(lost), "morphology": morphology.parameters()}
-
-
-def decode_plan(answer: object, robot: Robot, lost: Sequence[str], morphology: Morphology) -> GaitPlan:
-    """Return the GaitPlan that was asked for; HexapodError with the reason why there is none, or for anything else."""
-    if isinstance(answer, dict) and answer.keys() == {"reason"} and isinstance(answer["reason"], str):
-        raise HexapodError(answer["reason"])
-    if not (isinstance(answer, dict) and answer.keys() == {"plan"}):
-        raise HexapodError(f"the job plan answered {repr(answer)[:80]}: a plan or a reason is needed")
-    plan = plan_of(robot, Section(answer["plan"], "the plan that was made"))
-    if set(plan.legs) & set(lost):
+def checked_plan(plan: object, robot: Robot, lost: Sequence[str], _morphology: object) -> GaitPlan:
+    """Return the GaitPlan that was asked for; HexapodError for anything else."""
+    if not isinstance(plan, GaitPlan):
+        raise HexapodError(f"the job plan answered {repr(plan)[:80]}: a plan is needed")
+    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(plan).items()}
+    checked = plan_of(robot, Section(fields, "the plan that was made"))
+    if set(checked.legs) & set(lost):
         raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
-    return plan
+    return checked
 
 
 def serve(job: str) -> None:
-    """Execute, in the process, the job that is requested on standard input; end at once when that is closed."""
+    """Execute, in the process, the job that is requested on standard input; end at once when that is closed.
+
+    The answer is what its function returns, or {"reason": text} where it raises HexapodError.
+    """
     os.nice(10)
     answers = os.dup(1)
     os.dup2(2, 1)  # all printed text goes to the log
-    request = json.loads(sys.stdin.buffer.readline())
+    request = decode(json.loads(sys.stdin.buffer.readline()))
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
-    answer = json.dumps(job_function(job)(request)).encode()
+    try:
+        answer = encode(job_function(job)(*request))
+    except HexapodError as error:
+        answer = {"reason": str(error)}
     with os.fdopen(answers, "wb") as out:
-        out.write(answer)
+        out.write(json.dumps(answer).encode())
 
 
-def job_function(job: str) -> Callable[[Mapping[str, object]], dict[str, object]]:
+def job_function(job: str) -> Callable[..., object]:
     """Return the function of a job."""
     module, _, name = JOBS[job].partition(":")
-    function: Callable[[Mapping[str, object]], dict[str, object]] = getattr(import_module(module), name)
+    function: Callable[..., object] = getattr(import_module(module), name)
     return function
 
 

@@ -160,9 +160,7 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
 
 
 def guard(period: float, duty: float) -> float:
-    """Return the share of the cycle in which a foot at the ends of its stance does not count as standing: 20 ms, or
-    less in a tripod.
-    """
+    """Return the share of the cycle next to lift-off and touch-down that counts as no stance: 20 ms, or less."""
     return min(0.02 / period, (duty - 0.5) / 2.2)
 
 
@@ -185,9 +183,7 @@ class PlanEvaluator:
         self.numbers.load(plan.numbers())
 
     def findings(self, twist: np.ndarray, cycle: _core.PlanCycle | None = None) -> _core.Findings:
-        """Return the findings of the plan at a twist; the next call overwrites them. cycle: memory for another number
-        of samples.
-        """
+        """Return the findings at a twist, overwritten by the next call; cycle: memory of another number of samples."""
         mass, gravity, numbers = self.robot.body.mass, self.robot.gravity, self.numbers
         share = guard(numbers.period, numbers.duty)
         (cycle or self.cycle).evaluate(numbers, self.table, self.box, mass, gravity, twist, share, self.found)

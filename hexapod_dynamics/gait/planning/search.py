@@ -6,22 +6,21 @@ The orders of the legs are enumerated, the other numbers found by CMA-ES.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
-from hexapod_dynamics.gait.planning.background import decode
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, tripod_plan
+from hexapod_dynamics.gait.planning.plan import HEIGHT, GaitPlan, PlanEvaluator, tripod_plan
 from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -42,18 +41,11 @@ class Demands:
 
     def twists(self) -> np.ndarray:
         """Return the twists (7, 3): forward, back, both sides, both turns, stepping on the spot."""
-        return np.array(
-            [
-                [self.forward, 0, 0],
-                [-self.back, 0, 0],
-                [0, self.side, 0],
-                [0, -self.side, 0],
-                [0, 0, self.turn],
-                [0, 0, -self.turn],
-                [0, 0, 0],
-            ],
-            float,
-        )
+        twists = np.zeros((7, 3))
+        twists[:2, 0] = self.forward, -self.back
+        twists[2:4, 1] = self.side, -self.side
+        twists[4:6, 2] = self.turn, -self.turn
+        return twists
 
 
 # Middles and half widths of the allowed periods [s] and duty factors: rowing, walking on four legs, on more.
@@ -88,7 +80,8 @@ def _penalty(found: _core.Findings, speed: float) -> float:
 class Search(PlanEvaluator):
     """Searches for plans of a robot with lost legs.
 
-    names: the legs that walk; morphology: remaining parts (for the masses of legs that are held up); height, lift [m].
+    names: the legs that walk; morphology: remaining parts (for the masses of legs that are held up), by default these
+    legs; height, lift [m].
     """
 
     def __init__(
@@ -102,9 +95,10 @@ class Search(PlanEvaluator):
         lift: float = 0.02,
         seed: int = 1,
     ) -> None:
-        super().__init__(robot, morphology)
-        self.demands, self.height, self.lift, self.seed = demands, height, lift, seed
         self.names = tuple(names)
+        lost = [name for name in robot.leg_names if name not in self.names]
+        super().__init__(robot, morphology or Morphology.whole(robot).without(*lost))
+        self.demands, self.height, self.lift, self.seed = demands, height, lift, seed
         self.used = np.array([robot.leg_names.index(name) for name in self.names])
         self.table["used"][self.used] = 1.0
         self.neutral = np.array([neutral_foothold(self.table[i]) for i in self.used])
@@ -112,10 +106,7 @@ class Search(PlanEvaluator):
 
     def plan(self) -> GaitPlan:
         """Return the best GaitPlan found; HexapodError if none has the least margin."""
-        count = len(self.names)
-        if count < 2:
-            raise HexapodError(f"{count} legs left ({', '.join(self.names)}): at least 2 are needed to row")
-        best = self._row() if count <= 3 else self._walk()
+        best = self._row() if len(self.names) <= 3 else self._walk()
         if best.margin < self.demands.least_margin:
             raise HexapodError(
                 f"no gait for the legs {', '.join(self.names)}: the best found has a margin of {1e3 * best.margin:.1f} "
@@ -177,9 +168,7 @@ class Search(PlanEvaluator):
         return x
 
     def _orders(self) -> list[tuple[int, ...]]:
-        """Return the orders of the legs: the first leg stays first, all orders of the others are enumerated; for
-        many legs, only waves.
-        """
+        """Return the orders of the legs: the first leg stays first; for many legs, only waves."""
         count = len(self.names)
         if count <= 5:
             return [(0, *rest) for rest in permutations(range(1, count))]
@@ -238,9 +227,7 @@ class Search(PlanEvaluator):
         plan.period, plan.duty = period + wide * timing[0], duty + broad * timing[1]
 
     def _cost(self, task: _Task, twists: np.ndarray, cycle: _core.PlanCycle, x: np.ndarray) -> float:
-        """Return the cost of the plan that numbers describe: the least margin, a share of the mean margin, and
-        penalties for violated constraints.
-        """
+        """Return the cost of a plan: the least margin, a share of the mean margin, penalties for violated limits."""
         self._write(task, x)
         plan, speed, broken = self.numbers, self.robot.servo.speed_limit, 0.0
         margins = []
@@ -280,10 +267,10 @@ class Search(PlanEvaluator):
         )
         return replace(made, margin=min(found.margin for found in self.judged(made)))
 
-    def judged(self, plan: GaitPlan, twists: np.ndarray | None = None) -> list[_core.Findings]:
-        """Return the findings (K) of a plan at each of the twists, by default the demanded ones."""
+    def judged(self, plan: GaitPlan) -> list[_core.Findings]:
+        """Return the findings (K) of a plan at each of the demanded twists."""
         self.accept(plan)
-        return [self.findings(twist).copy() for twist in (self.demands.twists() if twists is None else twists)]
+        return [self.findings(twist).copy() for twist in self.demands.twists()]
 
 
 # Speeds for which plans of the JetHexa are made, by the number of legs that walk: forward, back, sideways [m/s],
@@ -317,33 +304,22 @@ def make_plan(
 ) -> GaitPlan:
     """Return the GaitPlan of a robot without some legs (names); HexapodError if there is none."""
     names = [name for name in robot.leg_names if name not in lost]
-    shape = leg_table(robot)
-    if height is None:
-        height = min(0.12, float(shape["lengths"][:, 2].min()))
-    if morphology is None:
-        morphology = Morphology.whole(robot).without(*lost)
-    last = None
+    if len(names) < 2:
+        raise HexapodError(f"legs left: {', '.join(names) or 'none'}; at least 2 are needed to row")
+    height = height or min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))
+    last = HexapodError()
     for share in SHARES:
+        demanded = demands(robot, len(names), share)
         try:
-            search = Search(
-                robot, names, demands(robot, len(names), share), morphology=morphology, height=height, seed=seed
-            )
-            return search.plan()
+            return Search(robot, names, demanded, morphology=morphology, height=height, seed=seed).plan()
         except HexapodError as error:
             last = error
-            if len(names) < 2:
-                break
     raise last
 
 
 def improve_plan(robot: Robot, plan: GaitPlan) -> GaitPlan:
-    """Return a plan for four legs, improved under the present demands; this takes a fourth of the time of a new
-    plan.
-    """
-    lost = [name for name in robot.leg_names if name not in plan.legs]
-    morphology = Morphology.whole(robot).without(*lost)
-    search = Search(robot, plan.legs, demands(robot, len(plan.legs)), morphology=morphology, height=plan.height)
-    return search.improved(plan)
+    """Return a plan for four legs, improved under the present demands, in a fourth of the time of a new plan."""
+    return Search(robot, plan.legs, demands(robot, len(plan.legs)), height=plan.height).improved(plan)
 
 
 def make_library(
@@ -380,14 +356,6 @@ def make_library(
     return library
 
 
-def planned(request: Mapping[str, Any]) -> dict[str, object]:
-    """Return the plan, or the reason why there is none, for a request of `BackgroundPlanner`."""
-    robot, lost = decode(request["robot"]), request["lost"]
-    left = [name for name in robot.leg_names if name not in lost]
-    if len(left) < 2:
-        return {"reason": f"legs left: {', '.join(left) or 'none'}; at least 2 are needed to row"}
-    try:
-        plan = make_plan(robot, lost, morphology=Morphology.from_parameters(robot, request["morphology"]))
-    except HexapodError as error:
-        return {"reason": str(error)}
-    return {"plan": asdict(plan)}
+def requested_plan(robot: Robot, lost: Iterable[str], parameters: Iterable[tuple[str, bool | float]]) -> GaitPlan:
+    """Return the plan for a request of `BackgroundPlanner`; parameters: named values of the Morphology."""
+    return make_plan(robot, lost, morphology=Morphology.from_parameters(robot, dict(parameters)))

@@ -80,9 +80,7 @@ def _check_shape(robot: Robot, other: Robot) -> None:
 
 
 def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
-    """Return the mean zero-moment point (x, y) [m] of a plan on the spot; the legs that it does not use are not
-    counted.
-    """
+    """Return the mean zero-moment point (x, y) [m] of a plan on the spot, without the legs that it does not use."""
     lost = [name for name in robot.leg_names if name not in plan.legs]
     evaluator = PlanEvaluator(robot, Morphology.whole(robot).without(*lost))
     evaluator.accept(plan)
@@ -90,11 +88,6 @@ def _middle(robot: Robot, plan: GaitPlan) -> np.ndarray:
 
 
 def margin(robot: Robot, plan: GaitPlan, share: float) -> float:
-    """Return the least margin [m] of a plan over the twists for which plans with this number of legs are made, or
-    a share of them.
-    """
-    lost = [name for name in robot.leg_names if name not in plan.legs]
-    morphology = Morphology.whole(robot).without(*lost)
+    """Return the least margin [m] of a plan over a share of the twists for which plans on so many legs are made."""
     wanted = demands(robot, len(plan.legs), share)
-    search = Search(robot, plan.legs, wanted, morphology=morphology, height=plan.height, lift=plan.lift)
-    return min(found.margin for found in search.judged(plan))
+    return min(found.margin for found in Search(robot, plan.legs, wanted, height=plan.height).judged(plan))
