@@ -10,6 +10,7 @@
 #ifndef HD_ADAPTIVE_GAIT_H
 #define HD_ADAPTIVE_GAIT_H
 #include "gait.h"
+#include "robot.h"
 
 /* HD_STAND: all feet stand. HD_START: shifts the body over its feet before the first step. HD_SETTLE: puts feet that are in the
  * air down where they are. HD_LOWER: sits down. HD_MOVE: feet to their places, on the belly. HD_SAT: stays on the belly. HD_RISE:
@@ -68,14 +69,15 @@ struct hd_gait_foot {
     double returns;                      /* 1: its leg is restored and still held up */
 };
 struct hd_walk {
-    int legs_count;
-    struct hd_plan *plan;
-    struct hd_gait_leg *legs;
-    struct hd_gait_settings *settings;
-    struct hd_gait_command *command;
-    struct hd_gait_state *state;
-    struct hd_gait_foot *feet;
-    double *start, *position, *velocity; /* joints (3 a leg): of the transition, set-points [rad] and their rates */
+    int64_t legs_count;
+    struct hd_plan plan;
+    struct hd_gait_settings settings;
+    struct hd_gait_command command;
+    struct hd_gait_state state;
+    struct hd_gait_leg legs[HD_MOST_LEGS];
+    struct hd_gait_foot feet[HD_MOST_LEGS];
+    /* joints: of the transition, set-points [rad] and their rates */
+    double start[3 * HD_MOST_LEGS], position[3 * HD_MOST_LEGS], velocity[3 * HD_MOST_LEGS];
 };
 
 /* ---- twist and sway ---------------------------------------------------------------------------------------------------------- */
@@ -88,9 +90,9 @@ static inline int hd_is_moving(const double *twist)
 /* Let the twist follow a share of the command with limited acceleration; add the yaw hold. */
 static inline void hd_follow_command(struct hd_walk *w, double share, double dt)
 {
-    const struct hd_gait_settings *settings = w->settings;
-    const double *asked = w->command->twist;
-    struct hd_gait_state *s = w->state;
+    const struct hd_gait_settings *settings = &w->settings;
+    const double *asked = w->command.twist;
+    struct hd_gait_state *s = &w->state;
     const double dx = share * asked[0] - s->twist[0], dy = share * asked[1] - s->twist[1];
     const double distance = sqrt(dx * dx + dy * dy), most = settings->acceleration * dt;
     const double scale = distance > most ? most / distance : 1.0;
@@ -112,17 +114,17 @@ static inline double hd_pace(const struct hd_plan *plan) { return plan->period >
 
 static inline struct hd_value hd_planned_sway(const struct hd_walk *w, int axis)
 {
-    return hd_sway(w->plan, w->state->phase, axis, w->state->twist);
+    return hd_sway(&w->plan, w->state.phase, axis, w->state.twist);
 }
 
 /* The body's present sway and its rate per unit of phase: a weighted mean of an old sway and that of the plan. While the body
  * shifts from one to the other, it takes up the speed of the plan's sway. */
 static inline struct hd_value hd_present_sway(const struct hd_walk *w, int axis)
 {
-    const struct hd_gait_state *s = w->state;
+    const struct hd_gait_state *s = &w->state;
     const double share = hd_minimum_jerk(s->weight);
     const struct hd_value planned = hd_planned_sway(w, axis);
-    const double arriving = planned.rate * hd_pace(w->plan) * s->span * hd_run_up(s->weight).value;
+    const double arriving = planned.rate * hd_pace(&w->plan) * s->span * hd_run_up(s->weight).value;
     return (struct hd_value){(1.0 - share) * s->from_sway[axis] + share * planned.value + arriving, share * planned.rate};
 }
 
@@ -136,7 +138,7 @@ static inline void hd_rebase_nominal_frame(struct hd_walk *w)
             w->feet[i].lift_off[k] -= sway[k];
             w->feet[i].touch_down[k] -= sway[k];
         }
-    w->state->weight = w->state->from_sway[0] = w->state->from_sway[1] = 0.0;
+    w->state.weight = w->state.from_sway[0] = w->state.from_sway[1] = 0.0;
 }
 
 /* ---- feet -------------------------------------------------------------------------------------------------------------------- */
@@ -144,25 +146,25 @@ static inline void hd_rebase_nominal_frame(struct hd_walk *w)
 /* The point of the ground, in the present frame, on which a foot at the fraction s of its swing will step. */
 static inline struct hd_xy hd_step_target(const struct hd_walk *w, int i, double s)
 {
-    const double after = hd_stance_time(w->plan, w->plan->duty) + (1.0 - s) * hd_swing_time(w->plan);
-    return hd_carried(w->legs[i].foothold[0], w->legs[i].foothold[1], w->state->corrected, -after);
+    const double after = hd_stance_time(&w->plan, w->plan.duty) + (1.0 - s) * hd_swing_time(&w->plan);
+    return hd_carried(w->legs[i].foothold[0], w->legs[i].foothold[1], w->state.corrected, -after);
 }
 
 /* Move all points of the ground by dt [s] at the present twist, in the frame of the body. */
 static inline void hd_carry_ground(struct hd_walk *w, double dt)
 {
     for (int i = 0; i < w->legs_count; i++) {
-        hd_carry(w->feet[i].place, w->state->corrected, dt);
-        hd_carry(w->feet[i].lift_off, w->state->corrected, dt);
-        hd_carry(w->feet[i].touch_down, w->state->corrected, dt);
+        hd_carry(w->feet[i].place, w->state.corrected, dt);
+        hd_carry(w->feet[i].lift_off, w->state.corrected, dt);
+        hd_carry(w->feet[i].touch_down, w->state.corrected, dt);
     }
 }
 
 /* Set the rates of a foot to those of the ground, for the twist multiplied by `pace`. */
 static inline void hd_standing_rate(const struct hd_walk *w, struct hd_gait_foot *foot, double pace)
 {
-    foot->rate[0] = -pace * (w->state->corrected[0] - w->state->corrected[2] * foot->place[1]);
-    foot->rate[1] = -pace * (w->state->corrected[1] + w->state->corrected[2] * foot->place[0]);
+    foot->rate[0] = -pace * (w->state.corrected[0] - w->state.corrected[2] * foot->place[1]);
+    foot->rate[1] = -pace * (w->state.corrected[1] + w->state.corrected[2] * foot->place[0]);
     foot->rate[2] = 0.0;
 }
 
@@ -193,8 +195,8 @@ static inline int hd_put_feet_down(struct hd_walk *w, double dt)
 /* Advance phase and feet by dt [s]; return whether all feet are at their footholds: here a foot is lifted. */
 static inline int hd_step_feet(struct hd_walk *w, double dt)
 {
-    const struct hd_plan *plan = w->plan;
-    struct hd_gait_state *state = w->state;
+    const struct hd_plan *plan = &w->plan;
+    struct hd_gait_state *state = &w->state;
     const double duty = plan->duty, phase = state->phase, after = phase + dt / plan->period;
     double pace = 1.0, carry = dt;
     if (plan->crawls != 0.0) {
@@ -204,7 +206,7 @@ static inline int hd_step_feet(struct hd_walk *w, double dt)
     }
     state->phase = hd_fraction(after);
     hd_carry_ground(w, carry);
-    const int halting = !hd_is_moving(w->command->twist) && !hd_is_moving(state->corrected);
+    const int halting = !hd_is_moving(w->command.twist) && !hd_is_moving(state->corrected);
     int home = 1;
     for (int i = 0; i < w->legs_count; i++) {
         struct hd_gait_foot *foot = w->feet + i;
@@ -264,7 +266,7 @@ static inline int hd_feet_are_in_place(const struct hd_walk *w)
 /* Move the feet to their places while the belly carries the robot. */
 static inline void hd_move_feet(struct hd_walk *w)
 {
-    const double span = w->state->span, s = w->state->time / span;
+    const double span = w->state.span, s = w->state.time / span;
     const struct hd_value way = hd_swing_at(HD_PLANNED, hd_least(1.0, s)).way;
     for (int i = 0; i < w->legs_count; i++) {
         struct hd_gait_foot *foot = w->feet + i;
@@ -286,23 +288,23 @@ static inline void hd_move_feet(struct hd_walk *w)
 /* Place every foot as in a steady walk (or stand) with the twist and phase of the state. */
 static inline void hd_place_feet(struct hd_walk *w)
 {
-    const struct hd_plan *plan = w->plan;
+    const struct hd_plan *plan = &w->plan;
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_leg *leg = w->legs + i;
         struct hd_gait_foot *foot = w->feet + i;
         struct hd_xyz at;
         if (leg->used == 0.0)
             continue;
-        if (w->state->mode != HD_WALK) {
+        if (w->state.mode != HD_WALK) {
             foot->place[0] = leg->foothold[0], foot->place[1] = leg->foothold[1];
             continue;
         }
-        const int stands = hd_cycle_foot(plan, leg, w->state->phase, w->state->corrected, &at);
+        const int stands = hd_cycle_foot(plan, leg, w->state.phase, w->state.corrected, &at);
         foot->place[0] = at.x, foot->place[1] = at.y, foot->place[2] = at.z, foot->in_air = 1.0 - stands;
         if (!stands) {
-            const double s = (hd_fraction(w->state->phase + leg->phase) - plan->duty) / (1.0 - plan->duty);
+            const double s = (hd_fraction(w->state.phase + leg->phase) - plan->duty) / (1.0 - plan->duty);
             const double before = hd_stance_time(plan, plan->duty) + s * hd_swing_time(plan);
-            const struct hd_xy off = hd_carried(leg->foothold[0], leg->foothold[1], w->state->corrected, before);
+            const struct hd_xy off = hd_carried(leg->foothold[0], leg->foothold[1], w->state.corrected, before);
             const struct hd_xy down = hd_step_target(w, i, s);
             foot->lift_off[0] = off.x, foot->lift_off[1] = off.y;
             foot->touch_down[0] = down.x, foot->touch_down[1] = down.y;
@@ -314,7 +316,7 @@ static inline void hd_place_feet(struct hd_walk *w)
  * body and loads its servos; a lost foot has no effect. */
 static inline int hd_press_foot(struct hd_walk *w)
 {
-    const struct hd_gait_state *state = w->state;
+    const struct hd_gait_state *state = &w->state;
     const double s = state->time / state->span, down = s / HD_MOVES, up = (s - 1.0) / HD_MOVES + 1.0;
     for (int i = 0; i < w->legs_count; i++)
         if (state->probed == i + 1.0) {
@@ -356,7 +358,7 @@ static inline void hd_feet_below(struct hd_walk *w)
  * straight line from a folded leg would leave the reach of the leg. */
 static inline void hd_return_leg(struct hd_walk *w, int i)
 {
-    const double span = w->state->span, s = w->state->time / span;
+    const double span = w->state.span, s = w->state.time / span;
     const double h = hd_minimum_jerk(s), slope = hd_minimum_jerk_rate(s) / span;
     for (int k = 0; k < 3; k++) {
         const double start = w->feet[i].start[k];

@@ -5,13 +5,13 @@
 /* The height [m] of base_link when the robot stands (for a crawl stroke: on its belly). */
 static inline double hd_standing_height(const struct hd_walk *w)
 {
-    return w->plan->crawls != 0.0 ? w->settings->belly : w->settings->body;
+    return w->plan.crawls != 0.0 ? w->settings.belly : w->settings.body;
 }
 
 /* Begin a mode; quick: sit down as fast as possible. */
 static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
 {
-    struct hd_gait_state *s = w->state;
+    struct hd_gait_state *s = &w->state;
     s->mode = mode, s->time = 0.0;
     switch (mode) {
     case HD_LOWER:
@@ -19,7 +19,7 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         hd_rebase_nominal_frame(w);
         s->height_from = s->height;
         s->span = quick ? HD_QUICK
-                        : hd_most(0.1, hd_least(HD_LOWERING, hd_most(0.0, s->height - w->settings->belly) / HD_LIFTING));
+                        : hd_most(0.1, hd_least(HD_LOWERING, hd_most(0.0, s->height - w->settings.belly) / HD_LIFTING));
         break;
     case HD_MOVE:
         for (int i = 0; i < w->legs_count; i++)
@@ -40,7 +40,7 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
         s->weight = 0.0;
         const struct hd_value x = hd_planned_sway(w, 0), y = hd_planned_sway(w, 1);
         const double dx = x.value - s->from_sway[0], dy = y.value - s->from_sway[1];
-        const double speed = sqrt(x.rate * x.rate + y.rate * y.rate) * hd_pace(w->plan);
+        const double speed = sqrt(x.rate * x.rate + y.rate * y.rate) * hd_pace(&w->plan);
         /* 4: the largest acceleration of `hd_run_up`, nearly. */
         s->span = hd_most(hd_most(0.02, sqrt(dx * dx + dy * dy) / HD_SHIFTING), 4.0 * speed / HD_STARTING);
         break;
@@ -61,13 +61,13 @@ static inline void hd_enter(struct hd_walk *w, enum hd_mode mode, int quick)
 /* Leave a mode in which all feet stand: press a foot down if that is pending, else walk if commanded, else stand. */
 static inline void hd_resume(struct hd_walk *w)
 {
-    if (w->state->probed != 0.0) {
+    if (w->state.probed != 0.0) {
         hd_enter(w, HD_PROBE, 0);
         return;
     }
     hd_enter(w, HD_START, 0);
-    if (!hd_is_moving(w->command->twist))
-        w->state->mode = HD_STAND;
+    if (!hd_is_moving(w->command.twist))
+        w->state.mode = HD_STAND;
 }
 
 /* Move the height to the goal with minimum jerk over the duration of the mode. */
@@ -84,8 +84,8 @@ static inline int hd_sits(double mode) { return mode == HD_LOWER || mode == HD_M
 /* Stand: walk if commanded, else move the body back over the middle of the feet. */
 static inline void hd_stand(struct hd_walk *w, double dt)
 {
-    struct hd_gait_state *s = w->state;
-    const int asked = hd_is_moving(w->command->twist);
+    struct hd_gait_state *s = &w->state;
+    const int asked = hd_is_moving(w->command.twist);
     if (asked)
         hd_enter(w, HD_START, 0);
     else if (s->from_sway[0] != 0.0 || s->from_sway[1] != 0.0) {
@@ -101,8 +101,8 @@ static inline void hd_stand(struct hd_walk *w, double dt)
 /* Sit: wait until the body is level and may stand up. */
 static inline void hd_sit(struct hd_walk *w, double dt)
 {
-    struct hd_gait_state *s = w->state;
-    const double limit = w->settings->tilt;
+    struct hd_gait_state *s = &w->state;
+    const double limit = w->settings.tilt;
     if (s->sensed == 0.0 || limit == 0.0 || s->tilted < HD_LEVEL * limit)
         s->level_for += dt;
     else if (s->tilted < limit)
@@ -118,7 +118,7 @@ static inline void hd_sit(struct hd_walk *w, double dt)
 /* Execute the mode for dt [s], and change to the next mode when it has ended. */
 static inline void hd_advance_mode(struct hd_walk *w, double dt)
 {
-    struct hd_gait_state *s = w->state;
+    struct hd_gait_state *s = &w->state;
     const enum hd_mode mode = (enum hd_mode)s->mode;
     s->time += dt;
     const int over = s->time >= s->span;
@@ -128,7 +128,7 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
     if (s->scaled_cycles > 0.0) {
         share = hd_least(share, s->command_scale);
         if (mode == HD_WALK)
-            s->scaled_cycles -= dt / w->plan->period;
+            s->scaled_cycles -= dt / w->plan.period;
     }
     hd_follow_command(w, share, dt);
     s->height_rate = 0.0;
@@ -138,7 +138,7 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
         s->height_rate = change / dt;
     }
     if (mode == HD_WALK) {
-        w->plan->period += hd_within(w->settings->asked_period - w->plan->period, dt);
+        w->plan.period += hd_within(w->settings.asked_period - w->plan.period, dt);
         s->weight = 1.0;
         if (hd_step_feet(w, dt))
             hd_enter(w, HD_STAND, 0);
@@ -176,7 +176,7 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
         break;
     case HD_LOWER:
         hd_put_feet_down(w, dt);
-        hd_change_height(s, w->settings->belly);
+        hd_change_height(s, w->settings.belly);
         if (over)
             hd_enter(w, HD_SAT, 0);
         break;
@@ -219,9 +219,9 @@ static inline struct hd_xyz hd_turned(const double *R, double x, double y, doubl
 /* Convert feet, sway, height and offset of the body to joint angles and rates; limited: see `hd_adaptive_tick`. */
 static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
 {
-    const struct hd_gait_state *s = w->state;
-    const struct hd_gait_settings *settings = w->settings;
-    const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(w->plan) : 0.0;
+    const struct hd_gait_state *s = &w->state;
+    const struct hd_gait_settings *settings = &w->settings;
+    const double *offset = s->body_offset, pace = s->mode == HD_WALK ? hd_pace(&w->plan) : 0.0;
     double *q = w->position, *qd = w->velocity, sway[2], sway_rate[2], R[9];
     for (int axis = 0; axis < 2; axis++) {
         const struct hd_value now = hd_present_sway(w, axis);
@@ -229,12 +229,12 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
         if (s->mode == HD_START && s->weight < 1.0) {
             const struct hd_value planned = hd_planned_sway(w, axis);
             sway_rate[axis] = hd_minimum_jerk_rate(s->weight) / s->span * (planned.value - s->from_sway[axis]);
-            sway_rate[axis] += hd_run_up(s->weight).rate * planned.rate * hd_pace(w->plan);
+            sway_rate[axis] += hd_run_up(s->weight).rate * planned.rate * hd_pace(&w->plan);
         }
     }
     double height = s->height, height_rate = s->height_rate;
     if (s->mode == HD_WALK) {
-        const struct hd_value up = hd_raised(w->plan, s->phase);
+        const struct hd_value up = hd_raised(&w->plan, s->phase);
         height += up.value, height_rate += up.rate * pace;
     }
     hd_level_to_body(offset + 3, R);
@@ -265,8 +265,8 @@ static inline void hd_write_setpoints(struct hd_walk *w, double dt, int limited)
 /* Return whether the body is tilted so much, or for so long, that the robot must sit down. */
 static inline int hd_tips(struct hd_walk *w, double dt)
 {
-    struct hd_gait_state *s = w->state;
-    const double most = w->plan->crawls != 0.0 ? HD_CRAWLING_TILT * w->settings->tilt : w->settings->tilt;
+    struct hd_gait_state *s = &w->state;
+    const double most = w->plan.crawls != 0.0 ? HD_CRAWLING_TILT * w->settings.tilt : w->settings.tilt;
     if (most == 0.0 || s->sensed == 0.0 || s->tilted <= most) {
         s->tilted_for = 0.0;
         return 0;
@@ -283,7 +283,7 @@ static inline int hd_tips(struct hd_walk *w, double dt)
  * limited: set-points move no faster than the servos, which then follow a fast swing a moment later. */
 static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
 {
-    struct hd_gait_state *s = w->state;
+    struct hd_gait_state *s = &w->state;
     const int blending = s->blend < s->blend_time;
     if (dt > 0.0 && blending)
         s->blend = hd_least(s->blend + dt, s->blend_time);
@@ -294,7 +294,7 @@ static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
             hd_enter(w, HD_LOWER, 1);
         }
         for (int k = 0; k < 6; k++) /* no faster than 5 cm/s and 0.4 rad/s */
-            s->body_offset[k] += hd_within(w->command->offset[k] - s->body_offset[k], (k < 3 ? 0.05 : 0.4) * dt);
+            s->body_offset[k] += hd_within(w->command.offset[k] - s->body_offset[k], (k < 3 ? 0.05 : 0.4) * dt);
         hd_advance_mode(w, dt);
     }
     hd_write_setpoints(w, dt, limited && dt > 0.0 && !blending);
@@ -305,14 +305,14 @@ static inline void hd_adaptive_tick(struct hd_walk *w, double dt, int limited)
 /* How far [m] the body is off its belly now in a crawl stroke. */
 static inline double hd_off_belly(const struct hd_walk *w)
 {
-    return w->state->mode == HD_WALK ? hd_raised(w->plan, w->state->phase).value : 0.0;
+    return w->state.mode == HD_WALK ? hd_raised(&w->plan, w->state.phase).value : 0.0;
 }
 
 /* The planned speed [m/s] of a walking body over its feet, along its axes. */
 static inline struct hd_xy hd_body_speed(const struct hd_walk *w)
 {
-    const double pace = hd_progress(w->plan, w->state->phase).rate;
-    return (struct hd_xy){pace * w->state->corrected[0] + hd_planned_sway(w, 0).rate / w->plan->period,
-                             pace * w->state->corrected[1] + hd_planned_sway(w, 1).rate / w->plan->period};
+    const double pace = hd_progress(&w->plan, w->state.phase).rate;
+    return (struct hd_xy){pace * w->state.corrected[0] + hd_planned_sway(w, 0).rate / w->plan.period,
+                             pace * w->state.corrected[1] + hd_planned_sway(w, 1).rate / w->plan.period};
 }
 #endif

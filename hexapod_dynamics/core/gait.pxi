@@ -9,16 +9,15 @@ PLENTY, SAMPLES = HD_PLENTY, 48
 cdef class Record:
     """The memory of a C struct of doubles; classes made by `record` have its fields as attributes: numbers, or arrays.
 
-    values (n,): all numbers. A copy and a pickled record are independent.
+    values (n,): all numbers; memory (n,): that of a gait in which they are. A copy and a pickled record are independent.
     """
 
     cdef double *p
     cdef readonly object values
 
-    def __init__(self, values=None):
-        cdef Py_ssize_t count = type(self).count
-        self.values = np.zeros(count)
-        self.p = <double *>cnp.PyArray_DATA(self.values)
+    def __init__(self, values=None, memory=None):
+        self.values = np.zeros(type(self).count) if memory is None else memory
+        self.p = data(self.values)
         if values is not None:
             self.values[:] = values
 
@@ -152,42 +151,53 @@ def place_foot(target, rate, lengths, free, held, knee) -> tuple:
 
 
 cdef class Memory(Tick):
-    """The memory of a gait, for a table of legs (n,) of GAIT_LEG, which it copies; the Simulation's loop can step it.
+    """The memory of a gait, one struct, for a table of legs (n,) of GAIT_LEG, which it copies; the Simulation's loop can step it.
 
-    legs, feet (n,): arrays of structs; state: a record; start, position, velocity (3 n,) [rad, rad/s]. A copy and a pickled memory
-    are independent.
+    Views of it: legs, feet (n,): structs; state: a record; start, position, velocity (3 n,) [rad, rad/s]. A copy and a pickled
+    memory are independent.
     """
 
     cdef readonly object legs, feet, state, start, position, velocity
-    cdef list parts  # all arrays
+    cdef object memory
 
-    cdef hd_gait_leg *make(self, legs, foot, state) except NULL:
-        """Make what all gaits have."""
-        cdef Py_ssize_t n = len(legs)
-        self.legs, self.feet, self.state = legs.copy(), np.zeros(n, foot), state
-        self.start, self.position, self.velocity = (np.zeros(3 * n) for _ in range(3))
-        self.parts = [self.legs, self.feet, state.values, self.start, self.position, self.velocity]
-        self.setpoints, self.joints = data(self.position), 3 * n
-        return gait_legs(self.legs)
+    cdef void *make(self, size_t size, legs) except NULL:
+        """Return the memory, of so many bytes."""
+        gait_legs(legs)
+        self.memory, self.joints = np.zeros(size // sizeof(double)), 3 * len(legs)
+        self.gait = data(self.memory)
+        return self.gait
+
+    cdef part(self, const void *first, Py_ssize_t count, dtype=np.dtype(float)):
+        """Return the part of the memory that begins at `first`, as an array (count,)."""
+        cdef Py_ssize_t at = <const double *>first - <const double *>self.gait
+        return self.memory[at : at + count * dtype.itemsize // 8].view(dtype)
+
+    cdef record_at(self, const void *first, kind):
+        """Return the record of a kind that begins at `first`."""
+        return kind(memory=self.part(first, kind.count))
+
+    cdef share(self, legs, const void *first_leg, const void *first_foot, foot, const void *start):
+        """Make the views of legs, feet and joints; foot: dtype of a foot."""
+        self.legs, self.feet = self.part(first_leg, len(legs), GAIT_LEG), self.part(first_foot, len(legs), foot)
+        self.start, self.position, self.velocity = self.part(start, 9 * HD_MOST_LEGS).reshape(3, -1)[:, : self.joints]
+        self.legs[:] = legs
 
     def __reduce__(self):
-        return _filled, (type(self), [part.copy() for part in self.parts])
+        return _filled, (type(self), self.legs, self.memory)
 
     def copy(self):
         """Return an independent copy."""
-        return _filled(type(self), self.parts)
+        return _filled(type(self), self.legs, self.memory)
 
     def load(self, Memory other) -> None:
-        """Copy all numbers of the memory of a gait of the same class with as many legs."""
-        for part, values in zip(self.parts, other.parts):
-            part[...] = values
+        """Copy all numbers of the memory of a gait of the same class."""
+        self.memory[:] = other.memory
 
 
-def _filled(kind, parts):
+def _filled(kind, legs, memory):
     """Return a memory with these numbers, for copies and pickle."""
-    made = kind(parts[0])
-    for part, values in zip((<Memory>made).parts, parts):
-        part[...] = values
+    made = kind(legs)
+    (<Memory>made).memory[:] = memory
     return made
 
 
@@ -198,45 +208,42 @@ cdef void walk_tick(void *gait, double dt) noexcept nogil:
 cdef class Walk(Memory):
     """The memory of the adaptive gait; further records: plan, settings, command."""
 
-    cdef hd_walk w
+    cdef hd_walk *w
     cdef readonly object plan, settings, command
 
     def __init__(self, legs):
-        self.w.legs, self.w.legs_count = self.make(legs, GAIT_FOOT, GaitState()), len(legs)
-        self.plan, self.settings, self.command = PlanNumbers(), GaitNumbers(), GaitCommand()
-        self.parts += [self.plan.values, self.settings.values, self.command.values]
-        self.w.plan, self.w.settings = <hd_plan *>(<Record>self.plan).p, <hd_gait_settings *>(<Record>self.settings).p
-        self.w.command, self.w.state = <hd_gait_command *>(<Record>self.command).p, <hd_gait_state *>(<Record>self.state).p
-        self.w.feet = <hd_gait_foot *>cnp.PyArray_DATA(self.feet)
-        self.w.start, self.w.position, self.w.velocity = data(self.start), data(self.position), data(self.velocity)
-        self.tick, self.gait = walk_tick, &self.w
+        cdef hd_walk *w = <hd_walk *>self.make(sizeof(hd_walk), legs)
+        self.w, self.tick, self.setpoints, w.legs_count = w, walk_tick, w.position, len(legs)
+        self.plan, self.settings = self.record_at(&w.plan, PlanNumbers), self.record_at(&w.settings, GaitNumbers)
+        self.command, self.state = self.record_at(&w.command, GaitCommand), self.record_at(&w.state, GaitState)
+        self.share(legs, w.legs, w.feet, GAIT_FOOT, w.start)
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], with set-points no faster than the servos; dt = 0 only fills position and velocity."""
-        hd_adaptive_tick(&self.w, dt, 1)
+        hd_adaptive_tick(self.w, dt, 1)
 
     def enter(self, int mode, bint quick=False) -> None:
         """Begin a mode, as `Mode` numbers them; quick: sit down as fast as possible."""
-        hd_enter(&self.w, <hd_mode>mode, quick)
+        hd_enter(self.w, <hd_mode>mode, quick)
 
     def place_feet(self) -> None:
         """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
-        hd_place_feet(&self.w)
+        hd_place_feet(self.w)
 
     @property
     def standing_height(self) -> float:
         """Height [m] of base_link when the robot stands."""
-        return hd_standing_height(&self.w)
+        return hd_standing_height(self.w)
 
     @property
     def body_place(self) -> tuple:
         """Sway (x, y) [m] of the body now, and how far [m] it is off its belly in a crawl stroke."""
-        return (hd_present_sway(&self.w, 0).value, hd_present_sway(&self.w, 1).value), hd_off_belly(&self.w)
+        return (hd_present_sway(self.w, 0).value, hd_present_sway(self.w, 1).value), hd_off_belly(self.w)
 
     @property
     def body_speed(self) -> tuple:
         """Planned speed (x, y) [m/s] of a walking body over its feet, along its axes."""
-        cdef hd_xy speed = hd_body_speed(&self.w)
+        cdef hd_xy speed = hd_body_speed(self.w)
         return speed.x, speed.y
 
     def rehearse(self, box, double mass, double gravity, double least, found) -> None:
@@ -248,7 +255,7 @@ cdef class Walk(Memory):
         cdef hd_weights weights = hd_weights(must(box, 6), mass, gravity)
         cdef hd_first_cycle *out = <hd_first_cycle *>record_of(found, FirstCycle)
         with nogil:
-            hd_rehearse(&self.w, &weights, least, out)
+            hd_rehearse(self.w, &weights, least, out)
 
 
 cdef void tripod_tick(void *gait, double dt) noexcept nogil:
@@ -258,35 +265,32 @@ cdef void tripod_tick(void *gait, double dt) noexcept nogil:
 cdef class Tripod(Memory):
     """The memory of the tripod gait; parameters: a further record; command (4,): vx, vy, wz, body height."""
 
-    cdef hd_tripod g
+    cdef hd_tripod *g
     cdef readonly object parameters, command
 
     def __init__(self, legs):
-        self.g.legs, self.g.legs_count = self.make(legs, TRIPOD_FOOT, TripodState()), len(legs)
-        self.parameters, self.command = TripodNumbers(), np.zeros(4)
-        self.parts += [self.parameters.values, self.command]
-        self.g.parameters = <hd_tripod_parameters *>(<Record>self.parameters).p
-        self.g.state, self.g.command = <hd_tripod_state *>(<Record>self.state).p, data(self.command)
-        self.g.feet = <hd_tripod_foot *>cnp.PyArray_DATA(self.feet)
-        self.g.start, self.g.position, self.g.velocity = data(self.start), data(self.position), data(self.velocity)
-        self.tick, self.gait = tripod_tick, &self.g
+        cdef hd_tripod *g = <hd_tripod *>self.make(sizeof(hd_tripod), legs)
+        self.g, self.tick, self.setpoints, g.legs_count = g, tripod_tick, g.position, len(legs)
+        self.parameters, self.state = self.record_at(&g.parameters, TripodNumbers), self.record_at(&g.state, TripodState)
+        self.command = self.part(g.command, 4)
+        self.share(legs, g.legs, g.feet, TRIPOD_FOOT, g.start)
 
     def advance(self, double dt) -> None:
         """Advance by dt [s], less than half a period; dt = 0 only fills position and velocity."""
-        hd_tripod_tick(&self.g, dt)
+        hd_tripod_tick(self.g, dt)
 
     def place_feet(self) -> None:
         """Place every foot as in a steady walk (or stand) with the twist and phase of the state."""
-        hd_tripod_put_feet(&self.g)
+        hd_tripod_put_feet(self.g)
 
     def longest_stroke(self, double vx, double vy, double wz) -> float:
         """Return the longest stroke [m] over the legs for a twist [m/s, m/s, rad/s]."""
         cdef double[3] twist = [vx, vy, wz]
-        return hd_longest_stroke(&self.g, twist)
+        return hd_longest_stroke(self.g, twist)
 
     def reaches(self, double height, double length, int directions, int samples) -> bool:
         """Return whether every leg can walk strokes of this length [m] in every direction; the state is overwritten."""
-        return bool(hd_tripod_reaches(&self.g, height, length, directions, samples))
+        return bool(hd_tripod_reaches(self.g, height, length, directions, samples))
 
 
 # ---- evaluation of plans -------------------------------------------------------------------------------------------------

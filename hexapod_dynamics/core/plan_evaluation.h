@@ -11,7 +11,6 @@
 #define HD_PLAN_EVALUATION_H
 #include "adaptive_gait.h"
 #include "checks.h"
-#include "robot.h"
 
 static const double HD_FAR = 1.0; /* [m] */
 /* First cycles: the score is the margin, at most HD_PLENTY [m], less the part of the feet's distance from their places that exceeds
@@ -282,7 +281,7 @@ struct hd_sample { struct hd_xyz centres[HD_LINKS], feet[HD_MOST_LEGS]; }; /* on
 static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, const struct hd_weights *weights, const double *before,
                                   struct hd_sample *to, struct hd_first_cycle *found)
 {
-    const struct hd_gait_state *s = w->state;
+    const struct hd_gait_state *s = &w->state;
     const double *box = weights->box, *q = w->position;
     const double bx = hd_present_sway(w, 0).value + s->body_offset[0], by = hd_present_sway(w, 1).value + s->body_offset[1];
     const double bz = s->height + s->body_offset[2];
@@ -350,18 +349,18 @@ static inline void hd_rehearse(struct hd_walk *w, const struct hd_weights *weigh
         for (int j = 0; j < 3 * w->legs_count; j++)
             before[j] = w->position[j];
         hd_adaptive_tick(w, HD_STEP, 0);
-        if (w->state->mode == HD_WALK)
-            walked += HD_STEP / w->plan->period;
-        way.x += w->state->corrected[0] * HD_STEP;
-        way.y += w->state->corrected[1] * HD_STEP;
+        if (w->state.mode == HD_WALK)
+            walked += HD_STEP / w->plan.period;
+        way.x += w->state.corrected[0] * HD_STEP;
+        way.y += w->state.corrected[1] * HD_STEP;
         hd_take_sample(w, way, weights, before, samples + k % 3, found);
-        settled = w->state->mode != HD_SETTLE ? settled + 1 : 0;
+        settled = w->state.mode != HD_SETTLE ? settled + 1 : 0;
         if (settled < 3)
             continue;
         const double margin = hd_middle_margin(w, weights, samples + (k - 2) % 3, samples + (k - 1) % 3, samples + k % 3);
         found->margin = hd_least(found->margin, margin);
         found->score = hd_least(found->margin, HD_PLENTY) - hd_most(0.0, found->miss - HD_MISSED);
-        found->score -= HD_SPEEDING * hd_most(0.0, found->rate / w->settings->speed - HD_FASTEST);
+        found->score -= HD_SPEEDING * hd_most(0.0, found->rate / w->settings.speed - HD_FASTEST);
         if (found->score <= least || walked >= HD_CYCLES)
             break;
     }

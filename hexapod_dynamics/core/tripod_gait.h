@@ -8,6 +8,7 @@
 #ifndef HD_TRIPOD_GAIT_H
 #define HD_TRIPOD_GAIT_H
 #include "gait.h"
+#include "robot.h"
 
 /* A stroke shorter than this [m] counts as standing; a foot nearer than HD_TRIPOD_NEAR [m] to its neutral place as being there. */
 static const double HD_NO_STROKE = 1e-4, HD_TRIPOD_NEAR = 1e-3;
@@ -27,19 +28,19 @@ struct hd_tripod_state {
 };
 struct hd_tripod_foot { double place[2], lift_off[2], touch_down[2]; }; /* in base_link [m] */
 struct hd_tripod {
-    int legs_count;
-    struct hd_tripod_parameters *parameters;
-    struct hd_gait_leg *legs;
-    struct hd_tripod_state *state;
-    struct hd_tripod_foot *feet;
-    double *command; /* vx, vy, wz, body height */
-    double *start, *position, *velocity;
+    int64_t legs_count;
+    struct hd_tripod_parameters parameters;
+    struct hd_tripod_state state;
+    double command[4]; /* vx, vy, wz, body height */
+    struct hd_gait_leg legs[HD_MOST_LEGS];
+    struct hd_tripod_foot feet[HD_MOST_LEGS];
+    double start[3 * HD_MOST_LEGS], position[3 * HD_MOST_LEGS], velocity[3 * HD_MOST_LEGS]; /* as in hd_walk */
 };
 
 /* The way [m] of a stance foot of a leg in half a period, forward positive. */
 static inline struct hd_xy hd_stroke(const struct hd_tripod *g, int i, const double *twist)
 {
-    const double half = 0.5 * g->parameters->period, *at = g->legs[i].foothold;
+    const double half = 0.5 * g->parameters.period, *at = g->legs[i].foothold;
     return (struct hd_xy){(twist[0] - twist[2] * at[1]) * half, (twist[1] + twist[2] * at[0]) * half};
 }
 
@@ -56,14 +57,14 @@ static inline double hd_longest_stroke(const struct hd_tripod *g, const double *
 
 static inline enum hd_profile hd_profile_of(const struct hd_tripod *g)
 {
-    return g->parameters->smooth == 0.0 ? HD_HALF_SINE : HD_SMOOTH_SINE;
+    return g->parameters.smooth == 0.0 ? HD_HALF_SINE : HD_SMOOTH_SINE;
 }
 
 /* Filter twist and height by two equal poles, integrated exactly, so that there is no overshoot. */
 static inline void hd_filter_command(struct hd_tripod *g, double dt)
 {
-    struct hd_tripod_state *s = g->state;
-    const double tau = g->parameters->response_time, decay = exp(-dt / tau);
+    struct hd_tripod_state *s = &g->state;
+    const double tau = g->parameters.response_time, decay = exp(-dt / tau);
     for (int k = 0; k < 4; k++) {
         const double error = s->twist[k] - g->command[k], slope = s->rate[k] + error / tau;
         s->twist[k] = g->command[k] + (error + slope * dt) * decay;
@@ -74,19 +75,19 @@ static inline void hd_filter_command(struct hd_tripod *g, double dt)
 /* The ground point at which a foot at the fraction s of its swing will touch down if the twist stays constant. */
 static inline struct hd_xy hd_tripod_target(const struct hd_tripod *g, int i, double s)
 {
-    const struct hd_xy a = hd_stroke(g, i, g->state->twist);
+    const struct hd_xy a = hd_stroke(g, i, g->state.twist);
     const double *at = g->legs[i].foothold;
-    return hd_carried(at[0] + 0.5 * a.x, at[1] + 0.5 * a.y, g->state->twist, (s - 1.0) * 0.5 * g->parameters->period);
+    return hd_carried(at[0] + 0.5 * a.x, at[1] + 0.5 * a.y, g->state.twist, (s - 1.0) * 0.5 * g->parameters.period);
 }
 
 /* Place the swinging foot at the fraction s of its swing; return its rates in base_link [m/s]. */
 static inline struct hd_xy hd_tripod_swing(struct hd_tripod *g, int i, double s)
 {
     struct hd_tripod_foot *foot = g->feet + i;
-    const double half = 0.5 * g->parameters->period, *twist = g->state->twist, *from = foot->lift_off;
+    const double half = 0.5 * g->parameters.period, *twist = g->state.twist, *from = foot->lift_off;
     const struct hd_value way = hd_swing_at(hd_profile_of(g), s).way;
     if (hd_profile_of(g) == HD_HALF_SINE) {
-        const struct hd_xy a = hd_stroke(g, i, twist), b = hd_stroke(g, i, g->state->rate);
+        const struct hd_xy a = hd_stroke(g, i, twist), b = hd_stroke(g, i, g->state.rate);
         const double dx = g->legs[i].foothold[0] + 0.5 * a.x - from[0], dy = g->legs[i].foothold[1] + 0.5 * a.y - from[1];
         foot->place[0] = from[0] + dx * way.value, foot->place[1] = from[1] + dy * way.value;
         return (struct hd_xy){dx / half + 0.5 * b.x * s, dy / half + 0.5 * b.y * s};
@@ -106,8 +107,8 @@ static inline void hd_tripod_lift_off(struct hd_tripod *g, int i, double since)
     struct hd_tripod_foot *foot = g->feet + i;
     foot->lift_off[0] = foot->place[0], foot->lift_off[1] = foot->place[1];
     if (hd_profile_of(g) != HD_HALF_SINE)
-        hd_carry(foot->lift_off, g->state->twist, since);
-    const struct hd_xy to = hd_tripod_target(g, i, 2.0 * since / g->parameters->period);
+        hd_carry(foot->lift_off, g->state.twist, since);
+    const struct hd_xy to = hd_tripod_target(g, i, 2.0 * since / g->parameters.period);
     foot->touch_down[0] = to.x, foot->touch_down[1] = to.y;
 }
 
@@ -115,13 +116,13 @@ static inline void hd_tripod_lift_off(struct hd_tripod *g, int i, double since)
 static inline void hd_tripod_put_feet(struct hd_tripod *g)
 {
     for (int i = 0; i < g->legs_count; i++) {
-        const double p = hd_fraction(g->state->phase + g->legs[i].phase), along = 0.5 - 2.0 * hd_least(p, 0.5);
+        const double p = hd_fraction(g->state.phase + g->legs[i].phase), along = 0.5 - 2.0 * hd_least(p, 0.5);
         struct hd_xy a = {0.0, 0.0};
-        if (g->state->walking != 0.0)
-            a = hd_stroke(g, i, g->state->twist);
+        if (g->state.walking != 0.0)
+            a = hd_stroke(g, i, g->state.twist);
         g->feet[i].place[0] = g->legs[i].foothold[0] + along * a.x;
         g->feet[i].place[1] = g->legs[i].foothold[1] + along * a.y;
-        hd_tripod_lift_off(g, i, hd_most(0.0, p - 0.5) * g->parameters->period);
+        hd_tripod_lift_off(g, i, hd_most(0.0, p - 0.5) * g->parameters.period);
     }
 }
 
@@ -129,7 +130,7 @@ static inline void hd_tripod_put_feet(struct hd_tripod *g)
 static inline void hd_tripod_advance_foot(struct hd_tripod *g, int i, double p, double left, double dt)
 {
     struct hd_tripod_foot *foot = g->feet + i;
-    const double period = g->parameters->period, *twist = g->state->twist, rest = hd_most(0.0, dt - left);
+    const double period = g->parameters.period, *twist = g->state.twist, rest = hd_most(0.0, dt - left);
     const int changes = dt > left - HD_ON_THE_BOUNDARY * period;
     if (p < 0.5) {
         hd_carry(foot->place, twist, changes ? left : dt);
@@ -154,8 +155,8 @@ static inline void hd_tripod_advance_foot(struct hd_tripod *g, int i, double p, 
 /* Advance every foot and the phase by dt; stop walking at a half cycle at which all feet are at their neutral places. */
 static inline void hd_tripod_advance_feet(struct hd_tripod *g, double dt)
 {
-    struct hd_tripod_state *s = g->state;
-    const double period = g->parameters->period;
+    struct hd_tripod_state *s = &g->state;
+    const double period = g->parameters.period;
     for (int i = 0; i < g->legs_count; i++) {
         const double p = hd_fraction(s->phase + g->legs[i].phase);
         hd_tripod_advance_foot(g, i, p, ((p < 0.5 ? 0.5 : 1.0) - p) * period, dt);
@@ -179,8 +180,8 @@ static inline void hd_tripod_advance_feet(struct hd_tripod *g, double dt)
 /* Convert the feet to joint angles and rates; feet that swing are placed first. */
 static inline void hd_tripod_setpoints(struct hd_tripod *g)
 {
-    const struct hd_tripod_state *s = g->state;
-    const double half = 0.5 * g->parameters->period;
+    const struct hd_tripod_state *s = &g->state;
+    const double half = 0.5 * g->parameters.period;
     for (int i = 0; i < g->legs_count; i++) {
         struct hd_xyz rate = {0.0, 0.0, -s->rate[3]};
         double z = -s->twist[3];
@@ -188,7 +189,7 @@ static inline void hd_tripod_setpoints(struct hd_tripod *g)
             const double p = hd_fraction(s->phase + g->legs[i].phase);
             const int stands = p < 0.5;
             const struct hd_value lift = hd_swing_at(hd_profile_of(g), stands ? 2.0 * p : 2.0 * p - 1.0).lift;
-            const double amplitude = stands ? -g->parameters->step_depth : g->parameters->step_height;
+            const double amplitude = stands ? -g->parameters.step_depth : g->parameters.step_height;
             if (stands) {
                 rate.x = -(s->twist[0] - s->twist[2] * g->feet[i].place[1]);
                 rate.y = -(s->twist[1] + s->twist[2] * g->feet[i].place[0]);
@@ -199,7 +200,7 @@ static inline void hd_tripod_setpoints(struct hd_tripod *g)
             z += amplitude * lift.value, rate.z += amplitude / half * lift.rate;
         }
         const struct hd_xyz at = {g->feet[i].place[0], g->feet[i].place[1], z};
-        hd_set_leg(g->legs + i, at, rate, g->parameters->speed_limit, g->position + 3 * i, g->velocity + 3 * i);
+        hd_set_leg(g->legs + i, at, rate, g->parameters.speed_limit, g->position + 3 * i, g->velocity + 3 * i);
     }
 }
 
@@ -207,7 +208,7 @@ static inline void hd_tripod_setpoints(struct hd_tripod *g)
  * blend_time seconds these are a minimum-jerk transition from the joint angles `start`. dt = 0 only fills them. */
 static inline void hd_tripod_tick(struct hd_tripod *g, double dt)
 {
-    struct hd_tripod_state *s = g->state;
+    struct hd_tripod_state *s = &g->state;
     const int blending = s->blend < s->blend_time;
     if (dt > 0.0 && blending)
         s->blend = hd_least(s->blend + dt, s->blend_time);
@@ -233,9 +234,9 @@ static inline int hd_tripod_is_placed(const struct hd_tripod *g, int i, double h
     const struct hd_xyz foot = hd_foot_at(g->position + 3 * i, g->legs[i].lengths);
     const struct hd_xyz at = hd_to_base(g->legs + i, foot.x, foot.y, foot.z);
     const double dx = at.x - g->feet[i].place[0], dy = at.y - g->feet[i].place[1], lift = at.z + height;
-    if (dx * dx + dy * dy > 1e-12 || lift < -g->parameters->step_depth - 1e-6 || lift > g->parameters->step_height + 1e-6)
+    if (dx * dx + dy * dy > 1e-12 || lift < -g->parameters.step_depth - 1e-6 || lift > g->parameters.step_height + 1e-6)
         return 0;
-    return hd_most(fabs(qd[0]), hd_most(fabs(qd[1]), fabs(qd[2]))) < g->parameters->speed_limit;
+    return hd_most(fabs(qd[0]), hd_most(fabs(qd[1]), fabs(qd[2]))) < g->parameters.speed_limit;
 }
 
 /* Whether every leg can walk strokes of this length [m] in every direction at a body height [m].
@@ -244,8 +245,8 @@ static inline int hd_tripod_is_placed(const struct hd_tripod *g, int i, double h
  * limit of its range or its speed. The state of the gait is overwritten. */
 static inline int hd_tripod_reaches(struct hd_tripod *g, double height, double length, int directions, int samples)
 {
-    struct hd_tripod_state *s = g->state;
-    const double period = g->parameters->period, speed = 2.0 * length / period;
+    struct hd_tripod_state *s = &g->state;
+    const double period = g->parameters.period, speed = 2.0 * length / period;
     for (int direction = 0; direction < directions; direction++) {
         const double angle = 2.0 * HD_PI * direction / directions;
         const double command[4] = {speed * cos(angle), speed * sin(angle), 0.0, height};
