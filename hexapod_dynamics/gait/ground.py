@@ -118,9 +118,7 @@ class GroundAdaptation:
         self._bin, self._known = -1, -BINS if self.settles or self._changed else 0
 
     def expect_rough(self) -> None:
-        """Assume that the ground is rough: the robot has sat down because it tipped, and continues with the same
-        legs.
-        """
+        """Assume that the ground is rough: the robot tipped, sat down, and goes on with the same legs."""
         self.rough, self.share, self.leeway, self._calm_for = True, 1.0, 1.0, 0.0
 
     def _feel(self, now: int, attitude: tuple[float, float, float]) -> None:
@@ -181,9 +179,7 @@ class SlopeReference:
         return sin * self.east + cos * self.north, cos * self.east - sin * self.north
 
     def learn(self, dt: float, sits: bool) -> None:
-        """Move the learnt slope towards the attitude, dt [s] after the last call; sits: whether the robot sits, so
-        that no foot has to stand.
-        """
+        """Follow the attitude, dt [s] after the last call; sits: whether the robot sits, so no foot has to stand."""
         if not self._known:
             return
         self._sat = self._sat + dt if sits else 0.0

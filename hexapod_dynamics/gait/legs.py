@@ -81,9 +81,7 @@ def rest_pose(row: np.ndarray, limp: Sequence[bool] = (False, False, False)) -> 
 
 
 def joint_points(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return hip, end of the coxa, knee and foot of a leg (a row of a leg table) in base_link, (4, ..., 3) [m], at
-    joint angles (..., 3) [rad].
-    """
+    """Return hip, end of the coxa, knee and foot (4, ..., 3) [m] of a row in base_link, at angles (..., 3) [rad]."""
     l1, l2, l3 = row["lengths"]
     q1, q2, q3 = np.moveaxis(angles, -1, 0)
     zero, knee = np.zeros_like(q1), l1 + l2 * np.cos(q2)
@@ -127,9 +125,7 @@ def weight_shift(robot: Robot, table: np.ndarray, legs: list[int]) -> np.ndarray
 
 
 def present_legs(robot: Robot, morphology: Morphology | None) -> tuple[np.ndarray, list[str]]:
-    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of the legs that must
-    be held up.
-    """
+    """Return a robot's `leg_table` with the poses in which legs are held up, and the names of those that are."""
     table = leg_table(robot, morphology)
     held = held_up(robot, morphology, table)
     for row, leg in zip(table, robot.legs, strict=True):

@@ -40,8 +40,8 @@ GIVE_UP = ((), ("body_height",), ("period",), ("body_height", "period"), ("body_
 LIMIT_EVERY = 1.0  # [s] after which a command may be limited again for another slope
 UNLIMITED = (AS_FELT, False), math.inf, 0.0
 NO_WAY = (
-    "stopped: the robot makes no way, an obstacle is higher than it can step; command another direction, or zero and "
-    "then a speed"
+    "stopped: the robot makes no progress, an obstacle is higher than it can step; command another direction, or zero "
+    "and then a speed"
 )
 
 
@@ -94,11 +94,13 @@ class CommandLimits(PlanEvaluator):
         """Return the largest joint rate at a twist and a period [s] as a share of the servos' speed; infinite if
         margin, reach, joint ranges or the distance of the legs are violated.
         """
-        robot, plan, incline, drop = self.robot, self.numbers, given.incline, np.array(given.incline.drop)
+        robot, plan, incline, (x, y) = self.robot, self.numbers, given.incline, given.incline.drop
         self.table[:], self.box[3:5] = self._walk.legs, robot.body.com[:2]
-        if drop.any():
-            self.box[3:5] += robot.mass / robot.body.mass * drop if incline.margin else 0.0
-            self.table["foothold"] += incline.shift / float(np.linalg.norm(drop)) * drop
+        if x or y:
+            feet, size = self.table["foothold"], math.hypot(x, y)
+            for k, drop in enumerate((x, y)):
+                self.box[3 + k] += robot.mass / robot.body.mass * drop
+                feet[:, k] += incline.shift / size * drop
         plan.load(self._walk.plan)
         plan.period = period
         plan.lift = given.lift or plan.lift
@@ -190,9 +192,8 @@ class CommandLimits(PlanEvaluator):
         In its stance, duty * period long, a foot moves by at most twice the reach of its leg, and it does not turn by
         more than half a turn about its body.
         """
-        legs = self._walk.legs
         stance = self._walk.plan.duty * period
-        walks = legs[legs["used"] != 0.0]
+        walks = self._walk.legs[self._walk.legs["used"] != 0.0]
         x, y = walks["foothold"].T
         size = float(np.abs(twist).max())
         if size == 0.0:
@@ -292,9 +293,7 @@ class Limiter:
         return [plan.period * share for share in PERIODS[what]]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return the twist that will be followed (see
-        `limited`).
-        """
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `limited`."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self.wanted:
             self._gait.terrain.commanded(*wanted[:2])
@@ -374,8 +373,8 @@ class Limiter:
         wanted, steep = self.wanted or (0.0, 0.0, 0.0), math.hypot(*terrain.slope.attitude)
         if plan is not None and plan.kind == "row" and steep > math.radians(8.0) and any(wanted[1:]):
             return (
-                f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or turning it ends as "
-                "far as a third of its way beside the commanded one"
+                f"a rowing body slides on a slope of {math.degrees(steep):.0f} degrees: sideways or in a turn, it "
+                "deviates from its path by up to a third of the distance"
             )
         if np.abs(self.followed).max() >= 0.97 * max(map(abs, wanted)):
             return ""
@@ -392,16 +391,12 @@ class Limiter:
 
     def out_of_reach(self, new: AdaptiveSettings) -> str:
         """Return that settings are out of reach of the legs, in words."""
-        given, plan = (
-            f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}",
-            self._gait.plan,
-        )
+        given = f"step_height {new.step_height}, body_height {new.body_height}, period {new.period}"
+        plan = self._gait.plan
         return f"{given}: out of reach for {plan.kind}ing on {', '.join(plan.legs)}" if plan else given
 
     def use_what_fits(self) -> None:
-        """Apply the settings; replace settings by those of the plan if the remaining legs cannot step on the spot
-        with them.
-        """
+        """Apply the settings; those with which the legs cannot step on the spot are replaced by those of the plan."""
         gait, plan = self._gait, self._gait.plan
         own: dict[str, Any] = {"body_height": None, "period": None, "step_height": plan.lift if plan else LIFT}
         for names in GIVE_UP:
@@ -413,9 +408,10 @@ class Limiter:
 
     def _fits_at_rest(self, plan: GaitPlan) -> bool:
         """Return whether the legs can step on the spot with the settings in use."""
-        used, still, with_margin = self._gait.used, np.zeros(3), self._gait.settings.pattern == "auto"
-        if used.period is None and plan.kind == "walk" and used.step_height > plan.lift:
-            periods = [plan.period * share for share in PERIODS["high"]]
-            return self._limits.period(still, Conditions(periods, with_margin)) is not None
-        given = Conditions([], with_margin)
-        return self._limits.rate(still, used.period or plan.period, given) <= KEEP_SPEED
+        used, still = self._gait.used, np.zeros(3)
+        high = used.period is None and plan.kind == "walk" and used.step_height > plan.lift
+        periods = [plan.period * share for share in PERIODS["high"]] if high else [used.period or plan.period]
+        given = Conditions(periods, self._gait.settings.pattern == "auto")
+        if high:
+            return self._limits.period(still, given) is not None
+        return self._limits.rate(still, periods[0], given) <= KEEP_SPEED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -17,7 +17,6 @@ from hexapod_dynamics.robot import Robot
 
 # A body that is tilted further [rad], for longer than the transient of a step, sits down.
 TILT_LIMIT = math.radians(8.0)
-OPTIONAL = ("body_height", "period")
 # Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
 
@@ -40,17 +39,14 @@ class AdaptiveSettings:
     weighing_sway: float
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in BOUNDS and not (value is None and field.name in OPTIONAL):
-                _check(field.name, value, *BOUNDS[field.name])
+        for name, value in vars(self).items():
+            if name not in BOUNDS or (value is None and name in ("body_height", "period")):
+                continue
+            low, high, unit = BOUNDS[name]
+            if not (isinstance(value, (int, float)) and low <= value <= high):
+                raise HexapodError(f"{name}: given {value!r}, allowed are {low} to {high} {unit}")
         if self.pattern not in ADAPTIVE:
             raise HexapodError(f"pattern: given {self.pattern!r}, allowed are {', '.join(ADAPTIVE)}")
-
-
-def _check(name: str, value: object, low: float, high: float, unit: str) -> None:
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and low <= value <= high):
-        raise HexapodError(f"{name}: given {value!r}, allowed are {low} to {high} {unit}")
 
 
 # ---- actions ---------------------------------------------------------------------------------------------------------

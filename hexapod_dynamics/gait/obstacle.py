@@ -58,8 +58,6 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._planned: tuple[float, float] | None = None
-        self._cosines, self._sines = [0.0] * HARMONICS, [0.0] * HARMONICS
         self.restart()
 
     def restart(self) -> None:
@@ -68,9 +66,8 @@ class Progress:
         self.is_set_back = self.hindered = False
         self._cycles = 0.0  # number of cycles for which it has been set back
         self._x = self._y = self._mean = self._square = 0.0
-        self._planned = None
-        for k in range(HARMONICS):
-            self._cosines[k] = self._sines[k] = 0.0
+        self._planned: tuple[float, float] | None = None
+        self._cosines, self._sines = [0.0] * HARMONICS, [0.0] * HARMONICS
 
     def update(self, now: Sample, whole: bool) -> None:
         """Advance by a tick; whole: whether all legs walk. For slow commands the least speed is lower."""
@@ -100,16 +97,12 @@ class Progress:
         self.hindered = self._cycles > (3.0 if slow else 2.0)
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:
-        """Add the deviation at a phase, less its mean, with a weight to the Fourier series; return the mean square
-        of the series.
-        """
-        cosine, sine = math.cos(2.0 * math.pi * phase), math.sin(2.0 * math.pi * phase)
-        c, s, square = 1.0, 0.0, 0.0
-        cosines, sines = self._cosines, self._sines
+        """Add a deviation, less its mean, with a weight to the Fourier series; return its mean square."""
+        square, cosines, sines = 0.0, self._cosines, self._sines
         for k in range(HARMONICS):
-            c, s = c * cosine - s * sine, s * cosine + c * sine
-            cosines[k] += share * (deviation * c - cosines[k])
-            sines[k] += share * (deviation * s - sines[k])
+            angle = (k + 1) * math.tau * phase
+            cosines[k] += share * (deviation * math.cos(angle) - cosines[k])
+            sines[k] += share * (deviation * math.sin(angle) - sines[k])
             square += cosines[k] * cosines[k] + sines[k] * sines[k]
         return 2.0 * square
 
@@ -133,20 +126,16 @@ class ObstacleResponse:
 
     def __init__(self) -> None:
         self.progress = Progress()
-        self.does = AS_FELT
-        self._free_for = 0.0  # [s]
-        # number of attempts to climb that were too slow to be detected; whether the present one was detected
-        self._unfelt, self._was_felt = 0, True
+        self._was_felt = True  # whether the present attempt to climb was fast enough to be detected
         self._stopped = (0.0, 0.0)  # commanded direction in which the robot met the obstacle
-        # number of times it has stepped back; duration of the present step back [s]
-        self.backs, self._back_for = 0, 0.0
+        self._back_for = 0.0  # [s] duration of the present step back
+        self.change_plan()
 
     def change_plan(self) -> None:
-        """Discard the history, because the legs that walk change; a robot that has stopped may try again with
-        them.
-        """
+        """Discard the history, because other legs walk; a robot that has stopped may try again with them."""
         self.progress.restart()
-        self.does, self._free_for, self._unfelt, self.backs = AS_FELT, 0.0, 0, 0
+        self.does, self._free_for = AS_FELT, 0.0  # [s] without an obstacle
+        self._unfelt = self.backs = 0  # number of attempts to climb that were not detected; of steps back in a row
 
     def commanded(self, vx: float, vy: float) -> bool:
         """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP

@@ -77,9 +77,7 @@ def center_of_mass(robot: Robot, walk: _core.Walk) -> np.ndarray:
 
 
 def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
-    """Let sway (2,) and height `up` [m] of the body under the previous plan change smoothly to those of the new
-    plan.
-    """
+    """Let sway (2,) and height `up` [m] of the body change smoothly from the previous plan to the new one."""
     state = walk.state
     state.from_sway, state.weight = sway, 0.0
     state.height += up
@@ -189,11 +187,6 @@ class PlanChanger:
         self.failure, self.sits = "", False
         self.target: Morphology | None = None
 
-    @property
-    def changing(self) -> bool:
-        """Whether the worker computes a change."""
-        return self._gait.worker is not None and self._gait.worker.busy
-
     def warn_of_no_plan(self) -> None:
         """Warn if the robot sits because there is no plan, and no planner to make one."""
         if self._gait.plan is None and self.choice.planner is None:
@@ -207,29 +200,23 @@ class PlanChanger:
     # ---- a change, asked for and taken over --------------------------------------------------------------------------
 
     def change(self, morphology: Morphology | None, arrived: bool = False) -> None:
-        """Choose the plan again and change to it; arrived: restored legs have reached the pose in which they are
-        held up.
-        """
+        """Choose the plan again and change to it; arrived: restored legs are where they are held up."""
         self.target = morphology
         self._plan_on(lambda twin: twin.planned_change(morphology, arrived))
 
     def restart(self) -> None:
         """Walk on with the same plan from the present places of the feet, after a contact probe."""
-        self._plan_on(lambda twin: twin.planned_restart())
+        self._plan_on(PlanChanger.planned_restart)
 
     def arrive(self, dt: float) -> None:
-        """Use restored legs when their joints have arrived, and once the robot can stop on the others; dt [s] have
-        passed.
-        """
-        if not self.arrival.legs or self.changing or not self.arrival.over(self._gait.data.legs, dt):
+        """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
+        if not self.arrival.legs or self._gait.changing or not self.arrival.over(self._gait.data.legs, dt):
             return
         if self.steady() or self.arrival.overdue:
             self.change(self.target, arrived=True)
 
     def _plan_on(self, planned: Callable[[PlanChanger], PlanChange]) -> None:
-        """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has
-        finished.
-        """
+        """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has it."""
         twin = self._gait.twin().changes
         if self._gait.worker is not None:
             self._gait.worker.ask(lambda: planned(twin))
@@ -247,7 +234,7 @@ class PlanChanger:
         If it failed, the gait goes on with the plan that it has, and `report` gives the reason. If the robot's action
         has changed meanwhile, the change is requested again.
         """
-        if not self.changing:
+        if not self._gait.changing:
             return
         try:
             change = self._gait.worker.wait() if wait else self._gait.worker.poll()
@@ -267,7 +254,7 @@ class PlanChanger:
 
     def finish(self) -> None:
         """Wait for a pending change and adopt it, because a copy has no worker; no tick calls this."""
-        while self.changing and not self._gait.worker.closed:
+        while self._gait.changing and not self._gait.worker.closed:
             self.adopt(wait=True)
 
     # ---- a change, worked out on a copy ------------------------------------------------------------------------------
@@ -275,7 +262,7 @@ class PlanChanger:
     def planned_restart(self) -> PlanChange:
         """Compute how to walk on after a contact probe; this gait is a copy."""
         mode = float(self._gait.data.state.mode)
-        self._goes_on(set(self._gait.plan.legs) if self._gait.plan else set())
+        self._goes_on(set(self._gait.plan.legs if self._gait.plan else ()))
         return PlanChange(self._gait, mode, Transition.RESTART)
 
     def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
@@ -296,11 +283,16 @@ class PlanChanger:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
         body above its height when standing.
         """
-        plan = self._gait.plan
+        gait, plan = self._gait, self._gait.plan
         if plan is None:
             return Transition.SIT
-        on_its_feet = self._gait.data.state.mode in ON_FEET and up == 0.0
-        return Transition.GO_ON if on_its_feet and self._holds(plan, used) and self._goes_on(used) else Transition.LOWER
+        stay = tuple(name for name in plan.legs if name in used)  # restored legs join those that stand
+        same = gait.settings.pattern != "auto" and stay == plan.legs
+        enough = plan.kind != "row" and len(stay) > FEWEST_LEGS
+        if gait.data.state.mode not in ON_FEET or up != 0.0 or not (same or enough):
+            return Transition.LOWER
+        holds = same or stance_holds(gait.robot, gait.data, stay)
+        return Transition.GO_ON if holds and self._goes_on(used) else Transition.LOWER
 
     def _use_legs(self, carried: np.ndarray) -> None:
         """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up."""
@@ -384,15 +376,6 @@ class PlanChanger:
         walks = plan is not None and plan.kind != "row" and self._gait.data.state.mode == Mode.WALK
         return not walks or stance_holds(self._gait.robot, self._gait.data, plan.legs)
 
-    def _holds(self, plan: GaitPlan, used: set[str]) -> bool:
-        """Return whether the robot can continue with a plan without sitting down; used: legs of the previous plan.
-        Restored legs join those that stand.
-        """
-        stay = tuple(name for name in plan.legs if name in used)
-        if self._gait.settings.pattern != "auto" and stay == plan.legs:
-            return True
-        return plan.kind != "row" and len(stay) > FEWEST_LEGS and stance_holds(self._gait.robot, self._gait.data, stay)
-
     def adopt_morphology(self, morphology: Morphology | None, carried: np.ndarray | None = None) -> list[int]:
         """Choose the plan for a Morphology and write it to the arrays; return the rows of the restored legs that are
         awaited.
@@ -400,14 +383,14 @@ class PlanChanger:
         carried: legs (bools) that are used now; other legs join them only after their joints have arrived. None:
         legs join at once.
         """
-        self._gait.morphology = self.target = morphology
-        table, held = present_legs(self._gait.robot, morphology)
-        names = self._gait.robot.leg_names
+        gait, names = self._gait, self._gait.robot.leg_names
+        gait.morphology = self.target = morphology
+        table, held = present_legs(gait.robot, morphology)
         back = [] if carried is None else [i for i, name in enumerate(names) if name not in held and not carried[i]]
         awaited = self.arrival.awaited(back)
         held += [names[i] for i in awaited]
-        self._gait.plan = self.choice.choose(self._gait.settings.pattern, held, morphology, table)
-        write_legs(self._gait.data, self._gait.robot, self._gait.plan, table, held)
-        write_plan(self._gait.data, self._gait.plan)
-        self._gait.limiter.use_what_fits()
+        gait.plan = self.choice.choose(gait.settings.pattern, held, morphology, table)
+        write_legs(gait.data, gait.robot, gait.plan, table, held)
+        write_plan(gait.data, gait.plan)
+        gait.limiter.use_what_fits()
         return awaited

@@ -1,20 +1,8 @@
 """What the adaptive gait learns about the ground, and what it changes there: lift of the feet, place of the body, tilt
 limit.
 
-On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and
-the tilt limit is larger. Commands are limited for the slope: see `CommandLimits.inclines`.
-
-Shift of the body because of its load: the common centre of mass of robot and load stays where the plan has that
-of the robot.
-
-A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is
-moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
-
-Small sway of the body over its feet while a load is weighed.
-
-A walk on level ground repeats every joint angle in each cycle, and a servo measures it in counts: the rounding error of
-a reading is the same in each cycle, so that a mean over many cycles does not reduce it. A sway of some counts, with
-periods that do not agree with that of the steps, changes the rounding errors from cycle to cycle.
+On rough ground feet are lifted by HIGH_LIFT, with a longer period if the servos would otherwise not follow, and the
+tilt limit is larger. Commands are limited for the slope: see `CommandLimits.inclines`.
 """
 
 from __future__ import annotations
@@ -46,15 +34,18 @@ REACH = 2.0  # room [m] for a shift of the body that a sway of 1 m takes: upward
 
 
 class LoadShift:
-    """weight [kg]: mass of the robot. shift (2,) [m]: present shift of the body along x and y of base_link;
-    wanted: its aim.
+    """Shift of the body because of its load: the common centre of mass of robot and load stays where the plan has that
+    of the robot.
 
-    active: whether one of them is not 0.
+    A load of mass m at c moves the common centre of mass of robot and load by m c / (M + m) in base_link; the body is
+    moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
+
+    weight [kg]: mass M of the robot. shift (2,) [m]: present shift of the body along x and y of base_link; wanted: its
+    aim.
     """
 
     def __init__(self, weight: float) -> None:
         self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
-        self.active = False
 
     def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
@@ -67,27 +58,24 @@ class LoadShift:
         away = np.array([x_moment, y_moment]) / -(self.weight + mass)
         size = math.hypot(*away)
         self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
-        self._note_active()
 
     def advance(self, dt: float, room: float) -> None:
         """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
-        x, y = self.wanted.tolist()
-        size = math.hypot(x, y)
-        scale = room / size if size > room else 1.0
-        dx, dy = scale * x - self.shift.item(0), scale * y - self.shift.item(1)
-        way = math.hypot(dx, dy)
-        part = min(1.0, SPEED * dt / way) if way > 0.0 else 0.0
-        self.shift[0] += part * dx
-        self.shift[1] += part * dy
-        self._note_active()
+        size = math.hypot(*self.wanted.tolist())
+        way = (room / size if size > room else 1.0) * self.wanted - self.shift
+        left = math.hypot(*way.tolist())
+        if left > 0.0:
+            self.shift += min(1.0, SPEED * dt / left) * way
 
-    def _note_active(self) -> None:
-        self.active = bool(self.wanted.any() or self.shift.any())
+    @property
+    def active(self) -> bool:
+        """Whether the body is shifted, or is to be."""
+        return any(self.wanted.tolist()) or any(self.shift.tolist())
 
     @property
     def size(self) -> float:
         """Length [m] of the present shift."""
-        return math.hypot(*self.shift.tolist()) if self.active else 0.0
+        return math.hypot(*self.shift.tolist())
 
     def report(self) -> dict[str, float]:
         """Return diagnostics; empty if there is no load off the centre."""
@@ -101,7 +89,14 @@ class LoadShift:
 
 
 class WeighingSway:
-    """offset (3,) [m]: present sway of the body along x, y, z of base_link; size [m]: of the present sway."""
+    """Small sway of the body over its feet while a load is weighed.
+
+    A walk on level ground repeats every joint angle in each cycle, and a servo measures it in counts: the rounding
+    error of a reading is the same in each cycle, so that a mean over many cycles does not reduce it. A sway of some
+    counts, with periods that do not agree with that of the steps, changes the rounding errors from cycle to cycle.
+
+    offset (3,) [m]: present sway of the body along x, y, z of base_link; size [m]: of the present sway, 0: none.
+    """
 
     def __init__(self) -> None:
         self.offset, self.size, self._time = np.zeros(3), 0.0, 0.0
@@ -115,11 +110,6 @@ class WeighingSway:
         # Share of the size, and period [s], along x, y and z.
         for k, (share, period) in enumerate(((0.7, 3.54), (0.7, 2.24), (1.0, 2.7))):
             self.offset[k] = self.size * share * math.sin(2.0 * math.pi * self._time / period)
-
-    @property
-    def active(self) -> bool:
-        """Whether the body is off its place."""
-        return self.size > 0.0
 
 
 class Terrain:
@@ -190,9 +180,7 @@ class Terrain:
         state.tilted = self.slope.tilt
 
     def sense_force(self, x: float, y: float, z: float) -> None:
-        """Process the specific force of the body [m/s^2], from which the gait detects whether the robot makes
-        progress.
-        """
+        """Process the specific force of the body [m/s^2], by which the gait detects whether it makes progress."""
         if self._gait.data.state.sensed == 0.0:
             return
         roll, pitch = self._measured
@@ -219,16 +207,11 @@ class Terrain:
         self._move_body(0.0, 0.0)
 
     def _move_body(self, x: float, y: float) -> None:
-        """Move the body over its feet by (x, y) [m], in addition to the offset of `lean`, the shift for the load
-        and the sway for weighing it.
-        """
-        lean_x, lean_y, lean_z = self.leaning[:3].tolist()
-        load_x, load_y = self.load.shift.tolist()
-        sway_x, sway_y, sway_z = self.sway.offset.tolist()
-        (most_x, most_y, most_z), offset = MOST_LEAN[:3].tolist(), self._gait.data.command.offset
-        offset[0] = min(most_x, max(-most_x, lean_x + load_x + sway_x + x))
-        offset[1] = min(most_y, max(-most_y, lean_y + load_y + sway_y + y))
-        offset[2] = min(most_z, max(-most_z, lean_z + sway_z))
+        """Move the body over its feet by (x, y) [m] more than for `lean`, the load and the sway for weighing it."""
+        offset, sway, (load_x, load_y) = self._gait.data.command.offset, self.sway.offset.tolist(), self.load.shift
+        for k, more in enumerate((load_x + x, load_y + y, 0.0)):
+            most = MOST_LEAN.item(k)
+            offset[k] = min(most, max(-most, self.leaning.item(k) + sway[k] + more))
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
@@ -239,13 +222,12 @@ class Terrain:
         walks, rows = now.mode == Mode.WALK, plan is not None and plan.kind == "row"
         self.slope.learn(dt, now.mode in SITTING)
         sways = settings.weighing_sway if walks else 0.0
-        if sways or self.sway.active:
+        if sways or self.sway.size:
             self.sway.advance(dt, sways, self.shift_room)
-            self._move_body(0.0, 0.0)
         if self.load.active:
             self.load.advance(dt, self.shift_room - REACH * self.sway.size)
-            self._move_body(0.0, 0.0)
         if ground is None or now.sensed == 0.0:
+            self._move_body(0.0, 0.0)
             return
         reflexes, tilt = now.reflexes, now.tilted
         if now.mode == Mode.RISE and reflexes > self._reflexes:
@@ -330,6 +312,6 @@ class Terrain:
             "set back [share of the speed]": self.obstacle.progress.setback,
             THROWN_BACK: self.obstacle.progress.is_set_back,
             "roughness that is felt [deg]": math.degrees(self.ground.roughness),
-            **({SWAYS: self._gait.period} if self.sway.active else {}),
+            **({SWAYS: self._gait.period} if self.sway.size else {}),
             **self.load.report(),
         }

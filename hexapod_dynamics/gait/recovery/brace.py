@@ -75,9 +75,7 @@ class _Filter:
         return math.hypot(self._x, self._y)
 
     def grow(self, side: float) -> None:
-        """Learn a size [m/s^2] as usual, but at most 1.5 times the previous one, so that one wrong sample does not hide
-        pushes.
-        """
+        """Learn a size [m/s^2] as usual, at most 1.5 times the previous one: one wrong sample hides no push."""
         self.usual = max(self.usual, min(side, 1.5 * self.usual))
 
     def learn(self, dt: float, side: float) -> None:

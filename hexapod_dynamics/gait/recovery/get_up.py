@@ -153,9 +153,7 @@ class GetUp:
             self.phase, self.reason = Phase.STOPPED, reason
 
     def lack(self, what: str) -> None:
-        """Note missing measurements, in words: before the first motion the robot waits for them, later they end
-        the attempt.
-        """
+        """Note missing measurements, in words: before the first motion it waits for them, later they end it."""
         if self.phase is Phase.ANNOUNCED:
             self._lacks, self._rest.at_rest = what, 0.0
         else:
@@ -176,9 +174,7 @@ class GetUp:
     # ---- every tick --------------------------------------------------------------------------------------------------
 
     def step(self, dt: float, sensed: Sensed) -> np.ndarray | None:
-        """Advance by dt [s]; return the set-points (n,) [rad] to command, NaN for joints without one; None:
-        command nothing.
-        """
+        """Advance by dt [s]; return set-points (n,) [rad], NaN for joints without one; None: command nothing."""
         self._rest.update(dt, sensed.rate, sensed.force, sensed.up)
         if not self.active:
             return None

@@ -60,9 +60,7 @@ class Manoeuvre:
         return self._on_other_legs(partners, -1.0)
 
     def turned(self, opposites: dict[str, str]) -> Manoeuvre:
-        """Return the manoeuvre for the robot turned by half a turn about its z axis. opposites: as
-        `opposite_legs`.
-        """
+        """Return the manoeuvre for the robot turned by half a turn about z; opposites: as `opposite_legs`."""
         return self._on_other_legs(opposites, 1.0)
 
     def _on_other_legs(self, names: dict[str, str], coxa_sign: float) -> Manoeuvre:
@@ -103,9 +101,7 @@ def _angles(values: Iterable[float]) -> Angles:
 
 
 def poses_of_sides(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
-    """Return the poses of rows (POSES, 6) [rad]: three angles of all legs of the side that pushes, three of the others,
-    as in `pose_angles`.
-    """
+    """Return the poses of rows (POSES, 6) [rad]: angles of the side that pushes, then the other; see `pose_angles`."""
     poses = []
     for row in np.asarray(rows, float):
         sides = (row[:3], row[3:]) if pushers == "left" else (row[3:], row[:3])
@@ -135,39 +131,28 @@ def corner_legs(robot: Robot, side: str) -> tuple[str, str]:
 
 
 def opposite_legs(robot: Robot) -> dict[str, str]:
-    """Return the name of the leg that is mounted where each leg would be after half a turn about z; empty if a leg
-    has none.
-    """
-    found = {}
-    for leg in robot.legs:
-        for other in robot.legs:
-            if np.abs(leg.mount_position[:2] + other.mount_position[:2]).max() < 1e-3:
-                found[leg.name] = other.name
+    """Return the leg that is mounted where each leg would be after half a turn about z; empty if there is none."""
+    found = {
+        leg.name: other.name
+        for leg in robot.legs
+        for other in robot.legs
+        if np.abs(leg.mount_position[:2] + other.mount_position[:2]).max() < 1e-3
+    }
     return found if len(found) == len(robot.legs) else {}
 
 
-def coxa_signs(robot: Robot) -> np.ndarray:
-    """Return the sign (legs,) by which the coxa angle of a side is multiplied for each leg: +1 or -1 at corners,
-    else 0.
-    """
-    corners = {side: corner_legs(robot, side) for side in SIDES}
-    signs = np.zeros(len(robot.legs))
-    for i, leg in enumerate(robot.legs):
-        if leg.name == corners["left"][0] or leg.name == corners["right"][1]:
-            signs[i] = 1.0
-        elif leg.name == corners["left"][1] or leg.name == corners["right"][0]:
-            signs[i] = -1.0
-    return signs
-
-
 def pose_angles(robot: Robot, left: npt.ArrayLike, right: npt.ArrayLike) -> np.ndarray:
-    """Return joint angles (n,) [rad] of all joints from (coxa, femur, tibia) of the legs of each side."""
+    """Return joint angles (n,) [rad] of all joints from (coxa, femur, tibia) of the legs of each side.
+
+    The coxa's angle is that of the left front and the right rear leg; those of the other corner legs are its negative,
+    those of middle legs 0.
+    """
     if any(len(leg.joints) != 3 for leg in robot.legs):
         raise HexapodError(f"robot {robot.name}: legs of three joints are needed to get up")
-    signs, angles = coxa_signs(robot), np.zeros((len(robot.legs), 3))
-    for i, leg in enumerate(robot.legs):
-        angles[i] = left if leg.mount_position[1] > 0.0 else right
-        angles[i, 0] *= signs[i]
+    (left_front, left_rear), (right_front, right_rear) = (corner_legs(robot, side) for side in SIDES)
+    signs = {left_front: 1.0, right_rear: 1.0, left_rear: -1.0, right_front: -1.0}
+    angles = np.array([left if leg.mount_position[1] > 0.0 else right for leg in robot.legs], float)
+    angles[:, 0] *= [signs.get(name, 0.0) for name in robot.leg_names]
     return angles.ravel()
 
 
@@ -184,8 +169,7 @@ def best_side(robot: Robot, lost: Iterable[str]) -> str | None:
     """Return the side that has both corner legs, that with more legs if both have; None if neither has."""
     gone = set(lost)
     sides = [side for side in SIDES if not gone & set(corner_legs(robot, side))]
-    left = {side: len(set(legs_of_side(robot, side)) - gone) for side in SIDES}
-    return max(sides, key=left.__getitem__) if sides else None
+    return max(sides, key=lambda side: len(set(legs_of_side(robot, side)) - gone), default=None)
 
 
 def lost_legs(robot: Robot, morphology: Morphology) -> tuple[str, ...]:

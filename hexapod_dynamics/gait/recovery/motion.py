@@ -62,9 +62,7 @@ class RestWatch:
         self._next, self._lags = 0, round(1.0 / dt)
 
     def update(self, dt: float, rate: Sequence[float], force: Sequence[float], up: Sequence[float]) -> None:
-        """Process a sample, dt [s] after the previous one: angular velocity [rad/s], specific force [m/s^2] and
-        upward direction, (3,).
-        """
+        """Process angular velocity [rad/s], specific force [m/s^2] and upward direction (3,), dt [s] after the last."""
         turn, size = math.hypot(*rate), math.hypot(*force)  # [rad/s], [m/s^2]
         still = turn < 0.05 and abs(size - 9.81) < 0.6  # False for NaN
         self.at_rest = self.at_rest + dt if still else 0.0
@@ -193,9 +191,7 @@ class Yielding:
         return min(MEMORY, float(np.median(self._intervals)) + self._dt)
 
     def _at_limit(self, ahead: np.ndarray, readings: np.ndarray) -> np.ndarray:
-        """Return which servos (n,) were at their torque limit when they were read, whenever in the last period that
-        was.
-        """
+        """Return which servos (n,) were at their torque limit when they were read, in the last period."""
         age = np.round(np.minimum(self._age, self._period) / self._dt)
         since = self._ticks < age + self._delay
         low = np.where(since, self._before, np.inf).min(axis=0) - readings

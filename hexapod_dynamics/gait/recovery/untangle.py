@@ -24,9 +24,7 @@ VIAS = list(itertools.product((None, 0.0, 0.7, -0.7, 1.3, -1.3), (1.7, 0.8, 0.0,
 
 
 class LegSpace:
-    """Computes the positions of a robot's legs, and whether they can move without touching each other; angles (n,)
-    [rad].
-    """
+    """Computes where a robot's legs are, and whether they can move without touching; angles (n,) [rad]."""
 
     def __init__(self, robot: Robot, morphology: Morphology | None = None) -> None:
         self._table = leg_table(robot, morphology)
