@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.guarded_walk import guard_at
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.robot import Morphology, Robot
 
 LOST = {"whole": (), "RM": ("RM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
 DIRECTIONS = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 0.3, -2.0)]
@@ -44,25 +43,17 @@ def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_lev
     np.testing.assert_allclose(found, np.tile(found[0], (3, 1)), rtol=0.03)
 
 
-@pytest.mark.parametrize("lost", LOST)
-def test_no_set_point_is_clamped_in_steady_walking_at_any_command(lost):
+@pytest.mark.parametrize(
+    "name, lost", [*(("jethexa", lost) for lost in LOST), ("phantomx", "whole"), ("hexapod_sts3215", "whole")]
+)
+def test_no_set_point_is_clamped_in_steady_walking_at_any_command(name, lost):
     """0.5 m/s and 1 rad/s are the defaults of teleop_twist_keyboard."""
-    morphology = WHOLE.without(*LOST[lost])
+    robot = Robot.load(Path(__file__).parents[2] / "config" / f"{name}.yaml")
+    morphology = Morphology.whole(robot).without(*LOST[lost])
     for command in ((0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, 1.0), (0.3, -0.3, -0.5)):
-        gait = AdaptiveGait().bind(ROBOT, morphology)
-        guard = guard_at(gait.position)
+        gait, guard = AdaptiveGait().bind(robot, morphology), PoseGuard.of_robot(robot)
+        guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
         gait.command(*command)
         for _ in range(500):
             guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)
         assert gait.walking and set(guard.clamped.values()) == {0}, (command, guard.clamped)
-
-
-@pytest.mark.parametrize("name", ["phantomx", "hexapod_sts3215"])
-def test_no_set_point_of_faster_or_slower_servos_is_clamped(name):
-    robot = Robot.load(Path(__file__).parents[2] / "config" / f"{name}.yaml")
-    gait, guard = AdaptiveGait().bind(robot), PoseGuard.of_robot(robot)
-    guard.synchronise_setpoint(np.zeros(18, np.int64), gait.position.copy(), np.ones(18, bool))
-    gait.command(0.5, 0.0, 1.0)
-    for _ in range(250):
-        guard.update(gait.step(0.02)[0], np.zeros(18), 0.02)
-    assert gait.walking and set(guard.clamped.values()) == {0}, guard.clamped

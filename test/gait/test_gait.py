@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.allocations import least_growth
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
@@ -274,9 +273,3 @@ def test_a_robot_with_other_legs_is_refused_by_name():
 
     with pytest.raises(HexapodError, match="leg L0: closed-form kinematics need 3 revolute joints"):
         TripodGait().bind(random_robot(np.random.default_rng(0), 1, 4))
-
-
-def test_a_tick_allocates_nothing_that_stays():
-    gait = TripodGait().bind(ROBOT)
-    gait.walk()
-    assert least_growth(lambda: gait.step(0.02)) < 1000

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.allocations import least_growth
 from support.gait_steps import steps
 from support.jethexa import ROBOT, WHOLE
 
@@ -83,3 +84,12 @@ def test_morphology_changes_reach_the_core():
     gait = AdaptiveGait().bind(ROBOT)
     gait.set_morphology(WHOLE.without("LF"))
     assert gait.data.legs["used"][ROBOT.leg_names.index("LF")] == 0.0
+
+
+@pytest.mark.parametrize("lost", [(), ("RM",)])
+@pytest.mark.parametrize("kind", [TripodGait, AdaptiveGait])
+def test_a_tick_allocates_nothing_that_stays(kind, lost):
+    gait = kind().bind(ROBOT, WHOLE.without(*lost))
+    gait.walk()
+    gait.step(0.02)
+    assert least_growth(lambda: gait.step(0.02)) < 1000

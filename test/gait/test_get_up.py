@@ -41,11 +41,10 @@ class Puppet:
         self.joints, self.held = joints.copy(), list(held)
         self.sensed = Sensed(joints.copy(), (0.0, 0.0, up), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81 * up))
         self.turns, self.phases, self.moved = True, [], 0.0
-        self.gait = GAIT
-        GAIT.set_morphology(None)
-        self.start = joints.copy()
+        self.gait, self.start = GAIT, joints.copy()
 
     def begin(self, morphology=None):
+        self.gait.set_morphology(morphology)
         self.get_up.begin(self.gait, morphology)
         return self
 
@@ -144,9 +143,7 @@ def test_legs_are_tucked_as_far_as_the_robot_sits_as_soon_as_it_is_upright(when)
     lost = WHOLE.without("LF", "LR")
     GAIT.set_morphology(lost)
     seat = seated(GAIT).reshape(-1, 3)[lost.existing_mask[::3]]
-    puppet = Puppet()
-    GAIT.set_morphology(lost)
-    puppet.begin(lost)
+    puppet = Puppet().begin(lost)
     puppet.turns = when == "before"
     puppet.run(until=Phase.TUCK)
     began, before = puppet.get_up.phase, puppet.joints.copy()
@@ -210,13 +207,10 @@ def test_a_robot_that_stands_on_its_edge_topples_first_and_three_times_at_most()
 
 def test_nothing_moves_before_two_seconds_at_rest():
     puppet = Puppet().begin()
-    puppet.run(1.9)
-    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
-    puppet.sensed.rate = (0.1, 0.0, 0.0)
-    puppet.tick()
-    puppet.sensed.rate = (0.0, 0.0, 0.0)
-    puppet.run(1.9)
-    assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
+    for rate in (0.0, 0.1, 0.0):
+        puppet.sensed.rate = (rate, 0.0, 0.0)
+        puppet.run(DT if rate else 1.9)
+        assert puppet.get_up.phase is Phase.ANNOUNCED and puppet.moved == 0.0
 
 
 def swing(puppet, seconds, tilt, hertz=2.0, shakes=0.0):
@@ -308,17 +302,38 @@ def test_stopped_in_any_phase_it_commands_nothing_until_it_is_asked_again(phase)
     assert puppet.get_up.phase is Phase.DONE
 
 
-def test_what_is_caught_on_the_way_lets_go_rests_and_is_tried_again():
+def caught():
+    """A puppet whose joint 4 was caught in a roll, and has let go."""
     puppet = Puppet().begin().run(until=Phase.ROLL)
     puppet.held = [4]
     puppet.run(until=Phase.BLOCKED)
     assert ROBOT.joint_names[4] in puppet.get_up.reason and ROBOT.joint_names[4] in puppet.get_up.doing
+    return puppet
+
+
+def test_what_is_caught_on_the_way_lets_go_rests_and_is_tried_again():
+    puppet = caught()
     before = puppet.joints.copy()
     puppet.run(1.9)
     np.testing.assert_array_equal(puppet.joints, before)  # it lets go where the joints are, and rests for 2 s
     puppet.held = []
     puppet.run()
     assert puppet.phases[-1] is Phase.DONE and puppet.phases.count(Phase.PROBE) == 2
+
+
+def test_a_hand_that_keeps_hold_of_a_joint_ends_it_when_the_joint_is_tried_again():
+    puppet = caught()
+    before = puppet.joints.copy()
+    puppet.run()
+    assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[4] in puppet.get_up.reason
+    assert np.abs(puppet.joints - before).max() < 0.11
+
+
+def test_a_robot_that_is_moved_while_something_is_in_the_way_does_not_go_on():
+    puppet = caught()
+    puppet.sensed.rate = (0.06, 0.0, 0.0)
+    puppet.run()
+    assert puppet.get_up.phase is Phase.FAILED and "rest" in puppet.get_up.reason
 
 
 def test_a_joint_that_is_caught_is_pushed_with_part_of_its_torque_until_the_motion_stops():
@@ -356,16 +371,6 @@ def test_what_was_caught_on_the_belly_raises_its_legs_before_it_folds_them():
     assert puppet.get_up.phase is Phase.DONE
 
 
-def test_a_hand_that_keeps_hold_of_a_joint_ends_it_when_the_joint_is_tried_again():
-    puppet = Puppet().begin().run(until=Phase.ROLL)
-    puppet.held = [4]
-    puppet.run(until=Phase.BLOCKED)
-    before = puppet.joints.copy()
-    puppet.run()
-    assert puppet.get_up.phase is Phase.STOPPED and ROBOT.joint_names[4] in puppet.get_up.reason
-    assert np.abs(puppet.joints - before).max() < 0.11
-
-
 def test_something_in_the_way_of_a_joint_for_the_third_time_stops_it():
     puppet = Puppet().begin()
     puppet.turns = False
@@ -376,15 +381,6 @@ def test_something_in_the_way_of_a_joint_for_the_third_time_stops_it():
         puppet.held = []
     assert puppet.get_up.phase is Phase.STOPPED and puppet.phases.count(Phase.ROLL) == 3
     assert ROBOT.joint_names[4] in puppet.get_up.reason
-
-
-def test_a_robot_that_is_moved_while_something_is_in_the_way_does_not_go_on():
-    puppet = Puppet().begin().run(until=Phase.ROLL)
-    puppet.held = [4]
-    puppet.run(until=Phase.BLOCKED)
-    puppet.sensed.rate = (0.06, 0.0, 0.0)
-    puppet.run()
-    assert puppet.get_up.phase is Phase.FAILED and "rest" in puppet.get_up.reason
 
 
 def test_free_fall_stops_it():
@@ -414,11 +410,8 @@ UNIVERSAL = {name: angles[1] for name, angles in LIBRARY.universal.poses[0].item
 @pytest.mark.parametrize("joint, femurs", [("coxa", (UNIVERSAL["RM"], 1.6)), ("tibia", (-1.6, UNIVERSAL["LM"]))])
 def test_a_leg_without_coxa_takes_part_then_is_put_aside_and_another_damaged_one_the_other_way_round(joint, femurs):
     morphology = WHOLE.locked(f"LM.{joint}", float(STANCE[3 if joint == "coxa" else 5]))
-    puppet = Puppet()
+    puppet, ends = Puppet().begin(morphology), {}
     puppet.turns = False
-    puppet.gait.set_morphology(morphology)
-    puppet.begin(morphology)
-    ends = {}
     while puppet.get_up.active:
         puppet.tick()
         if puppet.get_up.phase is Phase.ROLL:
@@ -430,10 +423,9 @@ def test_a_leg_without_coxa_takes_part_then_is_put_aside_and_another_damaged_one
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_blocked_joint_of_a_leg_that_is_declared_damaged_gives_way_in_a_roll(declared):
     morphology = WHOLE.limp("LM.coxa") if declared else WHOLE
-    puppet = Puppet()
+    puppet = Puppet().begin(morphology)
     puppet.turns = False
-    puppet.gait.set_morphology(morphology)
-    puppet.begin(morphology).run(until=Phase.ROLL)
+    puppet.run(until=Phase.ROLL)
     puppet.held = [4]
     puppet.run(8.0, until=Phase.TUCK)
     assert (Phase.BLOCKED in puppet.phases) is not declared
@@ -446,9 +438,7 @@ def test_a_blocked_joint_of_a_leg_that_is_declared_damaged_gives_way_in_a_roll(d
 
 def test_lost_and_limp_joints_are_not_commanded():
     morphology = WHOLE.without("RM").limp("LF.tibia")
-    puppet = Puppet()
-    puppet.gait.set_morphology(morphology)
-    puppet.begin(morphology)
+    puppet = Puppet().begin(morphology)
     puppet.sensed.joints[12:15] = np.nan
     puppet.run(until=Phase.TUCK)
     assert puppet.get_up.phase is Phase.TUCK

@@ -5,14 +5,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.gait_steps import steps
+from support.guarded_walk import MujocoWalk
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import LASTING, GroundAdaptation
 from hexapod_dynamics.gait.limits import MOST_SHIFT, PERIODS, CommandLimits, Conditions
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Truth
 
 SPEED, DT, PERIOD = 0.077, 0.02, 1.2
 LOST = {"whole": (), "LM": ("LM",), "LF+RM": ("LF", "RM"), "LF+LR+RM": ("LF", "LR", "RM")}
@@ -110,33 +110,27 @@ def test_the_body_is_shifted_uphill_as_far_as_the_legs_reach():
 @pytest.mark.parametrize("lost", [(), ("LM",)])
 def test_starts_stops_turns_and_changes_of_command_on_level_ground_feel_nothing(lost):
     morphology = WHOLE.without(*lost)
-    gait = AdaptiveGait().bind(ROBOT, morphology)
-    physics = MujocoSimulator(ROBOT, morphology, timestep=2e-3, truth=Truth.parse("servos=real,seed=3,friction=0.7"))
-    physics.reset(joints=gait.position)
-    commands = ((SPEED, 0.0, 0.0), (0.05, 0.0, 0.5), (0.0, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, -1.0))
-    for command in commands:
-        gait.command(*command)
-        for _ in range(200):
-            gait.sense(*roll_pitch_yaw(physics.rotation))
-            position = gait.step(DT)[0].copy()
-            position[~morphology.existing_mask] = np.nan
-            physics.command(position, DT)
-            physics.step(10)
-            assert gait.terrain.ground.roughness < math.radians(0.4) and not gait.terrain.ground.rough, command
+    truth = Truth.parse("servos=real,seed=3,friction=0.7")
+    walk = MujocoWalk(AdaptiveGait().bind(ROBOT, morphology), truth, morphology)
+    ground, felt_angles = walk.gait.terrain.ground, [0.0]
+    for command in ((SPEED, 0.0, 0.0), (0.05, 0.0, 0.5), (0.0, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, -1.0)):
+        walk.gait.command(*command)
+        walk.run(4.0, lambda: felt_angles.append(math.inf if ground.rough else ground.roughness))
+        assert max(felt_angles) < math.radians(0.4), command
 
 
 def test_a_body_that_is_told_to_lean_on_level_ground_feels_nothing():
-    gait = AdaptiveGait().bind(ROBOT)
-    physics = MujocoSimulator(ROBOT, timestep=2e-3, truth=Truth.parse("servos=real,seed=5,friction=0.7"))
-    physics.reset(joints=gait.position)
-    for k in range(550):
-        if k in (5, 200, 350):
-            gait.command(SPEED, 0.0, 0.0)
-            gait.lean({5: [0.0] * 6, 200: [0.02, 0.01, 0.0, 0.1, 0.05, 0.0], 350: [0.0, 0.0, 0.0, -0.1, 0.0, 0.2]}[k])
-        gait.sense(*roll_pitch_yaw(physics.rotation))
-        physics.command(gait.step(DT)[0], DT)
-        physics.step(10)
-        assert not gait.terrain.ground.rough, k
+    walk, rough = MujocoWalk(AdaptiveGait().bind(ROBOT), Truth.parse("servos=real,seed=5,friction=0.7")), []
+    walk.run(0.1)
+    walk.gait.command(SPEED, 0.0, 0.0)
+    for seconds, lean in (
+        (4.0, (0.0,) * 6),
+        (3.0, (0.02, 0.01, 0.0, 0.1, 0.05, 0.0)),
+        (4.0, (0.0, 0.0, 0.0, -0.1, 0.0, 0.2)),
+    ):
+        walk.gait.lean(lean)
+        walk.run(seconds, lambda: rough.append(walk.gait.terrain.ground.rough))
+        assert not any(rough), lean
 
 
 def test_a_command_of_zero_is_not_said_to_be_scaled():
@@ -221,23 +215,17 @@ def test_a_rowing_robot_is_as_fast_as_before_once_the_ground_is_smooth_again():
 
 @pytest.mark.parametrize("roll, pitch", [(0.0, -20.0), (0.0, 20.0), (20.0, 0.0)])
 def test_on_steep_slopes_commands_are_scaled_with_a_reason(roll, pitch):
-    gait = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LR"))
-    gait.sense(math.radians(roll), math.radians(pitch), 0.0)  # it stands there
-    gait.command(SPEED, 0.0, 0.0)
-    for _ in range(200):
-        gait.sense(math.radians(roll), math.radians(pitch), 0.0)
-        gait.step(DT)
+    attitude = math.radians(roll), math.radians(pitch), 0.0
+    gait, whole = AdaptiveGait().bind(ROBOT, WHOLE.without("LF", "LR")), AdaptiveGait().bind(ROBOT)
+    for each in (gait, whole):
+        each.sense(*attitude)  # it stands there
+        each.command(SPEED, 0.0, 0.0)
+        steps(each, 200, attitude)
     assert 0.4 * SPEED < gait.twist[0] < 0.97 * SPEED
     assert "slope of 20 degrees" in gait.report()["why"]
     assert gait.terrain.ground.most_shift <= MOST_SHIFT
-    whole = AdaptiveGait().bind(ROBOT)
-    whole.sense(math.radians(roll), math.radians(pitch), 0.0)
-    whole.command(SPEED, 0.0, 0.0)
-    for _ in range(150):
-        whole.sense(math.radians(roll), math.radians(pitch), 0.0)
-        whole.step(DT)
     assert whole.twist[0] == pytest.approx(SPEED) and "why" not in whole.report()
-    uphill = np.array([-math.tan(math.radians(pitch)), math.tan(math.radians(roll))])
+    uphill = np.array([-math.tan(attitude[1]), math.tan(attitude[0])])
     shift = whole.data.state.body_offset[:2]
     assert shift @ uphill / np.linalg.norm(uphill) > 0.025
 
@@ -256,9 +244,7 @@ def test_a_rowing_robot_says_how_it_slides_on_a_slope(lost, degrees, command, sa
     gait = AdaptiveGait().bind(ROBOT, WHOLE.without(*LOST[lost]))
     gait.sense(math.radians(degrees), 0.0, 0.0)
     gait.command(*command)
-    for _ in range(100):
-        gait.sense(math.radians(degrees), 0.0, 0.0)
-        gait.step(DT)
+    steps(gait, 100, (math.radians(degrees), 0.0, 0.0))
     assert ("slides on a slope of 12 degrees" in gait.report().get("why", "")) == says
 
 
@@ -295,9 +281,7 @@ def test_every_plan_with_legs_lost_steps_40_mm_high_and_keeps_its_speed():
 )
 def test_on_rough_ground_a_body_that_falls_sits_down_before_it_is_tilted_far(rough, rate, sits_at):
     """Lost legs: LF, RM. It walks, and tilts from 3 to 18 degrees, by `rate` [deg/s]."""
-    robot = Robot.jethexa()
-    gait = AdaptiveGait().bind(robot, Morphology.whole(robot).without("LF", "RM"))
-    gait.sense(0.0, 0.0, 0.0)
+    gait = gait_of("LF+RM")
     gait.command(0.05, 0.0, 0.0)
     while gait.doing != "walking":
         gait.step(0.02)

@@ -3,13 +3,12 @@
 import mujoco
 import numpy as np
 import pytest
+from support.guarded_walk import MujocoWalk
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.legs import present_legs
-from hexapod_dynamics.simulation import MujocoSimulator
 
-TICK = 0.02
 STARTING = 3.0  # [s] until legs that are lost are held up
 
 
@@ -29,16 +28,15 @@ def test_legs_without_tibias_are_not_touched_by_those_that_walk(lost):
         morphology = morphology.broken(f"{leg}.tibia", 0.05)
     gait = AdaptiveGait().bind(ROBOT)
     gait.set_morphology(morphology)
-    physics = MujocoSimulator(ROBOT, timestep=0.001)
-    physics.set_morphology(morphology)
-    physics.reset(joints=gait.position.copy())
+    walk = MujocoWalk(gait, damage=morphology)
     gait.walk()
-    for k in range(round(8.0 / TICK)):
-        physics.command(gait.step(TICK)[0], TICK)
-        physics.step(round(TICK / physics.timestep))
-        if k * TICK > STARTING:
-            assert touching(physics) == set(), f"at {k * TICK:.2f} s"
-    assert physics.position[0] > 0.2
+
+    def is_free():
+        if walk.physics.time > STARTING:
+            assert touching(walk.physics) == set(), f"at {walk.physics.time:.2f} s"
+
+    walk.run(8.0, is_free, sense=False)
+    assert walk.physics.position[0] > 0.2
 
 
 def rest_angles(morphology, leg):

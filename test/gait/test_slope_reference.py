@@ -4,52 +4,48 @@ import math
 
 import numpy as np
 import pytest
+from support.guarded_walk import MujocoWalk
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.ground import STEEPEST, SlopeReference
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Truth
 
 SPEED = 0.077
 
 
-class SlopeWalk:
-    """A walk on MuJoCo with the reflex and the fall detector fed at 50 Hz, as in the node `gait`.
-
-    The plane of the ground is inclined by `slope` [deg]: gravity's direction turns by as much against it.
+class SlopeWalk(MujocoWalk):
+    """A walk on a slope of 10 degrees with the reflex and the fall detector fed at 50 Hz, as in the node `gait`, which
+    stands for 1.5 s, and is then commanded; heading [deg]: direction in which gravity is turned.
     """
 
-    def __init__(self, slope, heading=0.0):
-        truth = Truth(slope=slope, slope_yaw=math.degrees(heading), friction=0.9)
-        self.sim, self.gait = MujocoSimulator(ROBOT, truth=truth), AdaptiveGait().bind(ROBOT)
-        self.falls, self.did, self.fell = FallDetector(), [], False
-        self.sim.reset(joints=self.gait.position.copy())
+    def __init__(self, command, heading=0.0):
+        truth = Truth(slope=10.0, slope_yaw=heading, friction=0.9)
+        super().__init__(AdaptiveGait().bind(ROBOT), truth)
+        self.falls, self.did, self.fell = FallDetector(), set(), False
         self.run(1.0, sense=False)
+        self.run(0.5)
+        self.gait.command(*command)
 
-    def run(self, seconds, sense=True):
-        """Walk for so many seconds."""
-        for _ in range(round(seconds / 0.02)):
-            self.sim.command(self.gait.step(0.02)[0], 0.02)
-            self.sim.step(20)
-            if sense:
-                self.gait.sense(*roll_pitch_yaw(self.sim.rotation))
-            sample = self.sim.time, self.sim.rotation, self.sim.specific_force, self.gait.ground_normal
+    def run(self, seconds, each=lambda: None, *, sense=True):
+        def watch():
+            sample = self.physics.time, self.physics.rotation, self.physics.specific_force, self.gait.ground_normal
             self.fell = self.falls.update(*sample) or self.fell
-            if not self.did or self.did[-1] != self.gait.doing:
-                self.did.append(self.gait.doing)
+            self.did.add(self.gait.doing)
+            each()
+
+        super().run(seconds, watch, sense=sense)
 
 
 @pytest.mark.parametrize("heading", [0.0, 90.0, 180.0])
 def test_a_whole_robot_walks_on_a_slope_of_ten_degrees(heading):
-    walk = SlopeWalk(10.0, math.radians(heading))
-    walk.run(0.5)
-    walk.gait.command(SPEED, 0.0, 0.0)
+    walk = SlopeWalk((SPEED, 0.0, 0.0), heading)
     walk.run(2.0)
-    start = walk.sim.position.copy()
+    start = walk.physics.position.copy()
     walk.run(5.2)
-    way = float(np.linalg.norm(walk.sim.position - start))
+    way = float(np.linalg.norm(walk.physics.position - start))
     assert "sitting down" not in walk.did and not walk.fell
     assert way > 0.6 * 5.2 * SPEED
 
@@ -68,35 +64,27 @@ def test_it_walks_from_level_ground_onto_a_slope_and_back_while_it_turns():
 
 
 def test_a_robot_that_turns_on_a_slope_stays_level_with_it():
-    walk, worst = SlopeWalk(10.0), 0.0
-    walk.run(0.5)
-    walk.gait.command(0.0, 0.0, 0.5)
-    for _ in range(80):
-        walk.run(0.1)
-        worst = max(worst, walk.gait.terrain.slope.tilt)
-    assert abs(roll_pitch_yaw(walk.sim.rotation)[2]) > 1.5
-    assert math.degrees(worst) < 3.0 and "sitting down" not in walk.did
+    walk, tilts = SlopeWalk((0.0, 0.0, 0.5)), []
+    walk.run(8.0, lambda: tilts.append(walk.gait.terrain.slope.tilt))
+    assert abs(roll_pitch_yaw(walk.physics.rotation)[2]) > 1.5
+    assert math.degrees(max(tilts)) < 3.0 and "sitting down" not in walk.did
 
 
 def test_two_legs_lost_on_a_slope_make_it_sit_down():
-    walk = SlopeWalk(10.0)
-    walk.run(0.5)
-    walk.gait.command(SPEED, 0.0, 0.0)
+    walk = SlopeWalk((SPEED, 0.0, 0.0))
     walk.run(3.0)
-    walk.sim.set_morphology(WHOLE.without("LF", "RF"))
+    walk.physics.set_morphology(WHOLE.without("LF", "RF"))
     walk.run(3.0)
     assert "sitting down" in walk.did
 
 
 def test_a_fall_on_a_slope_is_found():
-    walk = SlopeWalk(10.0)
-    walk.run(0.5)
-    walk.gait.command(SPEED, 0.0, 0.0)
+    walk = SlopeWalk((SPEED, 0.0, 0.0))
     walk.run(3.0)
     assert not walk.fell
-    walk.sim.push([0.0, 25.0, 40.0, 12.0, 0.0, 0.0])  # tipped over by hand
+    walk.physics.push([0.0, 25.0, 40.0, 12.0, 0.0, 0.0])  # tipped over by hand
     walk.run(0.6)
-    walk.sim.push(np.zeros(6))
+    walk.physics.push(np.zeros(6))
     walk.run(1.5)
     assert walk.fell and "sitting down" in walk.did
 

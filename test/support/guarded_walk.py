@@ -1,11 +1,13 @@
-"""A gait on the built-in physics behind the guard of the servos, as in the nodes."""
+"""Gaits on a robot without its program: on the built-in physics behind the guard of the servos, and on MuJoCo."""
+
+import math
 
 import numpy as np
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.control.pose_guard import PoseGuard
 from hexapod_dynamics.se3 import roll_pitch_yaw
-from hexapod_dynamics.simulation import Ground, Simulator
+from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
 
 TICK = 0.02
 
@@ -40,3 +42,27 @@ class GuardedWalk:
                 gait.measure_joints(physics.q)
             self.tilt.append(np.degrees(np.arccos(min(1.0, physics.rotation[2, 2]))))
             self.doing.append(gait.doing)
+
+
+class MujocoWalk:
+    """A gait, bound, on a JetHexa of MuJoCo, which gets the attitude; damage: of the robot, unknown to the gait."""
+
+    def __init__(self, gait, truth=None, damage=WHOLE):
+        self.gait, self.physics = gait, MujocoSimulator(ROBOT, damage, timestep=1e-3, truth=truth)
+        self.physics.reset(joints=gait.position.copy())
+
+    def run(self, seconds, each=lambda: None, *, sense=True):
+        """Walk on; each: called after each tick; sense: whether the gait gets the attitude."""
+        for _ in range(round(seconds / TICK)):
+            position = self.gait.step(TICK)[0].copy()
+            position[~self.physics.morphology.existing_mask] = np.nan
+            self.physics.command(position, TICK)
+            self.physics.step(20)
+            if sense:
+                self.gait.sense(*roll_pitch_yaw(self.physics.rotation))
+            each()
+
+    @property
+    def tilt(self):
+        """Tilt of the body [rad]."""
+        return math.acos(min(1.0, self.physics.rotation[2, 2]))
