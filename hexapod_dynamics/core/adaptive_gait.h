@@ -288,27 +288,19 @@ static inline void hd_move_feet(struct hd_walk *w)
 /* Place every foot as in a steady walk (or stand) with the twist and phase of the state. */
 static inline void hd_place_feet(struct hd_walk *w)
 {
-    const struct hd_plan *plan = &w->plan;
     for (int i = 0; i < w->legs_count; i++) {
         const struct hd_gait_leg *leg = w->legs + i;
         struct hd_gait_foot *foot = w->feet + i;
-        struct hd_xyz at;
         if (leg->used == 0.0)
             continue;
         if (w->state.mode != HD_WALK) {
             foot->place[0] = leg->foothold[0], foot->place[1] = leg->foothold[1];
             continue;
         }
-        const int stands = hd_cycle_foot(plan, leg, w->state.phase, w->state.corrected, &at);
-        foot->place[0] = at.x, foot->place[1] = at.y, foot->place[2] = at.z, foot->in_air = 1.0 - stands;
-        if (!stands) {
-            const double s = (hd_fraction(w->state.phase + leg->phase) - plan->duty) / (1.0 - plan->duty);
-            const double before = hd_stance_time(plan, plan->duty) + s * hd_swing_time(plan);
-            const struct hd_xy off = hd_carried(leg->foothold[0], leg->foothold[1], w->state.corrected, before);
-            const struct hd_xy down = hd_step_target(w, i, s);
-            foot->lift_off[0] = off.x, foot->lift_off[1] = off.y;
-            foot->touch_down[0] = down.x, foot->touch_down[1] = down.y;
-        }
+        const struct hd_steady_foot at = hd_cycle_foot(&w->plan, leg, w->state.phase, w->state.corrected);
+        foot->place[0] = at.foot.x, foot->place[1] = at.foot.y, foot->place[2] = at.foot.z, foot->in_air = 1.0 - at.stands;
+        foot->lift_off[0] = at.off.x, foot->lift_off[1] = at.off.y;
+        foot->touch_down[0] = at.down.x, foot->touch_down[1] = at.down.y;
     }
 }
 

@@ -198,23 +198,23 @@ static inline double hd_swing_time(const struct hd_plan *plan)
     return plan->crawls != 0.0 ? 0.0 : (1.0 - plan->duty) * plan->period;
 }
 
-/* The foot of a leg in the nominal frame in the steady gait: its place (x, y), its lift z [m]; return whether it stands. */
-static inline int hd_cycle_foot(const struct hd_plan *plan, const struct hd_gait_leg *leg, double phase, const double *twist,
-                                struct hd_xyz *foot)
+/* A foot in the nominal frame in the steady gait: its place (x, y), its lift z [m]; whether it stands; if not, where it lifted off,
+ * and where it will touch down. */
+struct hd_steady_foot { struct hd_xyz foot; int stands; struct hd_xy off, down; };
+static inline struct hd_steady_foot hd_cycle_foot(const struct hd_plan *plan, const struct hd_gait_leg *leg, double phase,
+                                           const double *twist)
 {
     const double p = hd_fraction(phase + leg->phase), duty = plan->duty, fx = leg->foothold[0], fy = leg->foothold[1];
     if (p < duty) {
         const struct hd_xy at = hd_carried(fx, fy, twist, hd_stance_time(plan, p));
-        *foot = (struct hd_xyz){at.x, at.y, 0.0};
-        return 1;
+        return (struct hd_steady_foot){{at.x, at.y, 0.0}, 1, at, at};
     }
     const double s = (p - duty) / (1.0 - duty), rest = hd_swing_time(plan), half = hd_stance_time(plan, duty);
     const struct hd_xy off = hd_carried(fx, fy, twist, half + s * rest);
     const struct hd_xy down = hd_carried(fx, fy, twist, -half - (1.0 - s) * rest);
     const struct hd_swing swing = hd_swing_at(HD_PLANNED, s);
-    *foot = (struct hd_xyz){off.x + swing.way.value * (down.x - off.x), off.y + swing.way.value * (down.y - off.y),
-                              plan->lift * swing.lift.value};
-    return 0;
+    const double x = off.x + swing.way.value * (down.x - off.x), y = off.y + swing.way.value * (down.y - off.y);
+    return (struct hd_steady_foot){{x, y, plan->lift * swing.lift.value}, 0, off, down};
 }
 
 /* ---- kinematics of a leg ----------------------------------------------------------------------------------------------------- */

@@ -337,9 +337,8 @@ cdef class PlanCycle:
 def cycle_foot(plan, legs, int i, double phase, double vx, double vy, double wz) -> tuple:
     """Return the foot (x, y) [m], its lift [m] and whether it stands (1, else 0), of a leg in the steady gait of PlanNumbers."""
     cdef double[3] twist = [vx, vy, wz]
-    cdef hd_xyz foot
-    cdef int stands = hd_cycle_foot(<hd_plan *>record_of(plan, PlanNumbers), gait_leg(legs, i), phase, twist, &foot)
-    return foot.x, foot.y, foot.z, stands
+    cdef hd_steady_foot at = hd_cycle_foot(<hd_plan *>record_of(plan, PlanNumbers), gait_leg(legs, i), phase, twist)
+    return at.foot.x, at.foot.y, at.foot.z, at.stands
 
 
 def hull_margin(points, count, double x, double y) -> float:

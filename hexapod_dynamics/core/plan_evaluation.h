@@ -139,16 +139,25 @@ static inline double hd_leg_joints(const struct hd_gait_leg *leg, double x, doub
 
 /* ---- a steady cycle ---------------------------------------------------------------------------------------------------------- */
 
-/* Sum the moments of a body or link of mass m with the places of three samples: last, now, next. */
-static inline void hd_add_moment(const struct hd_xyz *last, const struct hd_xyz *now, const struct hd_xyz *next, double per_square,
-                                 double surge_x, double surge_y, double m, double gravity, struct hd_xyz *sum)
+/* The zero-moment point of the body and of the links of n legs with the places (3 n + 1) of three samples: last, now, next, of which
+ * `per_square` are a second apart; surge: acceleration of the frame (2); vertical: 1, or 0 to neglect accelerations of heights. */
+static inline struct hd_xy hd_zero_moment_point(const struct hd_gait_leg *legs, int64_t n, const struct hd_weights *weights,
+                                                const struct hd_xyz *last, const struct hd_xyz *now, const struct hd_xyz *next,
+                                                double per_square, const double *surge, double vertical)
 {
-    const double ax = (next->x - 2.0 * now->x + last->x) * per_square + surge_x;
-    const double ay = (next->y - 2.0 * now->y + last->y) * per_square + surge_y;
-    const double az = (next->z - 2.0 * now->z + last->z) * per_square;
-    sum->z += m * (gravity + az);
-    sum->x += m * ((gravity + az) * now->x - ax * now->z);
-    sum->y += m * ((gravity + az) * now->y - ay * now->z);
+    struct hd_xyz sum = {0.0, 0.0, 0.0};
+    for (int j = 0; j <= 3 * n; j++) {
+        const double m = j == 3 * n ? weights->body : legs[j / 3].mass[j % 3];
+        if (m == 0.0)
+            continue;
+        const double ax = (next[j].x - 2.0 * now[j].x + last[j].x) * per_square + surge[0];
+        const double ay = (next[j].y - 2.0 * now[j].y + last[j].y) * per_square + surge[1];
+        const double force = weights->gravity + vertical * (next[j].z - 2.0 * now[j].z + last[j].z) * per_square;
+        sum.z += m * force;
+        sum.x += m * (force * now[j].x - ax * now[j].z);
+        sum.y += m * (force * now[j].y - ay * now[j].z);
+    }
+    return (struct hd_xy){sum.x / sum.z, sum.y / sum.z};
 }
 
 /* The margin [m] of the zero-moment point (x, y) at the sample k of the cycle. */
@@ -182,22 +191,17 @@ static inline void hd_find_course(const struct hd_plan *plan, const struct hd_ga
     const double per_square = (samples / plan->period) * (samples / plan->period);
     for (int k = 0; k < samples; k++) {
         const int before = (k + samples - 1) % samples, after = (k + 1) % samples;
-        struct hd_xyz sum = {0.0, 0.0, 0.0};
         double surge = 0.0;
         if (plan->crawls != 0.0) { /* acceleration of the nominal frame in units of the mean velocity */
             const double last = hd_progress(plan, (double)before / samples).value - (k == 0 ? 1.0 : 0.0);
             const double next = hd_progress(plan, (double)after / samples).value + (k == samples - 1 ? 1.0 : 0.0);
             surge = (next - 2.0 * hd_progress(plan, (double)k / samples).value + last) * per_square * plan->period;
         }
-        for (int j = 0; j < bodies; j++) {
-            const double m = j == 3 * n ? weights->body : legs[j / 3].mass[j % 3];
-            if (m != 0.0)
-                hd_add_moment(c->centres + before * bodies + j, c->centres + k * bodies + j, c->centres + after * bodies + j,
-                              per_square, twist[0] * surge, twist[1] * surge, m, weights->gravity, &sum);
-        }
-        struct hd_xyz *to = c->course + k;
-        to->x = sum.x / sum.z, to->y = sum.y / sum.z;
-        to->z = hd_sample_margin(plan, legs, weights->box, guard, c, k, to->x, to->y);
+        const double surges[2] = {twist[0] * surge, twist[1] * surge};
+        const struct hd_xyz *last = c->centres + before * bodies, *now = c->centres + k * bodies, *next = c->centres + after * bodies;
+        const struct hd_xy point = hd_zero_moment_point(legs, n, weights, last, now, next, per_square, surges, 1.0);
+        const double margin = hd_sample_margin(plan, legs, weights->box, guard, c, k, point.x, point.y);
+        c->course[k] = (struct hd_xyz){point.x, point.y, margin};
     }
 }
 
@@ -210,8 +214,7 @@ static inline void hd_pose_leg(const struct hd_plan *plan, const struct hd_gait_
     const int at = k * c->legs_count + i, bodies = 3 * c->legs_count + 1;
     double *q = c->angles + 3 * at;
     if (leg->used != 0.0) {
-        struct hd_xyz foot;
-        hd_cycle_foot(plan, leg, phase, twist, &foot);
+        const struct hd_xyz foot = hd_cycle_foot(plan, leg, phase, twist).foot;
         c->feet[at] = (struct hd_xy){foot.x, foot.y};
         found->reach = hd_least(found->reach, hd_leg_joints(leg, foot.x - body.x, foot.y - body.y, foot.z - body.z, q));
         for (int j = 0; j < 3; j++)
@@ -312,24 +315,15 @@ static inline void hd_take_sample(const struct hd_walk *w, struct hd_xy way, con
 static inline double hd_middle_margin(const struct hd_walk *w, const struct hd_weights *weights, const struct hd_sample *last,
                                       const struct hd_sample *now, const struct hd_sample *next)
 {
-    struct hd_xy points[HD_MOST_LEGS < 4 ? 4 : HD_MOST_LEGS];
-    double weight = 0.0, mx = 0.0, my = 0.0;
+    struct hd_xy points[HD_MOST_LEGS];
+    const double still[2] = {0.0, 0.0}, per_square = 1.0 / (HD_STEP * HD_STEP);
+    const struct hd_xy at = hd_zero_moment_point(w->legs, w->legs_count, weights, last->centres, now->centres, next->centres,
+                                                 per_square, still, 0.0);
     int count = 0;
-    for (int j = 0; j <= 3 * w->legs_count; j++) {
-        const double m = j == 3 * w->legs_count ? weights->body : w->legs[j / 3].mass[j % 3];
-        if (m == 0.0)
-            continue;
-        const struct hd_xyz *p = now->centres + j;
-        const double ax = (next->centres[j].x - 2.0 * p->x + last->centres[j].x) / (HD_STEP * HD_STEP);
-        const double ay = (next->centres[j].y - 2.0 * p->y + last->centres[j].y) / (HD_STEP * HD_STEP);
-        weight += m * weights->gravity;
-        mx += m * (weights->gravity * p->x - ax * p->z);
-        my += m * (weights->gravity * p->y - ay * p->z);
-    }
     for (int i = 0; i < w->legs_count; i++)
         if (now->feet[i].z != 0.0)
             points[count++] = (struct hd_xy){now->feet[i].x, now->feet[i].y};
-    return hd_margin_in_hull(points, count, mx / weight, my / weight);
+    return hd_margin_in_hull(points, count, at.x, at.y);
 }
 
 /* Rehearse the first cycles after a change of plan: is the walk stable from the present places of the feet?
