@@ -49,10 +49,12 @@ def apply_values(morphology: Morphology, values: Mapping[str, object], angles: M
     The order: each leg from the body outward; for each link first how much of it exists, then the damage of its
     joint; for a joint first the damage that ends, then the one that begins.
     """
+    if not isinstance(values, Mapping):
+        raise MorphologyError(f"named values: {values!r} given, a dict {{name: value}} needed")
     checked: dict[str, Value] = {}
     places = set()  # index of a leg, and of its link, -1 for the whole leg
     for key, given in values.items():
-        prefix, _, part = key.partition(".")
+        prefix, _, part = str(key).partition(".")
         value = KINDS.values.get(prefix)
         if value is None:
             *first, last = KINDS.values

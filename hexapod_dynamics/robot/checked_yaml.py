@@ -100,7 +100,7 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
         with open(path, "rb") as file:
             raw = file.read(MOST_BYTES + 1)
         text = raw.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no path, or another encoding
         raise RobotError(f"cannot be read: {error}") from None
     if len(raw) > MOST_BYTES:
         raise RobotError(f"cannot be read: it has more than {MOST_BYTES >> 20} MiB")

@@ -78,6 +78,8 @@ class Robot:
         A path that ends in .py is a program, not data: it is EXECUTED with all rights of this process, and its function
         robot() returns the Robot (robot/geometry.py). Load only programs that you trust.
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise RobotError(f"robot file: {path!r} given, the path of a YAML file needed")
         try:
             if str(path).endswith(".py"):
                 from hexapod_dynamics.robot.geometry import robot_of_program
@@ -87,6 +89,8 @@ class Robot:
                     raise RobotError(f"robot() returns {type(robot).__name__}, a Robot needed")
             else:
                 robot = cls(**robot_fields(load_yaml(path)))
+            if "/" in robot.name:
+                raise RobotError(f"name: {robot.name!r} given, no slash allowed: files such as plans_NAME.yaml have it")
         except RobotError as error:
             text = str(error)  # names in a file are not bounded
             raise RobotError(f"robot file {path}: {text[:1000]}{'...' if len(text) > 1000 else ''}") from None

@@ -92,9 +92,14 @@ class _Reader:
         return getattr(self.model, kind)(index).name or f"{kind}_{index}"
 
     def _main_body(self) -> int:
-        """Return the index of the main body: the floating body, else the only body in the world with legs."""
+        """Return the index of the main body: the floating body, of several the only one with joints below it, as in a
+        scene with loose objects; else the only body in the world with legs.
+        """
         model = self.model
         floating = model.jnt_bodyid[model.jnt_type == self.mujoco.mjtJoint.mjJNT_FREE].tolist()
+        if len(floating) > 1:
+            carriers = {int(model.body_rootid[body]) for body in model.jnt_bodyid.tolist() if body not in floating}
+            floating = [body for body in floating if body in carriers] or floating
         if not floating:
             jointed = np.flatnonzero(model.body_jntnum)
             floating = sorted({b for b in model.body_parentid[jointed].tolist() if b > 0 and not self._moves(b)})

@@ -150,18 +150,24 @@ class TreeLink:
 
 
 def body_of_tree(root: TreeLink) -> TreeLink:
-    """Merge what is fixed, and return the body of a tree: its root, or what floats or slides on a root without mass, as
-    a link `world`. RobotError for such a root with mass.
+    """Merge what is fixed, and return the body of a tree: its root, or what floats or slides on roots without mass, as
+    on links `map` and `odom`. RobotError for such a root with mass, and for a body without.
     """
     root.merge_fixed()
-    if len(root.children) == 1 and (body := root.children[0]).kind in ("floating", "planar"):
+    while len(root.children) == 1 and (body := root.children[0]).kind in ("floating", "planar"):
         if root.mass:
             raise RobotError(
                 f"link {root.name}: mass {root.mass:g} kg given, but {body.name} is the body, as joint {body.joint} is "
                 f"{body.kind}; remove its <inertial>"
             )
         body.kind = ""
-        return body
+        root = body
+    if root.mass <= 0.0:
+        remedy = "the body needs an inertial element with a mass above 0"
+        if len(root.children) == 1:
+            only = root.children[0]
+            remedy += f'; if link {only.name} is the body, its joint {only.joint} must be of type="floating"'
+        raise RobotError(f"link {root.name}: no mass; {remedy}")
     return root
 
 
@@ -182,8 +188,6 @@ def fields_of_tree(
     legs' joints. imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
     """
     base = body_of_tree(base)
-    if base.mass <= 0:
-        raise RobotError(f"link {base.name}: no mass; the body needs an inertial element with a mass above 0")
     origin = np.zeros(3) if keep_frame else base.com
     chosen = _choose(legs, base.children)
     chains = {leg: [link for _, link in _chain(leg, first)] for leg, first in chosen.items()}
@@ -194,8 +198,8 @@ def fields_of_tree(
                 f"joint {joint.joint}: it follows joint {joint.follows} (mimic, equality): joints that follow others "
                 "are not supported; remove that to drive it alone, or make the joint fixed"
             )
-        turns = np.ptp([joint.lower, joint.upper]) if joint.kind == "revolute" else 0.0
-        if 4.0 * math.pi < turns < math.inf:
+        half = 0.5 * joint.upper - 0.5 * joint.lower if joint.kind == "revolute" else 0.0  # the whole may overflow
+        if 2.0 * math.pi < half < math.inf:
             joint.notes.append(f"limits {joint.lower:g} to {joint.upper:g} rad are more than two turns: degrees?")
     for note in dict.fromkeys(note for joint in joints for note in joint.notes):
         warn(f"{_named(joint for joint in joints if note in joint.notes)}: {note}")

@@ -57,14 +57,14 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     kind = _largest_group(legs)
     left_out |= {joint: "its links are of other lengths than the legs'" for joint in legs if joint not in kind}
     if len(kind) < FEWEST:
-        reasons = "; ".join(f"{joint}: {why}" for joint, why in left_out.items()) or "no moving joint is on the body"
-        raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {reasons}")
+        reasons = [f"{joint}: {why}" for joint, why in left_out.items()] or ["no other moving joint is on the body"]
+        raise RobotError(f"URDF: {len(kind)} legs found, at least {FEWEST} needed: {'; '.join(reasons)}")
     for link in (link for joint in left_out for link in chains[joint].below()):
         link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
     robot = Robot(**fields_of_tree(base, title, 9.81, named, keep_frame=True))
     for one in robot.joints:
-        if not math.isfinite(one.upper - one.lower):
+        if not (math.isfinite(one.lower) and math.isfinite(one.upper)):
             raise RobotError(
                 f"joint {one.name}: continuous, without limits; a servo has ends: make it "
                 'type="revolute" with <limit lower="-2" upper="2" .../> [rad]'

@@ -18,6 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.checked_yaml import shown
 from hexapod_dynamics.robot.model_tree import MOVING, UNITS, Shape, TreeLink, warn
 from hexapod_dynamics.robot.parts import DRAKE, MOMENTS
 from hexapod_dynamics.se3 import inertia_matrix, pose, rotation_rpy
@@ -36,7 +37,7 @@ def read_root(text_or_path: str | os.PathLike[str]) -> ET.Element:
     Raises RobotError for what is no URDF, and for calls of xacro.
     """
     if not isinstance(text_or_path, (str, os.PathLike)):
-        raise RobotError(f"URDF: {text_or_path!r} given, the text of a URDF or the path of a file needed")
+        raise RobotError(f"URDF: {shown(text_or_path)} given, the text of a URDF or the path of a file needed")
     text: str | bytes = str(text_or_path).strip()
     if "<" not in str(text):
         try:

@@ -1,6 +1,7 @@
 """Other people's MJCF and URDF files are read right, refused, or named; MuJoCo and geometry are the truth."""
 
 import math
+import re
 import struct
 import warnings
 
@@ -183,6 +184,17 @@ def test_coupled_joints_and_closed_chains_are_refused_by_name(equality, named):
     assert len(Robot.from_mjcf(mjcf(extra=f"<equality>{off}</equality>")).legs) == 6
 
 
+def test_loose_bodies_of_a_scene_are_not_the_robot():
+    ball = '<body name="ball" pos="1 0 .1"><freejoint/><geom type="sphere" size=".05" mass=".1"/></body>'
+    door = '<body name="door"><joint/><geom type="box" size=".1 .1 .1"/></body>'
+    scene = mjcf().replace("<worldbody>", f"<worldbody>{ball}{door}")
+    assert Robot.from_mjcf(scene) == Robot.from_mjcf(mjcf())
+    trunk = scene[scene.index('<body name="trunk"') : scene.index("</worldbody>")]
+    twin = re.sub(r'name="([^"]*)"', r'name="second_\1"', trunk)
+    with pytest.raises(RobotError, match="found trunk, second_trunk"):
+        Robot.from_mjcf(scene.replace("</worldbody>", f"{twin}</worldbody>"))
+
+
 def test_an_ordinary_model_is_read_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RobotWarning)
@@ -324,6 +336,20 @@ def test_continuous_joints_of_a_new_robot_and_other_kinds_are_named_with_the_rem
         Robot.from_urdf(urdf(kinds=("revolute", "revolute", "floating")))
 
 
+def test_limits_of_any_size_are_limits_and_named_as_degrees():
+    far = '<limit lower="-1e308" upper="1e308" effort="2" velocity="6"/>'
+    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")[0]):
+        with pytest.warns(RobotWarning, match="more than two turns: degrees"):
+            robot = read(urdf(limits=(LIMIT, LIMIT, far)))
+        assert robot.joints[2].upper == 1e308
+
+
+def test_a_robot_of_two_legs_is_told_how_many_are_needed():
+    two = urdf().split('<link name="c_LR">')[0] + "</robot>"
+    with pytest.raises(RobotError, match="2 legs found, at least 3 needed: no other moving joint is on the body"):
+        robot_of_urdf(two, "own")
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -347,6 +373,14 @@ def test_a_body_that_floats_on_a_link_world_is_the_body():
     assert Robot.from_urdf(floating) == Robot.from_urdf(plain)
     assert Robot.from_urdf(floating.replace("floating", "planar")) == Robot.from_urdf(plain)
     assert robot_of_urdf(floating, "own")[0] == robot_of_urdf(plain, "own")[0]
+    frames = world.replace("world", "map").replace("base_link", "odom").replace("free", "first")
+    odom = world.replace("world", "odom")
+    assert Robot.from_urdf(urdf(head=frames + odom)) == Robot.from_urdf(plain)
+    assert robot_of_urdf(urdf(head=frames + odom), "own")[0] == robot_of_urdf(plain, "own")[0]
+    mast = floating.replace('type="floating">', 'type="prismatic"><limit lower="0" upper="1"/>')
+    for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
+        with pytest.raises(RobotError, match="link world: no mass.*base_link is the body, its joint free must be"):
+            read(mast)
     heavy = floating.replace('<link name="world"/>', f'<link name="world">{inertial(3.0, "0 0 0")}</link>')
     for read in (Robot.from_urdf, lambda text: robot_of_urdf(text, "own")):
         with pytest.raises(RobotError, match="link world: mass 3 kg .*base_link is the body.*remove its <inertial>"):

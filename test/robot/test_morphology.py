@@ -116,6 +116,9 @@ def test_no_link_exists_beyond_a_missing_or_broken_one(morphology):
 @pytest.mark.parametrize(
     ("values", "named"),
     [
+        (None, ("named values: None", "a dict")),
+        ([("legs.RM", False)], ("named values", "a dict")),
+        ({1: False}, ("1: unknown", "legs., links.")),
         ({"links.LM.tibia": True}, ("links.LM.tibia", "LM.femur is missing", "restore")),
         ({"legs.XX": True}, ("XX", "LF, LM, LR, RR, RM, RF")),
         ({"links.LF.toe": False}, ("toe", "coxa, femur, tibia")),
