@@ -41,8 +41,12 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
     known["damage_manager"] = {
         spec.name: spec for spec in (*NODES["damage_manager"], *parameters_of(Morphology.whole(robot)))
     }
+    seen: set[tuple[str, str]] = set()
     try:
         for place, name, value in _entries(_content(path)):
+            if (place, name) in seen:  # as legs.RM and legs: RM, or in gait: and /gait:
+                raise ParameterError(f"{place}: {name} is given more than once")
+            seen.add((place, name))
             node = place.rpartition("/")[2]
             if namespace.strip("/") and place == node and "*" not in node:
                 raise ParameterError(f"{node}: no node of the namespace {namespace} has this name; write /**/{node}")

@@ -73,7 +73,7 @@ class ParameterSpec:
             "bool": "true or false",
             "integer": f"a whole number{bounds}",
             "string": "text",
-            "double_array": "a list of numbers",
+            "double_array": "a list of numbers, each written with a decimal point",
             "string_array": "a list of text",
         }[self.type]
 

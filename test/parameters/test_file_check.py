@@ -50,6 +50,12 @@ def test_what_nodes_accept_passes(tmp_path, text):
         ("dynamics:\n  ros__parameters: {step_height: 0.03}", "dynamics has not this parameter; gait has it"),
         ("servos:\n  ros__parameters: {baudrate: 1_000_000}", "baudrate is '1_000_000': allowed is a whole number"),
         ("gait:\n  ros__parameters: {gait: gallop}", "'gallop': allowed is"),
+        ("damage_manager:\n  ros__parameters: {legs.RM: false, legs: {RM: true}}", "legs.RM is given more than once"),
+        (
+            "gait:\n  ros__parameters: {period: 1.0}\n/gait:\n  ros__parameters: {period: 2.0}",
+            "period is given more than",
+        ),
+        ("servos:\n  ros__parameters: {sit_pose: [0, 1, -1]}", "each written with a decimal point"),
         ("servos:\n  ros__parameters: {sit_pose: [0, 1]}", "sit_pose.*a list of numbers"),
         ("gait:\n  ros__parameters: {step_height: 3.0}", "parameter step_height is 3.0"),
         ("gait:\n  ros__parameters: {yaw_hold: yes please}", "true or false"),
