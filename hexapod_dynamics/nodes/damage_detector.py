@@ -90,7 +90,8 @@ class DamageDetectorNode(GuardedNode):
 
     def _on_measurements(self, message: JointState) -> None:
         at, positions, ages = self._time_of(message.header.stamp), message.position.tolist(), message.effort.tolist()
-        for joint, angle, age in self._joints.read("servos/measurements", message.name, positions, ages) or ():
+        readings = self._joints.read("servos/measurements", message.name, positions, ages, measured=True)
+        for joint, angle, age in readings or ():
             self.detection.joint(at - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:

@@ -61,7 +61,8 @@ class DamageManager(GuardedNode):
         return self._declarations.morphology
 
     def _on_joints(self, message: JointState) -> None:
-        readings = self._joints.read("joint_states", message.name, message.position.tolist(), others=True)
+        positions = message.position.tolist()
+        readings = self._joints.read("joint_states", message.name, positions, others=True, measured=True)
         if readings is not None:
             angles = {self.robot.joint_names[joint]: angle for joint, angle, _ in readings}
             self._declarations.measure(time.monotonic(), angles)

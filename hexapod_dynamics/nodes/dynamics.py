@@ -107,7 +107,8 @@ class DynamicsNode(GuardedNode):
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
         at, now = time_of(topic, message.header.stamp, self._faults), time.monotonic()
         if at is not None:
-            for joint, angle, age in self._joints.read(topic, message.name, message.position.tolist(), ages) or ():
+            readings = self._joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
+            for joint, angle, age in readings or ():
                 self.prediction.joint(at - age, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:

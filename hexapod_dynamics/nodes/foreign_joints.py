@@ -31,7 +31,6 @@ class ForeignJoints:
         self._joints = joints  # a JointInput, which reports faults of the messages
         self._node, self._servos, self._names = node, servos, list(robot.joint_names)
         self._own = frozenset(self._names)
-        self._limits = [(joint.lower, joint.upper) for joint in robot.joints]
         servos.set_legs([robot.leg_joints(leg.name) for leg in robot.legs])
         self._commands = node.create_publisher(JointState, COMMANDS, 10)
         self._array = self._trajectory = None
@@ -53,12 +52,8 @@ class ForeignJoints:
             self._servos.refuse(f"{MEASURED} has {len(names)} names and {len(positions)} values; as many are needed")
             return
         for joint, angle, _ in readings:
-            low, high = self._limits[joint]
-            if not low - 2.0 <= angle <= high + 2.0:  # none in radians is so far outside
-                self._servos.refuse(
-                    f"{MEASURED} has {angle:.4g} rad for {self._names[joint]}, whose limits are {low:.4g} and "
-                    f"{high:.4g}: are these degrees?"
-                )
+            if refusal := self._joints.refusal(joint, angle):
+                self._servos.refuse(f"{MEASURED} has {refusal}")
                 return
         if not self._own.isdisjoint(names):
             joints, angles = [each.joint for each in readings], [each.value for each in readings]

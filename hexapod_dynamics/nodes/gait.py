@@ -138,7 +138,8 @@ class GaitNode(GuardedNode):
         return self.control.awaits_joints
 
     def _on_joints(self, message: JointState) -> None:
-        angles = self._joints.row("joint_states", message.name, message.position.tolist(), others=True)
+        positions = message.position.tolist()
+        angles = self._joints.row("joint_states", message.name, positions, others=True, measured=True)
         if angles is not None:
             self.control.joints(time.monotonic(), angles)
 

@@ -115,7 +115,8 @@ class RobotDescription(GuardedNode):
         q, topic = self._q[which], "predicted_joint_states" if which else "joint_states"
         if q is None:
             q = self._q[which] = np.zeros(self.robot.joint_count)
-        for joint, angle, _ in self._joints.read(topic, message.name, message.position.tolist(), others=True) or ():
+        angles = message.position.tolist()
+        for joint, angle, _ in self._joints.read(topic, message.name, angles, others=True, measured=True) or ():
             q[joint] = angle
 
     def _on_imu(self, message: Imu) -> None:

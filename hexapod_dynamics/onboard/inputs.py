@@ -21,6 +21,7 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 POSITION_MARGIN = 0.5  # [rad] beyond a joint's limits: up to here a command is clamped, beyond it is rejected
+FARTHEST_READING = 2.0  # [rad] beyond a joint's limits: a measured angle in radians is nowhere so far outside
 SPEED_MARGIN = 3.0  # multiple of the servo's speed limit
 # Plausible mean magnitudes [m/s^2], [rad/s]: a robot measures gravity, and does not spin. Others show other units.
 MEAN_FORCE, MEAN_RATE = (5.0, 15.0), 8.0
@@ -131,6 +132,7 @@ class JointInput:
         ages: Sequence[float] = (),
         *,
         others: bool = False,
+        measured: bool = False,
     ) -> list[Reading] | None:
         """Return the finite values of a message; None if it is rejected as a whole, because there are not as many.
 
@@ -140,6 +142,7 @@ class JointInput:
             values: (k,).
             ages: (k,) how long before the message's stamp each joint was read [s]; empty: all at the stamp.
             others: names of no joint of the robot are no fault.
+            measured: they are measured angles [rad]; those that no joint can have are left out.
 
         """
         for given in (values, *([ages] if len(ages) else [])):
@@ -161,15 +164,27 @@ class JointInput:
             elif not 0.0 <= age <= 1.0:  # [s] an older one is of no use
                 late = f"was read {age} s before the stamp; it is left out"
                 self._faults.add(topic, f"{topic}: {self._names[joint]} {late}")
+            elif measured and (refusal := self.refusal(joint, value)):
+                self._faults.add(topic, f"{topic} has {refusal}; it is left out")
             else:
                 readings.append(Reading(joint, value, age))
         return readings
 
+    def refusal(self, joint: int, angle: float) -> str:
+        """Return why an angle of a joint (index) is no measured one [rad]; empty if it may be."""
+        name, limits = self._names[joint], self._limits[joint]
+        if not math.isfinite(angle):
+            return f"{name}: {angle} is no angle"
+        if not limits.lower - FARTHEST_READING <= angle <= limits.upper + FARTHEST_READING:
+            bounds = f"whose limits are {limits.lower:.4g} and {limits.upper:.4g}"
+            return f"{angle:.4g} rad for {name}, {bounds}: are these degrees?"
+        return ""
+
     def row(
-        self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False
+        self, topic: str, names: Sequence[str], values: Sequence[float], *, others: bool = False, measured: bool = False
     ) -> np.ndarray | None:
         """Return the values of a message in the robot's order (n,), NaN where there is none; None if it is rejected."""
-        readings = self.read(topic, names, values, others=others)
+        readings = self.read(topic, names, values, others=others, measured=measured)
         if readings is None:
             return None
         row = np.full(len(self._names), np.nan)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_dynamics.drivers.servos.health import BACK
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, MorphologyError
 from hexapod_dynamics.estimation import DamageDetector
 from hexapod_dynamics.gait.adaptive import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
@@ -20,13 +20,14 @@ from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT, DamageDet
 from hexapod_dynamics.onboard.declarations import Declarations
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings, State
 from hexapod_dynamics.onboard.imu import Imu
-from hexapod_dynamics.onboard.inputs import ImuReading
+from hexapod_dynamics.onboard.inputs import Faults, ImuReading, JointInput
 from hexapod_dynamics.onboard.prediction import Prediction, PredictionSettings
 from hexapod_dynamics.onboard.servos import READS_A_SECOND, Servos
 from hexapod_dynamics.robot import Morphology, Robot
 
 OFF = "off"
 DETECT = (DECLARE, REPORT, OFF)
+GET_UP = ("automatic", "asked")
 # [s] between two predictions, updates of the detector, reports of the gait and of the servo bus, checks of the load, as
 # the nodes have them by default.
 EVERY = {"prediction": 0.01, "detection": 0.04, "gait": 1.0, "bus": 0.1, "payload": 0.05}
@@ -102,9 +103,15 @@ class Onboard:
         braces: bool = True,
         reads_a_second: float = READS_A_SECOND,
     ) -> None:
-        if detect not in DETECT:
-            raise HexapodError(f"detect is {detect!r}: allowed are {', '.join(DETECT)}")
+        for name, given, allowed in (("detect", detect, DETECT), ("get_up", get_up, GET_UP)):
+            if given not in allowed:
+                raise HexapodError(f"{name} is {given!r}: allowed are {', '.join(allowed)}")
+        if not isinstance(robot, Robot):
+            raise HexapodError(f"robot: {robot!r} given, a Robot needed (Robot.load(path) reads one from a file)")
+        if not isinstance(gait, (str, Gait)):
+            raise HexapodError(f"gait: {gait!r} given, the name of a kind or a Gait needed")
         self.robot, n = robot, robot.joint_count
+        self._joint_input = JointInput(robot, Faults())
         kind = gait if isinstance(gait, str) else "auto"
         settings = GaitControlSettings(kind=kind, values=DEFAULTS, braces=braces, get_up=get_up)
         self.parts = Parts(
@@ -138,10 +145,12 @@ class Onboard:
 
     def command(self, t: float, vx: float, vy: float, wz: float) -> None:
         """Walk with a twist [m/s, m/s, rad/s] of the body, as `cmd_vel`: repeated at least once a second."""
+        _check_time(t)
         self.parts.gait.command(t, (vx, vy, wz))
 
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
+        _check_time(t)
         reading = self.parts.imu.sample(t, acceleration, angular_velocity)
         if reading is None:
             return
@@ -152,12 +161,14 @@ class Onboard:
 
     def reads(self, t: float) -> list[int]:
         """Return the joints (indices) that the servo bus asks next."""
+        _check_time(t)
         return self.parts.servos.bus.reads(t)
 
     def joint(self, t: float, joint: int, angle: float) -> None:
-        """Process the answer of a servo: its angle [rad], read at the time t [s]."""
-        if not math.isfinite(angle):
-            raise HexapodError(f"joint {self.robot.joint_names[joint]}: {angle} is no angle; call `silent` instead")
+        """Process the answer of a servo: its angle [rad], read at the time t [s]. HexapodError for what is no angle."""
+        self._check_joint(t, joint)
+        if refusal := self._joint_input.refusal(joint, angle):
+            raise HexapodError(f"{refusal}; call `silent` instead")
         if not self.parts.servos.bus.answered(t, joint, angle):
             return
         self._angles[joint] = angle
@@ -166,12 +177,15 @@ class Onboard:
 
     def silent(self, t: float, joint: int) -> None:
         """Process a request to a servo that was not answered."""
+        self._check_joint(t, joint)
         self.parts.servos.bus.unanswered(t, joint)
         if self.parts.servos.bus.state.silent[joint]:
             self._angles[joint] = np.nan
 
     def declare(self, morphology: Morphology) -> None:
         """Declare the damage, as a person does by `set_morphology`; MorphologyError if that is impossible."""
+        if not isinstance(morphology, Morphology) or morphology.robot != self.robot:
+            raise MorphologyError(f"morphology: {morphology!r} given, a Morphology of {self.robot!r} needed")
         before = self.parts.declarations.morphology.parameters()
         values = {name: value for name, value in morphology.parameters().items() if before[name] != value}
         if values:
@@ -189,6 +203,7 @@ class Onboard:
 
     def step(self, t: float) -> np.ndarray:
         """Return the set-points (n,) [rad] for the next 20 ms; NaN: torque off, missing, or not measured yet."""
+        _check_time(t)
         self._time, payload = t, self.parts.prediction.payload
         self._deliver(t)
         if self._newest is not None:
@@ -207,6 +222,13 @@ class Onboard:
         if payload is not None and self._due("payload", t) and payload.update(t):
             self.parts.gait.set_payload(*payload.payload.expected)
         return set_points
+
+    def _check_joint(self, t: float, joint: int) -> None:
+        _check_time(t)
+        count = self.robot.joint_count
+        whole_number = isinstance(joint, int | np.integer) and not isinstance(joint, bool)
+        if not (whole_number and 0 <= joint < count):
+            raise HexapodError(f"joint: {joint!r} given, an index from 0 to {count - 1} in robot.joint_names needed")
 
     def _due(self, what: str, t: float) -> bool:
         """Whether what EVERY names is due at the time t [s]; then it is due again after its period."""
@@ -327,6 +349,12 @@ class Onboard:
     def close(self) -> None:
         """End the background work of the gait."""
         self.parts.gait.close()
+
+
+def _check_time(t: float) -> None:
+    """Raise HexapodError for a time that is not finite: what follows it would never be due."""
+    if not math.isfinite(t):
+        raise HexapodError(f"t: {t} given, seconds on one clock needed")
 
 
 def _make_gait(gait: str | Gait) -> Gait:

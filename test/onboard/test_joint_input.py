@@ -66,6 +66,17 @@ def test_values_that_are_not_finite_are_left_out_and_named(joints, bad):
     assert f"not finite for {NAMES[4]}" in joints.faults.recent(0.0)[0]
 
 
+@pytest.mark.parametrize("far", [90.0, -1e300])
+def test_measured_angles_that_no_joint_can_have_are_left_out_and_named(joints, far):
+    values = [*ANGLES[:4], far, *ANGLES[5:]]
+    assert list(np.flatnonzero(np.isnan(row(joints, NAMES, values, measured=True)))) == [4]
+    assert f"for {NAMES[4]}, whose limits are" in joints.faults.recent(0.0)[0]
+    assert "are these degrees" in joints.faults.recent(0.0)[0]
+    beyond = ROBOT.joints[4].upper + 1.0  # a joint that is bent beyond its stop is measured there
+    assert row(joints, NAMES[4:5], [beyond], measured=True)[4] == beyond
+    assert row(joints, NAMES, values)[4] == far  # torques, for example, have other limits
+
+
 def test_measurements_have_a_time_for_each_joint(joints):
     names, ages = NAMES[:3], [0.02, 0.013, 0.0]
     found = joints.read("servos/measurements", names, ANGLES[:3], ages)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.obstacle import AS_FELT
 from hexapod_dynamics.gait_kinds import DEFAULTS
 from hexapod_dynamics.onboard import Onboard
@@ -14,6 +15,7 @@ from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettin
 from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.robot_file import packaged_file
 from hexapod_dynamics.simulation import MujocoSimulator, Truth
 
 ROBOT = Robot.jethexa()
@@ -126,6 +128,64 @@ def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_a
     world.run(2.0)
     assert np.linalg.norm(world.sim.position - place) < 0.005
     assert world.onboard.state[1] == "standing" and world.onboard.decisions == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda o: o.step(np.nan),
+        lambda o: o.step(np.inf),
+        lambda o: o.command(np.nan, 0.05, 0.0, 0.0),
+        lambda o: o.imu(np.nan, (0.0, 0.0, 9.8), (0.0, 0.0, 0.0)),
+        lambda o: o.reads(np.nan),
+        lambda o: o.joint(np.nan, 4, 0.1),
+        lambda o: o.joint(o.time, -1, 0.1),
+        lambda o: o.joint(o.time, 18, 0.1),
+        lambda o: o.joint(o.time, True, 0.1),
+        lambda o: o.joint(o.time, "tibia_joint_LF", 0.1),
+        lambda o: o.joint(o.time, 4, np.nan),
+        lambda o: o.joint(o.time, 4, 1e300),
+        lambda o: o.joint(o.time, 4, 90.0),
+        lambda o: o.silent(o.time, -1),
+        lambda o: o.silent(o.time, 18),
+        lambda o: o.declare(None),
+        lambda o: o.declare(Morphology.whole(Robot.load(packaged_file("phantomx.yaml")))),
+    ],
+)
+def test_what_no_clock_and_no_bus_says_is_refused_and_leaves_nothing_behind(call):
+    def run(ticks, o, begin=0):
+        for tick in range(begin, begin + ticks):
+            o.time = tick * TICK
+            o.imu(o.time, (0.0, 0.0, 9.81), (0.0, 0.0, 0.0))
+            for joint in o.reads(o.time):
+                o.joint(o.time, joint, o.standing_pose.item(joint))
+            if tick % 2 == 0:
+                o.command(o.time, 0.05, 0.0, 0.0)
+                o.step(o.time)
+
+    asked, other = Onboard(ROBOT), Onboard(ROBOT)
+    for onboard in (asked, other):
+        run(150, onboard)
+    with pytest.raises(HexapodError, match="needed|silent"):
+        call(asked)
+    for onboard in (asked, other):
+        run(150, onboard, 150)
+        onboard.close()
+    assert np.array_equal(asked.step(3.0), other.step(3.0)) and asked.state == other.state
+    assert np.array_equal(asked.prediction.joints, other.prediction.joints)
+    assert np.array_equal(asked.prediction.position, other.prediction.position)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"get_up": "never"}, {"detect": "Declare"}, {"gait": None}, {"gait": AdaptiveGait}, {"morphology": "RM"}],
+    ids=str,
+)
+def test_what_it_is_made_of_is_refused_by_name(options):
+    with pytest.raises(HexapodError, match=next(iter(options))):
+        Onboard(ROBOT, **options)
+    with pytest.raises(HexapodError, match="robot: 'config/jethexa.yaml'"):
+        Onboard("config/jethexa.yaml")
 
 
 def test_nothing_moves_before_all_joints_have_been_measured():
