@@ -96,7 +96,8 @@ def read_tree(root: ET.Element, meshes: Callable[[str], np.ndarray | None] | Non
         child.joint, child.kind, child.joint_element = name, {"continuous": "revolute"}.get(kind, kind), element
         child.pose = origin_of(element, f"joint {name}")
         if axis is not None and kind != "fixed":
-            child.axis = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
+            along = read_numbers(axis.get("xyz", "1 0 0"), 3, f"joint {name}: axis")
+            child.axis = along / (np.linalg.norm(along) or 1.0)
         parent.children.append(child)
     roots = [link for link in links.values() if not link.kind]
     if len(roots) != 1:

@@ -85,7 +85,10 @@ class Access:
             host += ":80"
         if host in self._hosts:
             return True
-        return self._everywhere and local is not None and host == self._with_port(local.partition("%")[0])
+        if not self._everywhere or local is None:
+            return False
+        own = local.partition("%")[0].removeprefix("::ffff:")  # so a socket of both kinds names an IPv4 address
+        return host == self._with_port(own)
 
 
 def is_loopback(host: str) -> bool:

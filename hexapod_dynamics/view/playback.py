@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +52,8 @@ class Playback:
         self._follows = self.server.gui.add_checkbox("follow robot", True)
         self._text = self.server.gui.add_markdown("")
         self._slider.on_update(lambda event: self.draw(self._slider.value) if event.client is not None else None)
-        self._closed, self._drawing = False, threading.Lock()
+        self._closed, self._drawing = threading.Event(), threading.Lock()
+        self._player: threading.Thread | None = None
         self.draw(0.0)
 
     def draw(self, t: float) -> None:
@@ -78,16 +78,22 @@ class Playback:
     def play(self) -> None:
         """Play in real time, again and again, until `close()` or Ctrl-C."""
         step = 0.04
-        while not self._closed:
+        while not self._closed.wait(step):
             if self._playing.value:
                 following = self._slider.value + step
                 self._slider.value = following = following if following < self._log.time[-1] else 0.0
                 self.draw(following)
-            time.sleep(step)
+
+    def play_beside(self) -> None:
+        """Play in a thread of its own, until `close()`."""
+        self._player = threading.Thread(target=self.play, daemon=True)
+        self._player.start()
 
     def close(self) -> None:
-        """End the server."""
-        self._closed = True
+        """End the playing, then the server."""
+        self._closed.set()
+        if self._player is not None:
+            self._player.join()
         self._page.stop()
 
     def _repr_html_(self) -> str:
@@ -124,5 +130,5 @@ def show(
         except KeyboardInterrupt:
             playback.close()
     else:
-        threading.Thread(target=playback.play, daemon=True).start()
+        playback.play_beside()
     return playback

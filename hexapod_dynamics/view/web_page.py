@@ -24,7 +24,18 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError, MissingPackageError
-from hexapod_dynamics.view.access import ALIVE, DRIVE, SLOW, STOP, Access, Control, Fields, MessageFilter, read_axes
+from hexapod_dynamics.view.access import (
+    ALIVE,
+    DRIVE,
+    EVERYWHERE,
+    SLOW,
+    STOP,
+    Access,
+    Control,
+    Fields,
+    MessageFilter,
+    read_axes,
+)
 
 if TYPE_CHECKING:
     import viser
@@ -241,7 +252,8 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(
             host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address[:2], family=family, backlog=100)
+        both = family == socket.AF_INET6 and host in EVERYWHERE  # "::" is every address, of IPv4 too
+        return socket.create_server(address[:2], family=family, backlog=100, dualstack_ipv6=both)
     except OSError as error:
         raise HexapodError(
             f"the view cannot use {host}:{port}: {error}; choose another port (view_port:= of the launch "

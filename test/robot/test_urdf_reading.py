@@ -8,6 +8,8 @@ from support.urdf_agreement import compare_with_pinocchio
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_about
+from hexapod_dynamics.view.scene import read_description
 
 ROBOTS = Path(__file__).parents[1] / "robots"
 
@@ -53,6 +55,15 @@ def test_masses_gravity_and_accelerations_are_pinocchios(source, tmp_path):
     for leg, there in zip(moved.legs, robot.legs, strict=True):
         np.testing.assert_allclose(leg.mount_position, there.mount_position - robot.body.com, atol=1e-15)
         np.testing.assert_array_equal(leg.mount_rotation, there.mount_rotation)
+
+
+def test_an_axis_of_any_length_turns_the_view_by_the_angle():
+    _, tree = read_description(TEXT.replace('xyz="1 0 0"', 'xyz="2 0 0"'))
+    knees = [link for link in tree.below() if link.joint.startswith("knee")]
+    for knee in knees:
+        turn = knee.pose[:3, :3].T @ knee.pose_at(0.5)[:3, :3]
+        np.testing.assert_allclose(turn, rotation_about(0, 0.5), atol=1e-12)
+    assert len(knees) == 2
 
 
 def test_limits_that_are_both_zero_are_none():

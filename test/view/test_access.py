@@ -87,6 +87,7 @@ def test_a_server_on_every_address_is_opened_by_the_address_that_the_connection_
     assert opens(access, "192.168.1.5:8080", local="192.168.1.5")
     assert opens(access, "[fe80::1]:8080", local="fe80::1%eth0")
     assert opens(access, "localhost:8080", local="127.0.0.1")
+    assert opens(Access("::", 8080, token=TOKEN), "192.168.1.5:8080", local="::ffff:192.168.1.5")
     assert not opens(access, "192.168.1.6:8080", local="192.168.1.5")
     assert not opens(access, "rebound.example:8080", local="192.168.1.5")
 

@@ -1,11 +1,13 @@
 """Robots with four and with eight legs, also with sliders, are drawn and played as the JetHexa is."""
 
 import socket
+import time
 from pathlib import Path
 from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from support.waiting import wait_until
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
@@ -78,6 +80,24 @@ def test_the_address_that_show_prints_opens_the_page_when_it_is_copied(robot, lo
     monkeypatch.setattr(Playback, "play", play)
     show(log, robot, port=0, wait=True)
     assert answers == [200]
+
+
+def test_nothing_is_drawn_any_more_when_a_playback_is_closed(robot, log, monkeypatch):
+    """The thread that plays drew into a server that had ended."""
+    drawn, draw = [], Playback.draw
+
+    def slow(playback, t):
+        time.sleep(0.2)
+        draw(playback, t)
+        drawn.append(time.monotonic())
+
+    monkeypatch.setattr(Playback, "draw", slow)
+    playback = show(log, robot, port=0, wait=False)
+    wait_until(lambda: len(drawn) > 1, 20, "it does not play")
+    playback.close()
+    closed = time.monotonic()
+    time.sleep(0.5)
+    assert drawn[-1] < closed
 
 
 def test_a_robot_with_screws_is_refused_before_the_page_is_opened():

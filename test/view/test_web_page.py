@@ -1,5 +1,8 @@
 """The module that knows viser's internals refuses a viser that it does not know."""
 
+import socket
+from urllib.request import urlopen
+
 import pytest
 
 pytest.importorskip("viser", reason='the view needs viser: pip install "viser>=1.1,<1.1.2"')
@@ -39,6 +42,16 @@ def test_a_port_in_use_is_refused_and_port_0_finds_a_free_one():
             WebPage("127.0.0.1", first.port)
     finally:
         first.stop()
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this computer has no IPv6")
+def test_a_server_on_every_address_of_ipv6_is_opened_by_the_address_that_it_prints():
+    """It listened to IPv6 alone, and printed http://127.0.0.1."""
+    page = WebPage("::", 0)
+    try:
+        assert urlopen(page.url, timeout=20).status == 200
+    finally:
+        page.stop()
 
 
 def test_a_server_of_the_same_process_that_is_not_a_view_is_left_alone():
