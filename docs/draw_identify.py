@@ -13,7 +13,7 @@ from support.identification_rig import record  # noqa: E402
 
 from hexapod_dynamics.dynamics import WholeBodyModel  # noqa: E402
 from hexapod_dynamics.identification import identify, standing_exercise, suspended_exercise  # noqa: E402
-from hexapod_dynamics.identification.report import draw_report, table  # noqa: E402
+from hexapod_dynamics.identification.identify import draw_report, table  # noqa: E402
 from hexapod_dynamics.robot import Robot  # noqa: E402
 from hexapod_dynamics.simulation import Truth  # noqa: E402
 

@@ -16,7 +16,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
 from hexapod_dynamics.identification.bag import read_bag, write_bag
 from hexapod_dynamics.identification.footing import split
-from hexapod_dynamics.identification.report import table
+from hexapod_dynamics.identification.identify import table
 from hexapod_dynamics.robot import Robot
 
 PERIOD, LATENCY, LAG, ROTOR = 0.02, 0.022, 0.018, 1e-4  # [s] between commands; of the servos; inertia/stiffness [s^2]

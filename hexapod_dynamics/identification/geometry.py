@@ -6,8 +6,8 @@ rotation M, measures where up is:
     f_i(y_b - o) = R_b^T (F_i - p_b),    u_b = M^T R_b^T z
 
 y: joint angles as the servos measure them, with their play; o: zero offsets (what a servo reads at the joint's zero).
-A foot that comes down is on one floor with the others, flat within FLAT, level within LEVEL: a tilt of the floor and
-one of the IMU differ only as the body turns on it. Then it slides a little. Gauss-Newton on all at once, by sparse
+A foot that comes down is on one floor with the others, flat and level within what `_Fit` says: a tilt of the floor
+and one of the IMU differ only as the body turns on it. Then it slides a little. Gauss-Newton on all at once, by sparse
 matrices: the constants, and of each sample the places of the feet and the pose.
 """
 
@@ -31,8 +31,6 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_vector, skew
 
 Array = NDArray[np.float64]
-LEVEL = 0.009  # standard deviation of the floor's tilt before anything is known [rad]
-PLACE, FLAT = 0.05, 0.001  # the same of where a foot stands and of its height over the floor [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +112,7 @@ class _Fit:
             residuals += [root * r, -off]
         feet = np.concatenate([self.F.reshape(B, 3 * L), np.zeros((B, 6))], axis=1).ravel()
         # Standard deviations of zero offsets, mounting and tilt before anything is known [rad].
-        width = np.concatenate([np.full(n, 0.026), np.full(3, 0.05), np.full(2, LEVEL)])
+        width = np.concatenate([np.full(n, 0.026), np.full(3, 0.05), np.full(2, 0.009)])
         known = np.concatenate([self.offsets, self.mounting, self.floor])
         shared = sparse.csr_matrix(np.vstack([block[:, :constants] for block in blocks]))
         own = sparse.block_diag([block[:, constants:] for block in blocks])
@@ -134,7 +132,7 @@ class _Fit:
         come down, or are in the air: they are anywhere, but on the floor.
         """
         L, constants, landing = len(self.robot.legs), len(self.offsets) + 5, np.flatnonzero(~self.stay[b])
-        where, deviations = self.nominal[b, landing, :2], np.array([PLACE, PLACE, FLAT])
+        where, deviations = self.nominal[b, landing, :2], np.array([0.05, 0.05, 0.001])  # [m] of its place, its height
         off = self.F[b, landing] - self.nominal[b, landing]
         off[:, 2] -= where @ self.floor
         rows = np.zeros((len(landing), 3, constants + 3 * L + 6))

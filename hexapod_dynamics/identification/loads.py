@@ -17,8 +17,6 @@ from hexapod_dynamics.identification.robust import CLIP, inflation, robust_share
 from hexapod_dynamics.robot import Robot
 
 Array = NDArray[np.float64]
-# Standard deviations before anything is known of the stiffness of one servo from the others, and of a scale; relative.
-ONE_STIFFNESS, SCALE_ERROR = 0.08, 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +53,12 @@ def identify_loads(robot: Robot, means: Means, servos: Servos, zone_deviation: A
     means = means.select(good)
     n, g, k, total = robot.joint_count, robot.gravity, robot.servo.stiffness, model.total_mass()
     legs, old = total - robot.body.mass, robot.body.mass * np.asarray(robot.body.com)
-    weight, known = (total, 0.1) if weighed is None else (weighed, SCALE_ERROR)
+    weight, known = (total, 0.1) if weighed is None else (weighed, 0.005)  # relative error of a scale
     # Common log stiffness, log stiffness of each, zones, friction [N m] and its share of the load, log of the total
     # mass, centre [m]: prior and its standard deviation.
     parts = (
         ([0.0], [0.5]),
-        (np.zeros(n), np.full(n, ONE_STIFFNESS)),
+        (np.zeros(n), np.full(n, 0.08)),
         (servos.zone, np.maximum(zone_deviation, 1e-4)),
         ([0.0, 0.0], [0.05, 0.1]),
         ([np.log(weight / total)], [known]),

@@ -52,7 +52,7 @@ class Quantity(NamedTuple):
 
 # Latency and lag in s, angles in rad, the rotor's inertia over the stiffness in s^2. The error of the latency was
 # fitted to those of ten simulated robots (benchmark/identify.py, seeds 1000 to 1009); a kind that is taken for 0 or 1
-# has none, the weight has SAG_ERROR. Of a real servo none of them is known.
+# has none, the weight one over the joint's mean sag. Of a real servo none of them is known.
 QUANTITIES = {
     "latency": Quantity(0.02, 0.02, 0.0, 0.2, 1.5e-3, 0.6e-3, 1e-3),
     "lag": Quantity(0.012, 0.010, 5e-4, 0.08, 1.5e-3, 1.5e-3, 1e-3),
@@ -65,9 +65,7 @@ QUANTITIES = {
 }
 LATENCY, LAG, KIND, WEIGHT, ZONE, PLAY, FRICTION, ROTOR = range(len(QUANTITIES))
 PRIOR, WIDTH, LOW, HIGH, SPREAD, MODEL_ERROR, STEPS = np.array(list(QUANTITIES.values())).T
-SAG_ERROR = math.radians(0.012)  # of the weight, over the joint's mean sag [rad]
 STEP = 2e-3  # [s] of the simulation
-NOISE = 1.5e-3  # [rad] of a reading, in addition to its resolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +125,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     variance = np.array([np.diag(part) for part in covariance])
     of_mean[[WEIGHT, KIND]] = 0.0, of_mean[KIND] if left_out[KIND] else 0.0
     variance += (variance / width**2) ** 2 * of_mean + left_out**2
-    variance[:, WEIGHT] += (SAG_ERROR / np.maximum(lanes.sag, 1e-6)) ** 2
+    variance[:, WEIGHT] += (math.radians(0.012) / np.maximum(lanes.sag, 1e-6)) ** 2
     by_zone = covariance[:, WEIGHT, ZONE] / covariance[:, ZONE, ZONE]
     return ServoResponse(values, np.sqrt(variance), moved, noise, before, by_zone)
 
@@ -187,9 +185,8 @@ class _Lanes:
         inside &= (local >= 0.0) & (local < self.length - STEP)
         self.joint = recording.reading_joint[inside]
         self.measured, self._place = recording.readings[inside], local[inside] / STEP
-        self.sigma = np.hypot(NOISE, robot.servo.resolution / np.sqrt(12.0)) * np.sqrt(
-            repeats(self.joint, self.measured)
-        )
+        noise = np.hypot(1.5e-3, robot.servo.resolution / np.sqrt(12.0))  # [rad] of a reading, and its rounding
+        self.sigma = noise * np.sqrt(repeats(self.joint, self.measured))
         few = [robot.joint_names[j] for j in np.flatnonzero(self.moved) if np.sum(self.joint == j) < 50]
         if few:
             raise IdentificationError(

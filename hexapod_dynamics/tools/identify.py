@@ -52,7 +52,7 @@ def _identify(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification import identify, robot_yaml
     from hexapod_dynamics.identification.bag import read_bag
     from hexapod_dynamics.identification.footing import split
-    from hexapod_dynamics.identification.report import draw_report, table
+    from hexapod_dynamics.identification.identify import draw_report, table
 
     if not given.bag:
         raise IdentificationError("no bag given; see docs/identify.md")
