@@ -61,18 +61,13 @@ class DeadBandFilter:
         self._prior = deviations**-2
         self._prior_sums = self._prior * np.array([1.0, identified or 0.0, *[0.0] * count])  # c is about 1
         self._diagonal = np.diag_indices(2 + count)
-        self.clear()
+        self._information, self._sums = np.diag(self._prior), self._prior_sums.copy()
 
     @classmethod
     def of_robot(cls, robot: Robot) -> DeadBandFilter:
         """Return the filter of a Robot, with the dead zone of its servos if it has been identified."""
         identified = mean(servo.dead_zone for servo in robot.joint_servos) if robot.joint_servos else None
         return cls(robot.joint_count, 4.0 * robot.servo.resolution, identified)
-
-    def clear(self) -> None:
-        """Reset the estimate."""
-        self._information = np.diag(self._prior)
-        self._sums = self._prior_sums.copy()
 
     @property
     def band(self) -> float:
@@ -119,7 +114,7 @@ class ServoLag:
     def __init__(self, damping_time: float, identified: float | None = None) -> None:
         self._damping_time, self._identified = damping_time, identified
         self._modelled = 1.0  # share of the set-point's rate that the model's servos feed forward
-        self.clear()
+        self._information = self._sum = 0.0
 
     @classmethod
     def of_robot(cls, robot: Robot) -> ServoLag:
@@ -132,10 +127,6 @@ class ServoLag:
         """Return the present `feed_forward`, with which the model's servos go on from now."""
         self._modelled = self.feed_forward
         return self._modelled
-
-    def clear(self) -> None:
-        """Forget all readings."""
-        self._information, self._sum = 0.0, 0.0
 
     def measure(self, residual: float, rate: float) -> None:
         """Learn from one reading; residual: measured less modelled angle [rad]; rate: of the modelled joint [rad/s]."""
