@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import time_ns
@@ -149,7 +150,8 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
 def read_messages(path: Path, topics: Sequence[str], receive: Callable[[str, int, Message], None]) -> int:
     """Call receive(topic, time of receipt [ns], message) for the messages of `topics` in a bag, in any namespace.
 
-    Return how many of its topics these are. Raises IdentificationError for a path that is no bag.
+    Return how many of its topics these are. Raises IdentificationError for a path that is no bag, and for a bag of
+    several robots.
     """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
@@ -159,11 +161,13 @@ def read_messages(path: Path, topics: Sequence[str], receive: Callable[[str, int
     types = get_typestore(Stores.ROS2_HUMBLE)
     try:
         with Reader(_bag_file(path)) as reader:
-            chosen = [c for c in reader.connections if _topic(c.topic, topics)]
+            names = _one_robot(path, {c.topic for c in reader.connections}, topics)
+            chosen = [c for c in reader.connections if c.topic in names]
             for connection, received, raw in reader.messages(connections=chosen) if chosen else ():  # none given: all
-                message = types.deserialize_cdr(raw, connection.msgtype)
-                receive(str(_topic(connection.topic, topics)), received, message)
-            return len(chosen)
+                receive(names[connection.topic], received, types.deserialize_cdr(raw, connection.msgtype))
+            return len(names)
+    except IdentificationError:
+        raise
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
         reason = " ".join(str(error).split())[:300]
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
@@ -201,14 +205,29 @@ def _bag_file(path: Path) -> Path:
     return path
 
 
-def _topic(name: str, topics: Sequence[str]) -> str | None:
-    """Return which of `topics` a topic is; the simulator's true joints are not the measured ones, and what the gait
-    asks `servos` for (hardware:=topics) is not what the joints are commanded.
+def _one_robot(path: Path, names: set[str], topics: Sequence[str]) -> dict[str, str]:
+    """Return which of `topics` the topics of a bag with these names are.
+
+    The simulator's true joints are not the measured ones, and what the gait asks `servos` for (hardware:=topics) is not
+    what the joints are commanded. Of several names for one topic that is taken whose namespace has most of them.
     """
+    found = [
+        (topic, name)
+        for topic in topics
+        for name in sorted(names)
+        if name.endswith(f"/{topic}") and not name.endswith(("simulator/joint_states", "gait/joint_commands"))
+    ]
+    spaces = Counter(name.removesuffix(topic) for topic, name in found).most_common(2)
+    chosen = {name: topic for topic, name in found if name == spaces[0][0] + topic}
     for topic in topics:
-        if name.endswith(f"/{topic}") and not name.endswith(("simulator/joint_states", "gait/joint_commands")):
-            return topic
-    return None
+        of_topic = [name for each, name in found if each == topic]
+        if len(of_topic) > 1 and (topic not in chosen.values() or spaces[0][1] == spaces[1][1]):
+            raise IdentificationError(f"{path}: {' and '.join(of_topic)} are of several robots; record one robot alone")
+        if len(of_topic) > 1:
+            _warn(path, f"of {' and '.join(of_topic)} that in {spaces[0][0]} is read")
+        elif of_topic:
+            chosen[of_topic[0]] = topic
+    return chosen
 
 
 # ---- the clock -------------------------------------------------------------------------------------------------------

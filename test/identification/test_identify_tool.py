@@ -128,6 +128,24 @@ def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path, stored):
     assert recording.angular_rate[0] == pytest.approx(ROBOT.imu.rotation @ [0.1, 0.2, 0.3])
 
 
+def test_of_a_bag_one_robot_is_read_and_several_are_refused(tmp_path):
+    """The messages of two robots, or of a robot and of the device behind it, were read as those of one."""
+    names = list(ROBOT.joint_names)
+
+    def topics(namespace, angle):
+        rows = [joints(0.02 * k, names, np.full(18, angle)) for k in range(3)]
+        return [(f"{namespace}/joint_commands", "JointState", rows), (f"{namespace}/joint_states", "JointState", rows)]
+
+    own = [("/imu/data_raw", "Imu", [imu(0.01, (9.81, 0.0, 0.0))]), *topics("", 0.1)]
+    write_bag(tmp_path / "one", [*own, *topics("/device", 0.2)])
+    with pytest.warns(RecordingWarning, match="of /device/joint_states and /joint_states that in / is read"):
+        recording = read_bag(tmp_path / "one", ROBOT)
+    assert (recording.commands == 0.1).all() and (recording.readings == 0.1).all()
+    write_bag(tmp_path / "two", [*own[:1], *topics("/left", 0.1), *topics("/right", 0.2)])
+    with pytest.raises(IdentificationError, match="/left/joint_commands and /right/joint_commands are of several"):
+        read_bag(tmp_path / "two", ROBOT)
+
+
 def write_walk(path, clocks, seconds=14.0):
     """Commands, joints and IMU at 20 a second; clocks(topic, t): stamp and receipt [s]."""
     names, of = list(ROBOT.joint_names), TYPES.types["builtin_interfaces/msg/Time"]
