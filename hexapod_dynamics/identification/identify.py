@@ -316,12 +316,10 @@ def draw_report(robot: Robot, result: Identification, path: Path) -> None:
 
     The ending of the path decides the format of the picture.
     """
-    import matplotlib
+    from matplotlib.figure import Figure  # without pyplot, whose backend is the caller's
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(3, 2, figsize=(13, 10), constrained_layout=True)
+    figure = Figure(figsize=(13, 10), layout="constrained")
+    axes = figure.subplots(3, 2)
     joints = np.arange(robot.joint_count)
     names = [name.replace("_joint", "") for name in robot.joint_names]
     kinds = (
@@ -353,4 +351,3 @@ def draw_report(robot: Robot, result: Identification, path: Path) -> None:
         axis.legend(fontsize=8)
     figure.suptitle(f"Identification of {robot.name}")
     figure.savefig(path, dpi=110)
-    plt.close(figure)

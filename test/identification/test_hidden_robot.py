@@ -2,6 +2,7 @@
 
 import math
 
+import matplotlib
 import numpy as np
 import pytest
 from support.identification_rig import LATENCY, record
@@ -12,6 +13,7 @@ from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
 from hexapod_dynamics.identification.footing import Footing
 from hexapod_dynamics.identification.geometry import identify_geometry
+from hexapod_dynamics.identification.identify import draw_report
 from hexapod_dynamics.identification.servo_response import PLAY, identify_servos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
@@ -129,6 +131,13 @@ def test_the_file_says_how_well_zeros_and_mounting_are_known(result):
     play = [law.play for law in laws]
     assert spread.angles == pytest.approx(np.sqrt(np.mean(found.offset_deviations**2 + np.square(play) / 3.0)))
     assert Spread.of_robot(ROBOT, 0.02, 0.03) == Spread(mounting=0.02, angles=0.03)
+
+
+def test_the_report_is_drawn_without_a_change_of_the_callers_backend(result, tmp_path):
+    with matplotlib.rc_context({"backend": "svg"}):
+        draw_report(ROBOT, result, tmp_path / "report.png")
+        assert matplotlib.get_backend() == "svg"
+    assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_robot_with_the_results_is_one(result):
