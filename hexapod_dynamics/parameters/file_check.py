@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 import yaml
 
-from hexapod_dynamics.errors import ParameterError, suggestion
+from hexapod_dynamics.errors import ParameterError, RobotError, suggestion
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.parameters.spec import ParameterSpec, Value
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.checked_yaml import parse_yaml, read_text
 
 KEY = "ros__parameters"
 EXAMPLE = f"sections are needed, as /**/gait: {KEY}: step_height: 0.03"
@@ -66,46 +67,18 @@ def overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> 
     ]
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice: PyYAML would take the last one, rcl both sections."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[object] = set()
-        for key, _ in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else key
-            if key.tag.endswith(":merge"):
-                raise ParameterError(f"line {key.start_mark.line + 1}: ROS has no merged sections (<<)")
-            if name in seen:
-                raise ParameterError(f"line {key.start_mark.line + 1}: {name} is given more than once")
-            seen.add(name)
-        return super().construct_mapping(node, deep)
-
-    def construct_number(self, node: yaml.ScalarNode) -> object:
-        """Return a number; text for 1_000 and 1:30, which are numbers for PyYAML alone."""
-        if set(node.value) & set("_:"):
-            return node.value
-        return self.construct_yaml_int(node) if node.tag.endswith(":int") else self.construct_yaml_float(node)
-
-
-for _tag in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_number)
-
-
 def _content(path: str | Path) -> Mapping[object, object]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        for token in yaml.scan(text):
-            if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
-                raise ParameterError(f"line {token.start_mark.line + 1}: ROS has no anchors and aliases (& and *)")
-        content = yaml.load(text, Loader=_Loader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ParameterError(f"{place}no YAML: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ParameterError(f"no YAML: {' '.join(str(error).split()) or 'nested too deeply'}") from None
+        text = read_text(path)
+        content = parse_yaml(text)
+    except RobotError as error:
+        raise ParameterError(str(error)) from None
+    for token in yaml.scan(text):
+        line = f"line {token.start_mark.line + 1}"
+        if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
+            raise ParameterError(f"{line}: ROS has no anchors and aliases (& and *)")
+        if isinstance(token, yaml.ScalarToken) and token.plain and token.value == "<<":
+            raise ParameterError(f"{line}: ROS has no merged sections (<<)")
     if not isinstance(content, Mapping) or not content:
         raise ParameterError(EXAMPLE)
     return content

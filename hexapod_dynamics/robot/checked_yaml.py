@@ -7,7 +7,6 @@ import functools
 import math
 import os
 import reprlib
-from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -58,11 +57,11 @@ class UniqueKeyLoader(yaml.SafeLoader):
 
 
 def _construct_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-    counts = Counter(str(key) for key in keys if isinstance(key, Hashable))
-    twice = sorted(name for name, count in counts.items() if count > 1)
-    if twice:
-        raise RobotError(f"line {node.start_mark.line + 1}: key {', '.join(twice)[:200]} is given more than once")
+    seen: set[str] = set()
+    for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+        if key.value in seen:
+            raise RobotError(f"line {key.start_mark.line + 1}: {key.value[:200]} is given more than once")
+        seen.add(key.value)
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 
 
@@ -91,11 +90,8 @@ def _parse(text: str) -> object:
     return yaml.load(text, Loader=UniqueKeyLoader)
 
 
-def load_yaml(path: str | os.PathLike[str]) -> Any:
-    """Read a YAML file; RobotError tells in one line what is wrong, and where.
-
-    A file is refused if it has more than MOST_BYTES, more than DEEPEST levels, or more than MOST_NODES values.
-    """
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file of MOST_BYTES at most; RobotError tells in one line what is wrong."""
     try:
         with open(path, "rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -104,6 +100,14 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
         raise RobotError(f"cannot be read: {error}") from None
     if len(raw) > MOST_BYTES:
         raise RobotError(f"cannot be read: it has more than {MOST_BYTES >> 20} MiB")
+    return text
+
+
+def parse_yaml(text: str) -> Any:
+    """Return what a YAML text says; RobotError tells in one line what is wrong, and where.
+
+    A text is refused if it has more than DEEPEST levels, or more than MOST_NODES values.
+    """
     try:
         return copy.deepcopy(_parse(text))
     except yaml.YAMLError as error:
@@ -113,6 +117,11 @@ def load_yaml(path: str | os.PathLike[str]) -> Any:
     # raised by a constructor, for example for an impossible date
     except (ValueError, TypeError, OverflowError) as error:
         raise RobotError(f"not YAML: {error}") from None
+
+
+def load_yaml(path: str | os.PathLike[str]) -> Any:
+    """Return what a YAML file says; RobotError as `read_text` and `parse_yaml`."""
+    return parse_yaml(read_text(path))
 
 
 class Section:

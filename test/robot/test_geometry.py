@@ -107,7 +107,7 @@ def test_positions_that_make_no_leg_are_refused_by_name(places, needle):
     "text, needle",
     [
         (None, "no such file"),
-        ("x = 1", r"no function robot\(\)"),
+        ("def spider(): pass", r"robot\.py: defines no function robot\(\)"),
         ("def robot():\n    return 3", "returns int"),
     ],
 )

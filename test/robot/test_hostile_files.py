@@ -31,7 +31,7 @@ HOSTILE = {
     "a number to the base of 60": ("name: x\ngravity: 1:30", "gravity: '1:30' given, a number needed"),
     "nan": ("name: x\ngravity: .nan", "gravity: nan is not finite"),
     "infinity": ("name: x\ngravity: -.inf", "gravity: -inf is not finite"),
-    "a key twice": ("name: x\nname: y", "line 1: key name is given more than once"),
+    "a key twice": ("name: x\nname: y", "line 2: name is given more than once"),
     "a billion laughs": (LAUGHS + "name: *a11", "values, aliases counted in full"),
     "a merged billion laughs": (
         "a0: &a0 {x: 1}\n" + "".join(f"a{k}: &a{k} {{<<: [{', '.join([f'*a{k - 1}'] * 9)}]}}\n" for k in range(1, 9)),
@@ -39,6 +39,7 @@ HOSTILE = {
     ),
     "an alias of itself": ("name: &a [*a]", "line 1: an alias of a node that contains it"),
     "a date that is none": ("name: 2026-99-99", "not YAML: month must be in 1..12"),
+    "an open bracket": ("body: {mass: ", "not YAML"),
     "a list as key": ("? [a]\n: 1", "not YAML: while constructing a mapping"),
     "a Python object": ("name: !!python/object/apply:os.system [true]", "not YAML: could not determine a constructor"),
     "no UTF-8": (b"name: \xff", "cannot be read"),
