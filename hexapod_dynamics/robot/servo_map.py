@@ -12,7 +12,7 @@ import numpy as np
 
 from hexapod_dynamics.errors import DeviceError, RobotError
 from hexapod_dynamics.robot.description import Robot
-from hexapod_dynamics.robot.parts import DIRECTION, SERVO_ID, Servo
+from hexapod_dynamics.robot.parts import SERVO_ID, Servo
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ HIGHEST_ID = max(SERVO_ID.allowed)
 
 @dataclass(frozen=True)
 class ServoMap:
-    """Joint names (n) in robot order with servo ids and directions (+1 or -1: the servo's sense of rotation).
+    """Joint names (n) in robot order with servo ids and directions (+1 or -1: the servo's sense of rotation); a Robot
+    has checked them.
 
     zeros (n) [rad]: what each servo reads at its joint's zero, by default 0; the angle from the servo's centre is
     direction * (joint angle + zero). servo: the Servo whose counts `quantised` uses; None: it changes nothing.
@@ -81,18 +82,6 @@ class ServoMap:
 
     def __post_init__(self) -> None:
         zeros = self.zeros or (0.0,) * len(self.joint_names)
-        if not len(self.joint_names) == len(self.ids) == len(self.directions) == len(zeros):
-            raise DeviceError(
-                f"{len(self.joint_names)} joints, {len(self.ids)} servo ids, {len(self.directions)} directions and "
-                f"{len(zeros)} zeros: one of each per joint is needed"
-            )
-        for name, servo_id, direction in zip(self.joint_names, self.ids, self.directions, strict=True):
-            allowed = servo_id in SERVO_ID.allowed and direction in DIRECTION.allowed
-            if not allowed or self.ids.count(servo_id) > 1:
-                raise DeviceError(
-                    f"{name}: servo id {servo_id} and direction {direction} given, an id 0..{HIGHEST_ID} that no other "
-                    "joint has and direction 1 or -1 needed"
-                )
         object.__setattr__(self, "zeros", tuple(zeros))
         object.__setattr__(self, "_signs", np.array(self.directions, float))
         object.__setattr__(self, "_zeros", np.array(zeros, float))
