@@ -55,6 +55,8 @@ class Robot:
             if not isinstance(getattr(self, field), kind):
                 needed = "a text" if kind is str else f"a {kind.__name__} (hexapod_dynamics.robot)"
                 raise RobotError(f"{field}: {getattr(self, field)!r} given, {needed} needed")
+        if "/" in self.name:
+            raise RobotError(f"name: {self.name!r} given, a text without / needed: files of the robot have its name")
         if not isinstance(self.legs, (tuple, list)) or not all(isinstance(leg, Leg) for leg in self.legs):
             raise RobotError(f"legs: {self.legs!r} given, a tuple of Leg needed")
         object.__setattr__(self, "legs", tuple(self.legs))
@@ -127,7 +129,8 @@ class Robot:
         from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 
         name, base = read_robot_tree(text_or_path)
-        return cls(**fields_of_tree(base, name, gravity, legs, servo, contact, imu, keep_frame))
+        usual = cls.jethexa()
+        return cls(**fields_of_tree(base, name, gravity, usual, legs, servo, contact, imu, keep_frame))
 
     @classmethod
     def from_mjcf(
@@ -151,7 +154,8 @@ class Robot:
         from hexapod_dynamics.robot.model_tree import fields_of_tree
 
         base, name, gravity, sensor = read_mjcf(text_or_path)
-        return cls(**fields_of_tree(base, name, gravity, legs, servo, contact, imu, keep_frame, sensor))
+        usual = cls.jethexa()
+        return cls(**fields_of_tree(base, name, gravity, usual, legs, servo, contact, imu, keep_frame, sensor))
 
     def to_urdf(self, morphology: Morphology | None = None) -> str:
         """Return the URDF text of this robot with a Morphology (None: intact); see robot/urdf.py."""

@@ -66,7 +66,10 @@ def to_mjcf(
     world = add(root, "worldbody")
     if floor:
         add(world, "geom", name="ground", type="plane", size="0 0 1", contype=str(GROUND), conaffinity=str(ROBOT))
-    world.extend(ET.fromstring(f"<extra>{extra}</extra>"))
+    try:
+        world.extend(ET.fromstring(f"<extra>{extra}</extra>"))
+    except ET.ParseError as error:
+        raise RobotError(f"extra: {extra[:60]!r} given, elements of XML needed: {error}") from None
     body = add(world, "body", name="base_link")
     add(body, "freejoint", name="floating_base")
     _inertial(body, robot.body)

@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,11 @@ from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 from hexapod_dynamics.se3 import combined_inertia, exp, rotation_x_to
 
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.description import Robot
+
 MOVING = ("revolute", "prismatic")
-# What a servo has of which the file says nothing, the JetHexa's; and its units.
-SERVO = {"stiffness": 30.0, "damping": 0.3, "torque_limit": 3.43, "speed_limit": 5.82}
+# Of the values of a `Servo` that a file may have.
 UNITS = {"stiffness": "N m/rad", "damping": "N m s/rad", "torque_limit": "N m", "speed_limit": "rad/s"}
 
 
@@ -175,6 +177,7 @@ def fields_of_tree(
     base: TreeLink,
     name: str,
     gravity: float,
+    usual: Robot,
     legs: Mapping[str, str] | None = None,
     servo: Servo | None = None,
     contact: Contact | None = None,
@@ -184,7 +187,8 @@ def fields_of_tree(
 ) -> dict[str, Any]:
     """Return the fields of the `Robot` that a tree describes, base_link at the body's centre of mass unless keep_frame.
 
-    legs: {name: first joint}, None: all chains on the body. servo: None: that of the tree's drives, the weakest of the
+    usual: whose servo and contact are taken where the file says nothing. legs: {name: first joint}, None: all chains on
+    the body. servo: None: that of the tree's drives, the weakest of the
     legs' joints. imu: in base_link; sensor (4, 4): the pose of the file's IMU in the body's frame. Raises RobotError.
     """
     base = body_of_tree(base)
@@ -218,8 +222,8 @@ def fields_of_tree(
         "gravity": gravity,
         "body": Body(base.mass, base.inertia, _box(base, made), base.com - origin),
         "legs": made,
-        "servo": servo or _servo(joints),
-        "contact": contact or Contact(10000.0, 150.0, 50.0),
+        "servo": servo or _servo(joints, usual.servo),
+        "contact": contact or usual.contact,
         "imu": imu or Imu(place - origin, chip),
     }
 
@@ -376,13 +380,13 @@ def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:
     return np.maximum(np.ptp(np.array([leg.mount_position for leg in legs]), axis=0), 0.01)
 
 
-def _servo(joints: list[TreeLink]) -> Servo:
+def _servo(joints: list[TreeLink], usual: Servo) -> Servo:
     """Return the one servo model of the robot: where joints differ the weakest, with a warning that names them; the
-    JetHexa's values where the file has none.
+    usual one's values where the file has none.
     """
     for problem in dict.fromkeys(joint.problem for joint in joints if joint.problem):
         raise RobotError(f"{_named(joint for joint in joints if joint.problem == problem)}: {problem}")
-    values = dict(SERVO)
+    values: dict[str, float] = {}
     for key, unit in UNITS.items():
         of_one_unit = [joint for joint in joints if joint.kind == "revolute"] or joints
         known = {joint.joint: joint.drive[key] for joint in of_one_unit if key in joint.drive}
@@ -398,4 +402,4 @@ def _servo(joints: list[TreeLink]) -> Servo:
                 f"joints {weakest}: {key.replace('_', ' ')} {low:.4g} {unit}, others up to {high:.4g}; the robot "
                 f"has one servo model, the {taken} is taken; another one: servo=Servo(...)"
             )
-    return Servo(**values, resolution=math.radians(0.24))
+    return dataclasses.replace(usual, **values)

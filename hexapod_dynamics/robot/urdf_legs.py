@@ -62,7 +62,7 @@ def robot_of_urdf(text_or_path: str | os.PathLike[str], name: str) -> tuple[Robo
     for link in (link for joint in left_out for link in chains[joint].below()):
         link.kind = "fixed"
     named = dict(zip(leg_names(kind), kind, strict=True))
-    robot = Robot(**fields_of_tree(base, title, 9.81, named, keep_frame=True))
+    robot = Robot(**fields_of_tree(base, title, 9.81, Robot.jethexa(), named, keep_frame=True))
     for one in robot.joints:
         if not (math.isfinite(one.lower) and math.isfinite(one.upper)):
             raise RobotError(

@@ -125,7 +125,7 @@ def read_robot_tree(text_or_path: str | os.PathLike[str]) -> tuple[str, TreeLink
         if link.kind not in ("", "fixed"):
             link.rotor_inertia = rotors.get(link.joint, 0.0)
             _read_drive(link)
-    return root.get("name") or "robot", base
+    return (root.get("name") or "robot").replace("/", "_"), base
 
 
 # ---- structure, for robots and the view ------------------------------------------------------------------------------
@@ -196,7 +196,8 @@ def _size(shape: ET.Element, link: TreeLink, meshes: Callable[[str], np.ndarray 
 def _rgba(material: ET.Element) -> tuple[float, ...]:
     colour = material.find("color")
     text = None if colour is None else colour.get("rgba")
-    return tuple(read_numbers(text, 4, "rgba").tolist()) if text else Shape.rgba
+    where = f"material {material.get('name', '')}: rgba"
+    return tuple(read_numbers(text, 4, where).tolist()) if text else Shape.rgba
 
 
 # ---- what a robot needs ----------------------------------------------------------------------------------------------

@@ -357,11 +357,14 @@ def test_a_robot_of_two_legs_is_told_how_many_are_needed():
         (('xyz="0 0 -.045"', 'xyz="0 0 x"'), "link t_LF: inertial: origin xyz: '0 0 x'"),
         (('radius=".008"', 'radius="-.008"'), "link t_LF: sphere: '-.008'.*below 0"),
         (('radius=".008"', 'radius="0,008"'), "link t_LF: sphere: '0,008'"),
+        (('rgba="1 0 0 1"', 'rgba="1 0 0"'), "material red: rgba: '1 0 0'"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused_with_their_joint_or_link(change, named):
     with pytest.raises(RobotError, match=named):
-        Robot.from_urdf(urdf(tibia=BALL).replace(*change))
+        Robot.from_urdf(
+            urdf(tibia=BALL, head='<material name="red"><color rgba="1 0 0 1"/></material>').replace(*change)
+        )
 
 
 def test_a_body_that_floats_on_a_link_world_is_the_body():

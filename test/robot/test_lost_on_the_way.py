@@ -252,6 +252,7 @@ def test_leg_names_that_are_no_word_are_refused(name):
         ({"contact": "hard"}, ("contact", "'hard'", "Contact")),
         ({"imu": {}}, ("imu", "{}", "Imu")),
         ({"name": 5}, ("name", "5", "text")),
+        ({"name": "a/b"}, ("name", "'a/b'", "without /")),  # the name of its file of plans was no file's name
     ],
 )
 def test_fields_of_another_type_are_refused_by_name(change, named):
@@ -259,10 +260,6 @@ def test_fields_of_another_type_are_refused_by_name(change, named):
         dataclasses.replace(ROBOT, **change)
     for part in named:
         assert part in str(refusal.value)
-
-
-def test_legs_may_be_a_list():
-    assert dataclasses.replace(ROBOT, legs=list(ROBOT.legs)) == ROBOT
 
 
 @pytest.mark.parametrize("stranger", ["x", None, 3, Morphology.whole(ROBOT), Path("jethexa.yaml")])

@@ -122,6 +122,7 @@ OTHER = Robot.load(Path(__file__).parents[1] / "robots" / "octopod.yaml")
         (lambda: ROBOT.to_mjcf(payload=float("nan")), ("payload", "nan")),
         (lambda: ROBOT.to_mjcf(payload_position=(0.0, 1.0)), ("payload_position", "(2,)", "(3,)")),
         (lambda: ROBOT.to_mjcf(rotor_inertia="x"), ("rotor_inertia", "'x'")),
+        (lambda: ROBOT.to_mjcf(extra="<geom"), ("extra", "'<geom'", "XML")),
         (lambda: random_robot(np.random.default_rng(0), 2, 4).to_mjcf(), ("j2_L0", "helical")),
         (lambda: random_robot(np.random.default_rng(0), 2, 4).to_urdf(), ("j2_L0", "helical")),
     ],
