@@ -1,12 +1,12 @@
 """State observer: the whole-body model under the commands of the servos, corrected by measurements.
 
     commands --> guard --> counts --> servo set-points --+--> model step --> pose, twist, joints (predicted)
-                                                          |        ^  speed factor: way
+                                                          |        ^  speed factor: odometry
     measured joints --> JointFilter: set-point offsets ---+        |
                     --> DeadBandFilter: the servos' dead band -----+
                     --> ServoLag: the kind of the model's servos --+
     IMU attitude ----> AttitudeFilter: small turns of the body ----+
-    IMU acceleration, rate, coxae ----> StrideMeasures: the way ---+
+    IMU acceleration, rate, coxae ----> StrideMeasures: odometry --+
 
 The model is the simulator's own step: the same servos, contacts and bodies. No sensor measures x and y: they are
 open-loop; yaw comes from the model and the gyroscope.
@@ -94,7 +94,7 @@ class Observer:
         self.slope = GroundSlope(model, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
         model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
-        self.way = OdometryCorrection(model, robot, spread)
+        self.odometry = OdometryCorrection(model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
         self._adopt(Morphology.whole(robot))
@@ -121,7 +121,7 @@ class Observer:
     @property
     def covariance(self) -> np.ndarray:
         """Covariance (6, 6) of x, y, z [m], roll, pitch, yaw [rad] in world axes."""
-        return self.way.uncertainty.pose
+        return self.odometry.uncertainty.pose
 
     @property
     def started(self) -> bool:
@@ -193,7 +193,7 @@ class Observer:
             if self._bears[joint]:
                 self.dead_band.measure(joint, self._springs.element_at(time, 0, joint) - angle, stretch, rate)
             else:
-                self.way.strides.read_coxa(angle - modelled, stretch)
+                self.odometry.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
         self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
@@ -234,7 +234,7 @@ class Observer:
         of base_link.
         """
         if self.started:
-            self.way.strides.feel(time, acceleration, rate, self.following and self._learns)
+            self.odometry.strides.add_acceleration(time, acceleration, rate, self.following and self._learns)
 
     def set_morphology(self, named_values: Mapping[str, bool | float]) -> None:
         """Adopt the whole set of named values, including the angle of each locked joint (`locked_at`).
@@ -322,12 +322,12 @@ class Observer:
                 self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
             self.slope.store()
             self._learnt_at = time
-        self.way.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)
+        self.odometry.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)
         innovation = self.attitude_filter.innovation.tolist()
         turned = innovation[2] if time - self._attitude_time < EVEN else 0.0
-        self.way.lengthen(time, turned, self._learns)
+        self.odometry.lengthen(time, turned, self._learns)
         self._assess(time)
-        self.way.advance(time, roll_pitch_yaw(self.rotation)[2], self.confidence[0] != "ok", innovation)
+        self.odometry.advance(time, roll_pitch_yaw(self.rotation)[2], self.confidence[0] != "ok", innovation)
         return True
 
     def _assess(self, time: float) -> None:
@@ -353,7 +353,7 @@ class Observer:
         self._attitude = self._first = None
         self.joint_filter.clear()
         self.attitude_filter.clear()
-        self.way.clear()
+        self.odometry.clear()
 
     def predict_path(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict the horizon from `time` on; returns positions (K, 3), rotations (K, 3, 3) and joints (K, n)."""
@@ -380,7 +380,7 @@ class Observer:
         self._reach = None
         self._fits_at = np.inf
         self.time = time
-        self.way.begin(time)
+        self.odometry.begin(time)
         self.consistency.clear()
 
     def _synchronise(self, joints: np.ndarray) -> None:

@@ -128,7 +128,7 @@ class StrideMeasures:
         self._along += share * (vx - self._along)
         self._across += share * (vy - self._across)
 
-    def feel(self, time: float, acceleration: Sequence[float], rate: Sequence[float], learns: bool) -> None:
+    def add_acceleration(self, time: float, acceleration: Sequence[float], rate: Sequence[float], learns: bool) -> None:
         """Process a sample of the IMU at `time` [s].
 
         acceleration (3,): specific force [m/s^2], rate (3,): angular velocity [rad/s], in axes of the body. learns:

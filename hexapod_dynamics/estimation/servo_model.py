@@ -39,14 +39,12 @@ from hexapod_dynamics.robot import Robot
 LOADED = 7e-3
 # Time constant of the memory [s].
 MEMORY = 30.0
-# Standard deviations of a reading [rad] and of its time [s]; the errors of successive readings are correlated: this
-# number of readings counts as one.
-NOISE, TIMING, ALIKE = 4e-3, 0.01, 10.0
 
 
 def weight_of_reading(rate: float) -> float:
     """Return the weight [1/rad^2] of a reading while the joint turns at a rate [rad/s]."""
-    return 1.0 / (ALIKE * (NOISE**2 + (TIMING * rate) ** 2))
+    variance = 4e-3**2 + (0.01 * rate) ** 2  # of a reading [rad], and by that of its time [s]
+    return 1.0 / (10.0 * variance)  # the errors of successive readings are correlated: ten count as one
 
 
 class DeadBandFilter:

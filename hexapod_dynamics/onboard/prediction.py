@@ -311,7 +311,7 @@ def _values(observer: Observer) -> dict[str, object]:
         "estimated slope [deg]": float(np.degrees(np.arctan(np.hypot(*observer.model.slope)))),
         "learnt dead band of the servos [deg]": float(np.degrees(observer.dead_band.band)),
         "learnt lag of the servos [ms]": 1e3 * observer.servo_lag.seconds,
-        "stride, true less modelled [%]": 1e2 * observer.way.speed_factor.share,
+        "stride, true less modelled [%]": 1e2 * observer.odometry.speed_factor.share,
         "standard deviation of x, y [m]": float(np.sqrt(np.trace(covariance[:2, :2]))),
         "standard deviation of yaw [deg]": float(np.degrees(np.sqrt(covariance[5, 5]))),
         "inconsistent": " ".join(observer.consistency.suspected),

@@ -29,7 +29,7 @@ def walked(gain=1.0, heading=0.0, pitching=0.0, seconds=60.0, learns=True, late=
         surge = gain * SWING * w * math.cos(w * at) * along
         rate = pitching * math.sin(w * at) * np.array([-along[1], along[0], 0.0])
         if k % every == 0:
-            strides.feel(at, [*surge, G], rate.tolist(), learns)
+            strides.add_acceleration(at, [*surge, G], rate.tolist(), learns)
     return strides
 
 
@@ -61,7 +61,7 @@ def test_nothing_is_learnt_of_a_robot_that_stands_or_contradicts_its_model():
     standing = StrideMeasures(G)
     for k in range(1000):
         standing.note_model(k * DT, [0.0, 0.0], np.zeros(6), UP, DT)
-        standing.feel(k * DT, [math.sin(k), 0.0, G], [0.0, math.sin(k), 0.0], True)
+        standing.add_acceleration(k * DT, [math.sin(k), 0.0, G], [0.0, math.sin(k), 0.0], True)
         standing.read_coxa(0.1, 0.02)
     assert (standing.surge, standing.deflection, standing.pitching) == (1.0, 0.0, 0.0)
 
@@ -85,7 +85,7 @@ def test_a_gap_of_the_samples_does_not_count():
     before, now = strides.surge, 61.0
     for k in range(3):  # each after a gap
         strides.note_model(now + k, [SPEED, 0.0], np.array([SPEED, 0, 0, 0, 0, 0]), UP, DT)
-        strides.feel(now + k, [30.0, 0.0, G], [0.0, 9.0, 0.0], True)
+        strides.add_acceleration(now + k, [30.0, 0.0, G], [0.0, 9.0, 0.0], True)
     assert strides.surge == before and strides.pitching == pytest.approx(0.0, abs=1e-9)
 
 
@@ -95,9 +95,9 @@ def test_on_stiff_ground_a_robot_with_other_servos_surges_less_and_its_way_is_lo
     for used in (True, False):
         walk = SensedWalk("mujoco", Truth.parse("servos=real,seed=6240"), seed=6240, gait="auto")
         if not used:
-            walk.observer.way.speed_factor.update = lambda *_: 0.0
+            walk.observer.odometry.speed_factor.update = lambda *_: 0.0
         rows = walk.log(18.0)[80:]  # 8 s are for learning
         true, predicted = (np.hypot(*(rows[-1, c : c + 2] - rows[0, c : c + 2])) for c in (1, 6))
         errors[used] = predicted / true - 1.0
-        assert walk.observer.way.strides.surge < 0.7
+        assert walk.observer.odometry.strides.surge < 0.7
     assert errors[False] < -0.02 and abs(errors[True]) < 0.6 * abs(errors[False])
