@@ -5,38 +5,59 @@ import pytest
 from hexapod_dynamics.errors import ParameterError
 from hexapod_dynamics.view.access import Access
 
-TOKEN = "secret"
+
+def server(host="127.0.0.1", port=8080, names=()):
+    return Access(host, port, names, token="secret")
 
 
-def ask(access, host, origin=None, path=f"/{TOKEN}", local=None, websocket=True):
+def ask(access, host, origin=None, path="/secret", local=None, websocket=True):
     origins = [] if origin is None else [origin]
     return access.refusal(path, [host], origins, websocket=websocket, local=local)
 
 
-def opens(access, address, local=None):
-    return ask(access, address, f"http://{address}", local=local) == ""
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "LocalHost:8080"])
-def test_a_loopback_server_is_opened_by_its_three_names(address):
-    assert opens(Access("127.0.0.1", 8080, token=TOKEN), address)
+LOOPBACK, EVERYWHERE, NAMES = server(), server("0.0.0.0"), ["robot.local", "localhost:9000", "fe80::2"]
+OTHERS = (
+    "127.0.0.1",
+    "127.0.0.1:80",
+    "localhost:8081",
+    "localhost.evil.example:8080",
+    "192.168.1.5:8080",
+    "",
+    ":8080",
+)
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["127.0.0.1", "127.0.0.1:80", "localhost:8081", "localhost.evil.example:8080", "192.168.1.5:8080", "", ":8080"],
+    ("access", "addresses", "local", "refusal"),
+    [
+        (LOOPBACK, ("127.0.0.1:8080", "localhost:8080", "[::1]:8080", "LocalHost:8080"), None, ""),
+        (LOOPBACK, OTHERS, "192.168.1.5", "host"),
+        (LOOPBACK, OTHERS, None, "host"),
+        (EVERYWHERE, ("192.168.1.5:8080",), "192.168.1.5", ""),  # the address that the connection came to
+        (EVERYWHERE, ("[fe80::1]:8080",), "fe80::1%eth0", ""),
+        (EVERYWHERE, ("localhost:8080",), "127.0.0.1", ""),
+        (EVERYWHERE, ("192.168.1.6:8080", "rebound.example:8080"), "192.168.1.5", "host"),
+        (server("::"), ("192.168.1.5:8080",), "::ffff:192.168.1.5", ""),
+        (server(names=NAMES), ("robot.local:8080", "localhost:9000", "[fe80::2]:8080", "127.0.0.1:8080"), None, ""),
+        (server(names=NAMES), ("robot.local:9000",), None, "host"),
+        (server("192.168.1.5"), ("192.168.1.5:8080",), None, ""),
+        (server("192.168.1.5"), ("localhost:8080",), None, "host"),
+        (server(port=80), ("localhost", "[::1]"), None, ""),  # a browser does not write this port
+    ],
 )
-def test_every_other_address_is_refused(address):
-    access = Access("127.0.0.1", 8080, token=TOKEN)
-    assert ask(access, address, f"http://{address}", local="192.168.1.5") == "host"
-    assert ask(access, address, websocket=False) == "host"
+def test_a_server_is_opened_by_its_own_addresses_alone(access, addresses, local, refusal):
+    for address in addresses:
+        assert ask(access, address, f"http://{address}", local=local) == refusal, address
+        assert ask(access, address, local=local, websocket=False) == refusal, address
 
 
-def test_a_request_has_one_host_and_at_most_one_origin():
-    access, own = Access("127.0.0.1", 8080, token=TOKEN), "127.0.0.1:8080"
-    assert access.refusal("/secret", [], [], websocket=False) == "host"
-    assert access.refusal("/secret", [own, own], [], websocket=False) == "host"
-    assert access.refusal("/secret", [own], [f"http://{own}"] * 2, websocket=True) == "origin"
+def test_a_request_has_one_host_and_at_most_one_origin_and_a_websocket_needs_one():
+    own = "127.0.0.1:8080"
+    assert LOOPBACK.refusal("/secret", [], [], websocket=False) == "host"
+    assert LOOPBACK.refusal("/secret", [own, own], [], websocket=False) == "host"
+    assert LOOPBACK.refusal("/secret", [own], [f"http://{own}"] * 2, websocket=True) == "origin"
+    assert ask(LOOPBACK, own) == "origin"
+    assert ask(LOOPBACK, own, websocket=False) == ""  # a page that is opened
 
 
 @pytest.mark.parametrize(
@@ -50,67 +71,30 @@ def test_a_request_has_one_host_and_at_most_one_origin():
         "http://localhost:8080",
     ],
 )
-def test_a_page_of_another_origin_is_refused(origin):
-    access = Access("127.0.0.1", 8080, token=TOKEN)
-    assert ask(access, "127.0.0.1:8080", origin) == "origin"
-    assert ask(access, "127.0.0.1:8080", origin, websocket=False) == "origin"
+@pytest.mark.parametrize("websocket", [True, False])
+def test_a_page_of_another_origin_is_refused(origin, websocket):
+    assert ask(LOOPBACK, "127.0.0.1:8080", origin, websocket=websocket) == "origin"
 
 
-def test_a_websocket_needs_an_origin_and_a_page_that_is_opened_has_none():
-    access = Access("127.0.0.1", 8080, token=TOKEN)
-    assert ask(access, "127.0.0.1:8080") == "origin"
-    assert ask(access, "127.0.0.1:8080", websocket=False) == ""
+OTHER_PATHS = ("/", "", "/secre", "/secrets", "/SECRET", "/?secret", "/x/secret", "/secret/x", "/\udcff")
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "", "/secre", "/secrets", "/SECRET", "/?secret", "/x/secret", "/secret/x", "/\udcff"]
+    ("path", "refusal"),
+    [*((path, "token") for path in OTHER_PATHS), *((path, "") for path in ("/secret", "/secret/", "/secret/?dark"))],
 )
-def test_another_path_than_the_token_is_refused(path):
-    assert ask(Access("127.0.0.1", 8080, token=TOKEN), "localhost:8080", "http://localhost:8080", path) == "token"
-
-
-@pytest.mark.parametrize("path", ["/secret", "/secret/", "/secret/?darkMode"])
-def test_the_token_is_the_path(path):
-    assert ask(Access("127.0.0.1", 8080, token=TOKEN), "localhost:8080", "http://localhost:8080", path) == ""
+def test_the_token_is_the_path(path, refusal):
+    assert ask(LOOPBACK, "localhost:8080", "http://localhost:8080", path) == refusal
 
 
 def test_each_server_has_a_token_of_its_own_that_nobody_guesses():
-    tokens = {Access("127.0.0.1", 8080).token for _ in range(50)}
-    assert len(tokens) == 50
-    assert all(len(token) == 32 for token in tokens)
-    access = Access("127.0.0.1", 8080)
-    assert access.url == f"http://127.0.0.1:8080/{access.token}/"
-
-
-def test_a_server_on_every_address_is_opened_by_the_address_that_the_connection_came_to():
-    access = Access("0.0.0.0", 8080, token=TOKEN)
-    assert opens(access, "192.168.1.5:8080", local="192.168.1.5")
-    assert opens(access, "[fe80::1]:8080", local="fe80::1%eth0")
-    assert opens(access, "localhost:8080", local="127.0.0.1")
-    assert opens(Access("::", 8080, token=TOKEN), "192.168.1.5:8080", local="::ffff:192.168.1.5")
-    assert not opens(access, "192.168.1.6:8080", local="192.168.1.5")
-    assert not opens(access, "rebound.example:8080", local="192.168.1.5")
-
-
-def test_names_are_further_addresses():
-    access = Access("127.0.0.1", 8080, ["robot.local", "localhost:9000", "fe80::2"], token=TOKEN)
-    for address in ("robot.local:8080", "localhost:9000", "[fe80::2]:8080", "127.0.0.1:8080"):
-        assert opens(access, address)
-    assert not opens(access, "robot.local:9000")
-
-
-def test_a_server_on_one_address_of_the_network_is_opened_by_that_address():
-    access = Access("192.168.1.5", 8080, token=TOKEN)
-    assert opens(access, "192.168.1.5:8080")
-    assert not opens(access, "localhost:8080")
-
-
-def test_port_80_is_not_written_by_a_browser():
-    assert opens(Access("127.0.0.1", 80, token=TOKEN), "localhost")
-    assert opens(Access("127.0.0.1", 80, token=TOKEN), "[::1]")
+    servers = [Access("127.0.0.1", 8080) for _ in range(50)]
+    assert {len(access.token) for access in servers} == {32}
+    assert len({access.token for access in servers}) == 50
+    assert servers[0].url == f"http://127.0.0.1:8080/{servers[0].token}/"
 
 
 @pytest.mark.parametrize("name", ["http://robot.local", "robot local", "robot.local:port", ":9000", "a,b"])
 def test_a_name_that_is_no_address_is_refused_with_an_example(name):
     with pytest.raises(ParameterError, match="robot.local or localhost:9000"):
-        Access("127.0.0.1", 8080, [name])
+        server(names=[name])
