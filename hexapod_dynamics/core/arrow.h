@@ -12,48 +12,8 @@ struct hd_arrow {
     double legs[HD_MOST][HD_COLUMNS];
     double inverse[6][6];     /* S^-1 */
     real H[21], F[6];         /* before the legs were eliminated */
-    spatial V, A;
 };
 
-/* Factor a symmetric matrix, given by its lower triangle with rows `stride` apart: L of B = L D L^T, 1 / D on its diagonal. */
-static inline void hd_factor(double *B, int64_t stride, int64_t size)
-{
-    for (int64_t a = 0; a < size; a++) {
-        double *row = B + a * stride, pivot;
-        for (int64_t b = 0; b < a; b++) /* row a of L D */
-            for (int64_t c = 0; c < b; c++)
-                row[b] -= row[c] * B[b * stride + c];
-        pivot = row[a];
-        for (int64_t b = 0; b < a; b++) { /* then of L */
-            const double factor = row[b] * B[b * stride + b];
-            pivot -= row[b] * factor;
-            row[b] = factor;
-        }
-        row[a] = 1.0 / pivot;
-    }
-}
-
-/* Replace columns first to last of `size` rows of x by B^-1 times them. */
-static inline void hd_substitute(const double *B, int64_t stride, int64_t size, double *x, int64_t columns, int64_t first,
-                                 int64_t last)
-{
-    for (int64_t a = 0; a < size; a++)
-        for (int64_t b = 0; b < a; b++) {
-            const double factor = B[a * stride + b];
-            for (int64_t c = first; c < last; c++)
-                x[a * columns + c] -= factor * x[b * columns + c];
-        }
-    for (int64_t a = size - 1; a >= 0; a--) {
-        const double pivot = B[a * stride + a];
-        for (int64_t c = first; c < last; c++)
-            x[a * columns + c] *= pivot;
-        for (int64_t b = a + 1; b < size; b++) {
-            const double factor = B[b * stride + a];
-            for (int64_t c = first; c < last; c++)
-                x[a * columns + c] -= factor * x[b * columns + c];
-        }
-    }
-}
 static inline void hd_substitute_leg(const double (*legs)[HD_COLUMNS], int64_t count, double *x, int64_t columns, int64_t first,
                                      int64_t last)
 {
@@ -92,20 +52,20 @@ static void hd_invert_head(const real *H, double (*out)[6])
     hd_substitute(S[0], 6, 6, out[0], 6, 0, 6);
 }
 
-/* Factor the mass matrix of the state that is set; nudot (6 + n): the accelerations. */
-static void hd_factor_arrow(struct hd_model *m, spatial V, spatial A, struct hd_arrow *arrow, double *nudot)
+/* Factor the mass matrix of a state; nudot (6 + n): the accelerations. Return whether R and the positions are good. */
+static int hd_factor_arrow(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
+                           struct hd_arrow *arrow, double *nudot)
 {
     real H[21], F[6];
-    hd_terms(m, V, A, H, F);
+    hd_set_tau(m, tau, 0);
+    if (!hd_is_rotation(R) || !hd_begin(m, R, q, nu, 0, 1, arrow->H, arrow->F))
+        return 0;
     hd_factor_legs(m, arrow->legs);
-    arrow->V = V, arrow->A = A;
-    memcpy(arrow->H, H, sizeof H);
-    memcpy(arrow->F, F, sizeof F);
-    hd_eliminate(m, H, F);
-    hd_sum(m, V, A, 0, H, F);
+    memcpy(H, arrow->H, sizeof H);
+    memcpy(F, arrow->F, sizeof F);
+    hd_end(m, R, nu, 0, H, F, nudot);
     hd_invert_head(H, arrow->inverse);
-    hd_solve(m, H, F, nudot);
-    hd_get_row(m, HD_ACC, nudot + 6, 0);
+    return 1;
 }
 
 /* Write sign S^-1 head (6, columns) to the first six rows of x and to head. */
@@ -131,50 +91,33 @@ static inline void hd_subtract_arm(const double *Y, const double *restrict head,
                               d * head[3 * columns + k] + e * head[4 * columns + k] + f * head[5 * columns + k]);
 }
 
-/* Replace x (6 + n, 6 + n), an arrow itself, by -M^-1 x; head (6, 6 + n) is room for intermediate results.
+/* Replace x (6 + n, columns), an arrow itself, by sign M^-1 x; head (6, columns) is room for intermediate results.
  *
- * Columns of a leg's joints have entries in the head's rows and that leg's rows only. */
-static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
+ * Its first columns, 6 or 0, are those of the body; the others, of a leg's joints, have entries in the head's rows and that leg's
+ * rows only. */
+static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, double sign, int64_t first,
+                                  double *restrict x, double *restrict head)
 {
-    const int64_t n = m->moving, size = 6 + n;
-    memcpy(head, x, (size_t)(6 * size) * sizeof(double));
-    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
-        const int64_t start = m->start[leg], count = m->start[leg + 1] - start;
-        for (int64_t a = start; a < start + count; a++) {
-            const double *row = x + (6 + a) * size;
-            for (int r = 0; r < 6; r++) {
-                const double factor = arrow->legs[a][r];
-                for (int c = 0; c < 6; c++)
-                    head[r * size + c] -= factor * row[c];
-                for (int64_t c = 6 + start; c < 6 + start + count; c++)
-                    head[r * size + c] -= factor * row[c];
-            }
-        }
-        double *own = x + (6 + start) * size;
-        hd_substitute_leg(arrow->legs + start, count, own, size, 0, 6);
-        hd_substitute_leg(arrow->legs + start, count, own, size, 6 + start, 6 + start + count);
-    }
-    hd_times_inverse(arrow->inverse, head, x, size, -1.0);
-    for (int64_t a = 0; a < n; a++)
-        hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * size, size, -1.0);
-}
-
-/* Write M^-1's columns of the joints to x (6 + n, n); those of limp joints are zero; head (6, n): as above. */
-static void hd_write_inverse(const struct hd_model *m, const struct hd_arrow *arrow, double *restrict x, double *restrict head)
-{
-    const int64_t n = m->moving;
-    memset(x, 0, (size_t)((6 + n) * n) * sizeof(double));
-    for (int64_t i = 0; i < n; i++) {
-        x[(6 + i) * n + i] = m->free[i].driven;
-        for (int r = 0; r < 6; r++)
-            head[r * n + i] = -arrow->legs[i][r] * m->free[i].driven;
-    }
-    hd_times_inverse(arrow->inverse, head, x, n, 1.0);
+    const int64_t n = m->moving, columns = first + n;
+    memcpy(head, x, (size_t)(6 * columns) * sizeof(double));
     for (int64_t leg = 0; leg < m->robot->legs; leg++) {
         const int64_t start = m->start[leg], end = m->start[leg + 1];
-        hd_substitute_leg(arrow->legs + start, end - start, x + (6 + start) * n, n, start, end);
+        for (int64_t a = start; a < end; a++) {
+            const double *row = x + (6 + a) * columns;
+            for (int r = 0; r < 6; r++) {
+                const double factor = arrow->legs[a][r];
+                for (int64_t c = 0; c < first; c++)
+                    head[r * columns + c] -= factor * row[c];
+                for (int64_t c = first + start; c < first + end; c++)
+                    head[r * columns + c] -= factor * row[c];
+            }
+        }
+        double *own = x + (6 + start) * columns;
+        hd_substitute_leg(arrow->legs + start, end - start, own, columns, 0, first);
+        hd_substitute_leg(arrow->legs + start, end - start, own, columns, first + start, first + end);
     }
+    hd_times_inverse(arrow->inverse, head, x, columns, sign);
     for (int64_t a = 0; a < n; a++)
-        hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * n, n, 1.0);
+        hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * columns, columns, sign);
 }
 #endif

@@ -1,4 +1,4 @@
-/* Checks of numbers, and small vectors of doubles. */
+/* Checks of numbers; vectors and symmetric systems of doubles. */
 #ifndef HD_CHECKS_H
 #define HD_CHECKS_H
 #include <stdint.h>
@@ -57,6 +57,9 @@ HD_INLINE int hd_is_rotation(const double *R)
     return good && determinant > 0.0;
 }
 
+/* Rows and columns of an inertia's six numbers xx yy zz xy xz yz. */
+static const int hd_rows_of_six[6] = {0, 1, 2, 0, 0, 1}, hd_columns_of_six[6] = {0, 1, 2, 1, 2, 2};
+
 HD_INLINE void hd_cross(const double *a, const double *b, double *out)
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
@@ -87,6 +90,46 @@ HD_INLINE void hd_turn_back(const double *R, const double *a, double *out)
 {
     for (int i = 0; i < 3; i++)
         out[i] = R[i] * a[0] + R[3 + i] * a[1] + R[6 + i] * a[2];
+}
+
+/* Factor a symmetric matrix, given by its lower triangle with rows `stride` apart: L of B = L D L^T, 1 / D on its diagonal. */
+static inline void hd_factor(double *B, int64_t stride, int64_t size)
+{
+    for (int64_t a = 0; a < size; a++) {
+        double *row = B + a * stride, pivot;
+        for (int64_t b = 0; b < a; b++) /* row a of L D */
+            for (int64_t c = 0; c < b; c++)
+                row[b] -= row[c] * B[b * stride + c];
+        pivot = row[a];
+        for (int64_t b = 0; b < a; b++) { /* then of L */
+            const double factor = row[b] * B[b * stride + b];
+            pivot -= row[b] * factor;
+            row[b] = factor;
+        }
+        row[a] = 1.0 / pivot;
+    }
+}
+
+/* Replace columns first to last of `size` rows of x by B^-1 times them. */
+static inline void hd_substitute(const double *B, int64_t stride, int64_t size, double *x, int64_t columns, int64_t first,
+                                 int64_t last)
+{
+    for (int64_t a = 0; a < size; a++)
+        for (int64_t b = 0; b < a; b++) {
+            const double factor = B[a * stride + b];
+            for (int64_t c = first; c < last; c++)
+                x[a * columns + c] -= factor * x[b * columns + c];
+        }
+    for (int64_t a = size - 1; a >= 0; a--) {
+        const double pivot = B[a * stride + a];
+        for (int64_t c = first; c < last; c++)
+            x[a * columns + c] *= pivot;
+        for (int64_t b = a + 1; b < size; b++) {
+            const double factor = B[b * stride + a];
+            for (int64_t c = first; c < last; c++)
+                x[a * columns + c] -= factor * x[b * columns + c];
+        }
+    }
 }
 
 /* Numbers that lie `stride` doubles apart: those of one lane. */

@@ -3,7 +3,7 @@
  *     minimise  | A x - b |^2 + r^2 | E x |^2    over x >= 0
  *
  * A (6, n): wrenches of the edges of the friction pyramids, E: their forces. With P the edges in use, the minimum over x_P
- * satisfies H_PP x_P = (A^T b)_P with H = A^T A + r^2 E^T E, by Cholesky and one step of refinement (the residual is computed
+ * satisfies H_PP x_P = (A^T b)_P with H = A^T A + r^2 E^T E, by L D L^T and one step of refinement (the residual is computed
  * with A and E, because the condition number of H is the square of theirs and would cost digits). The four edges of a foot are
  * linearly dependent; an edge that depends on those in use is left out: forces are unique, x is not.
  */
@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "checks.h"
 #include "robot.h"
 
 enum { HD_EDGES = 4, HD_ALL_EDGES = HD_EDGES * HD_MOST_LEGS };
@@ -33,11 +34,8 @@ struct hd_foot_forces {
 static inline int hd_set_wrenches(struct hd_foot_forces *m, const double *wrench, const double *R, const double *tips,
                                   const double *load)
 {
-    int good = 1;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         m->b[i] = i < 3 ? wrench[i] : wrench[i] / m->length;
-        good &= isfinite(m->b[i]) != 0;
-    }
     for (int64_t leg = 0; leg < m->legs; leg++) {
         const double carries = load[leg] < 0.0 ? 0.0 : load[leg] > 1.0 ? 1.0 : load[leg]; /* NaN stays NaN */
         const double share = m->share[leg] = sqrt(carries), lever = share / m->length;
@@ -52,10 +50,11 @@ static inline int hd_set_wrenches(struct hd_foot_forces *m, const double *wrench
                 m->A[i][j] = share * f[i];
                 m->A[3 + i][j] = lever * (p[k] * f[l] - p[l] * f[k]);
             }
-            for (int i = 0; i < 6; i++)
-                good &= isfinite(m->A[i][j]) != 0;
         }
     }
+    int good = hd_are_finite(m->b, 6);
+    for (int i = 0; i < 6; i++)
+        good &= hd_are_finite(m->A[i], m->n);
     return good;
 }
 
@@ -94,62 +93,32 @@ static inline double hd_product(const struct hd_foot_forces *m, int64_t j, int64
     return total;
 }
 
-/* Write row `count` of the Cholesky factor of H_PP, for the edge order[count]; return whether that is independent. */
-static inline int hd_add_row(struct hd_foot_forces *m, int64_t count)
-{
-    const int64_t j = m->order[count];
-    double *row = m->L[count];
-    for (int64_t k = 0; k < count; k++) {
-        double total = hd_product(m, j, m->order[k]);
-        for (int64_t i = 0; i < k; i++)
-            total -= row[i] * m->L[k][i];
-        row[k] = total / m->L[k][k];
-    }
-    const double diagonal = hd_product(m, j, j);
-    double pivot = diagonal;
-    for (int64_t i = 0; i < count; i++)
-        pivot -= row[i] * row[i];
-    if (!(pivot > HD_DEPENDENT * diagonal))
-        return 0;
-    row[count] = sqrt(pivot);
-    return 1;
-}
-/* Factorise H_PP of the edges in use; return whether all are independent. */
+/* Factor H_PP of the edges in use; return whether all are independent. */
 static inline int hd_factorise(struct hd_foot_forces *m, int64_t count)
 {
+    int independent = 1;
     for (int64_t k = 0; k < count; k++)
-        if (!hd_add_row(m, k))
-            return 0;
-    return 1;
+        for (int64_t l = 0; l <= k; l++)
+            m->L[k][l] = hd_product(m, m->order[k], m->order[l]);
+    for (int64_t k = 0; k < count; k++)
+        m->step[k] = m->L[k][k];
+    hd_factor(m->L[0], HD_ALL_EDGES, count);
+    for (int64_t k = 0; k < count; k++) /* 1 over the pivot stands there */
+        independent &= m->L[k][k] > 0.0 && HD_DEPENDENT * m->step[k] * m->L[k][k] < 1.0;
+    return independent;
 }
 
-/* Solve H_PP step_P = slope_P by its Cholesky factor; step is zero elsewhere. */
-static inline void hd_back_substitute(struct hd_foot_forces *m, int64_t count)
-{
-    memset(m->step, 0, sizeof m->step);
-    for (int64_t k = 0; k < count; k++) {
-        double total = m->slope[m->order[k]];
-        for (int64_t i = 0; i < k; i++)
-            total -= m->L[k][i] * m->step[m->order[i]];
-        m->step[m->order[k]] = total / m->L[k][k];
-    }
-    for (int64_t k = count - 1; k >= 0; k--) {
-        double total = m->step[m->order[k]];
-        for (int64_t i = k + 1; i < count; i++)
-            total -= m->L[i][k] * m->step[m->order[i]];
-        m->step[m->order[k]] = total / m->L[k][k];
-    }
-}
-
-/* Write s, the minimum over the edges in use, zero elsewhere: Cholesky, then one step of refinement. */
+/* Write s, the minimum over the edges in use, zero elsewhere, by their factors; then one step of refinement. */
 static inline void hd_minimum(struct hd_foot_forces *m, int64_t count)
 {
     memset(m->s, 0, sizeof m->s);
     for (int pass = 0; pass < 2; pass++) {
         hd_gradient(m, m->s, m->slope);
-        hd_back_substitute(m, count);
-        for (int64_t j = 0; j < m->n; j++)
-            m->s[j] += m->step[j];
+        for (int64_t k = 0; k < count; k++)
+            m->step[k] = m->slope[m->order[k]];
+        hd_substitute(m->L[0], HD_ALL_EDGES, count, m->step, 1, 0, 1);
+        for (int64_t k = 0; k < count; k++)
+            m->s[m->order[k]] += m->step[k];
     }
 }
 
@@ -224,7 +193,7 @@ static inline int64_t hd_add_edge(struct hd_foot_forces *m, int64_t count, doubl
         if (best < 0)
             return count;
         m->order[count] = best;
-        if (hd_add_row(m, count)) {
+        if (hd_factorise(m, count + 1)) {
             hd_minimum(m, count + 1);
             if (m->s[best] > 0.0)
                 return count + 1;

@@ -16,30 +16,28 @@
 #define HD_LEAST_PIVOT 1e-8
 enum { HD_HELD = 3 * HD_MOST_LEGS };
 
-/* Write K (3, 6), Jq^T and B^-1 Jq^T of a leg in its joints' rows (n, 3), and right (3), less the tip's acceleration. */
+/* Write K (3, 6) and the Jacobian J (3, 6 + n) of a leg's tip, B^-1 Jq^T in its joints' rows of Z (n, 3), and right (3), less the
+ * tip's acceleration. */
 static void hd_tip_rows(const struct hd_model *m, int64_t leg, const double *nu, const struct hd_arrow *arrow,
-                        const double *nudot, double (*K)[6], double (*Jq)[3], double (*Z)[3], double *right)
+                        const double *nudot, double (*K)[6], double *J, double (*Z)[3], double *right)
 {
-    const int64_t start = m->start[leg], end = m->start[leg + 1], last = m->last[leg];
-    double x[3], bias[3], velocity[3], screw[6];
-    hd_read(&m->scratch[leg / HD_LANES].end[last], leg % HD_LANES, HD_LANES, 3, x);
-    memset(K, 0, 3 * sizeof *K);
-    hd_body_velocity(x, K[0], 6);
+    const int64_t start = m->start[leg], end = m->start[leg + 1], last = m->last[leg], size = 6 + m->moving;
+    double x[3], bias[3], velocity[3];
+    hd_read_end(m, leg, x);
+    hd_write_jacobian(m, leg, last, x, hd_axes_of_base, 0, J);
     hd_bias_at(m, leg, last, x, nu, bias, velocity);
     for (int r = 0; r < 3; r++)
         velocity[r] += nu[r];
     hd_add_cross(nu + 3, x, velocity);
     hd_add_cross(nu + 3, velocity, bias);
-    for (int r = 0; r < 3; r++)
-        right[r] = -bias[r] - hd_dot(K[r], nudot, 6);
-    for (int64_t at = start; at < end; at++) {
-        hd_read_screw(m, at, screw);
-        hd_point_velocity(screw, x, Jq[at]);
-        for (int r = 0; r < 3; r++) {
-            Z[at][r] = Jq[at][r];
-            right[r] -= Jq[at][r] * nudot[6 + at];
+    for (int r = 0; r < 3; r++) {
+        const double *row = J + r * size;
+        right[r] = -bias[r] - hd_dot(row, nudot, (int)size);
+        memcpy(K[r], row, sizeof K[r]);
+        for (int64_t at = start; at < end; at++) {
+            Z[at][r] = row[6 + at];
             for (int c = 0; c < 6; c++)
-                K[r][c] -= Jq[at][r] * arrow->legs[at][c];
+                K[r][c] -= row[6 + at] * arrow->legs[at][c];
         }
     }
     hd_substitute_leg(arrow->legs + start, end - start, Z[start], 3, 0, 3);
@@ -52,18 +50,18 @@ static int hd_hold(struct hd_model *m, const double *R, const double *q, const d
                    const int64_t *legs, int64_t count, double *out, double *forces)
 {
     struct hd_arrow arrow;
-    double K[HD_HELD][6], W[6], Jq[HD_MOST][3], Z[HD_MOST][3], D[HD_HELD][HD_HELD], f[HD_HELD];
-    if (count > HD_MOST_LEGS || !hd_is_rotation(R) || !hd_set_q(m, q))
+    double K[HD_HELD][6], W[6], J[3 * (6 + HD_MOST)], Z[HD_MOST][3], D[HD_HELD][HD_HELD], f[HD_HELD];
+    const int64_t size = 6 + m->moving;
+    if (count > HD_MOST_LEGS)
         return 0;
     for (int64_t foot = 0; foot < count; foot++)
         if (m->last[legs[foot]] < 0)
             return 0;
-    hd_set_row(m, HD_RATE, nu + 6, 0);
-    hd_set_tau(m, tau, 0);
-    hd_factor_arrow(m, splat_spatial(nu), gravity_acceleration(m, R), &arrow, out);
+    if (!hd_factor_arrow(m, R, q, nu, tau, &arrow, out))
+        return 0;
     for (int64_t foot = 0; foot < count; foot++) {
         const int64_t at = 3 * foot;
-        hd_tip_rows(m, legs[foot], nu, &arrow, out, K + at, Jq, Z, f + at);
+        hd_tip_rows(m, legs[foot], nu, &arrow, out, K + at, J, Z, f + at);
         for (int r = 0; r < 3; r++) {
             for (int c = 0; c < 6; c++)
                 W[c] = hd_dot(K[at + r], arrow.inverse[c], 6); /* S^-1 is symmetric */
@@ -71,7 +69,7 @@ static int hd_hold(struct hd_model *m, const double *R, const double *q, const d
                 D[at + r][c] = hd_dot(W, K[c], 6);
             for (int c = 0; c < 3; c++)
                 for (int64_t a = m->start[legs[foot]]; a < m->start[legs[foot] + 1]; a++)
-                    D[at + r][at + c] += Jq[a][r] * Z[a][c];
+                    D[at + r][at + c] += J[r * size + 6 + a] * Z[a][c];
         }
     }
     double largest = 0.0;
@@ -86,10 +84,7 @@ static int hd_hold(struct hd_model *m, const double *R, const double *q, const d
         hd_add_tip_force(m, legs[foot], f + 3 * foot, arrow.F);
         hd_turn(R, f + 3 * foot, forces + 3 * foot);
     }
-    hd_eliminate(m, arrow.H, arrow.F);
-    hd_sum(m, arrow.V, arrow.A, 0, arrow.H, arrow.F);
-    hd_solve(m, arrow.H, arrow.F, out);
-    hd_get_row(m, HD_ACC, out + 6, 0);
-    return hd_are_finite(out, 6 + m->moving);
+    hd_end(m, R, nu, 0, arrow.H, arrow.F, out);
+    return hd_are_finite(out, size);
 }
 #endif

@@ -39,9 +39,9 @@ struct hd_scratch {
     vec3 end[HD_MOST_JOINTS];                                         /* ends of the links */
     vec3 origin[HD_MOST_JOINTS];                                      /* where the links begin */
     mat3 frame[HD_MOST_JOINTS];                                       /* their rotations */
-    /* of the Coriolis matrix: columns of C_0i, rows of C_i0, C_ii; of derivatives see leg_rates */
-    spatial upper[HD_MOST_JOINTS], lower[HD_MOST_JOINTS], by_twist[HD_MOST_JOINTS];
-    real square[HD_MOST_JOINTS][HD_MOST_JOINTS], by_rate[HD_MOST_JOINTS][HD_MOST_JOINTS];
+    /* derivatives of the wrench, of the torques by the body's twist, of the torques; by positions and by rates: see `rates` */
+    spatial wrench_by_q[HD_MOST_JOINTS], wrench_by_rate[HD_MOST_JOINTS], by_twist[HD_MOST_JOINTS];
+    real by_q[HD_MOST_JOINTS][HD_MOST_JOINTS], by_rate[HD_MOST_JOINTS][HD_MOST_JOINTS];
 };
 
 /* What the compiler may know of a leg: joints, mount turned about z only, joints that slide, axes, numbers that are not 0. */
@@ -122,13 +122,13 @@ HD_INLINE spatial pass_joint(const struct hd_leg *b, const struct hd_shape *s, i
     return (spatial){v, w};
 }
 
-/* Sums over the legs: composite inertia C, its rate D, its rate as base_link sees it E, momentum P, wrench F. */
+/* Sums over the legs: composite inertia C, its rate D, momentum P, wrench F. */
 struct hd_share {
     inertia composite;
     spatial wrench;
 };
 struct hd_rates {
-    inertia C, D, E;
+    inertia C, D;
     spatial P, F;
 };
 

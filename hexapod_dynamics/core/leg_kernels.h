@@ -160,97 +160,68 @@ static void HD_KERNEL(center)(struct hd_leg *b, struct hd_scratch *x, vec3 *h)
     *h = sum;
 }
 
-/* Where the recursions of the rates start: screws, inertias and motion of the links; v[k], a[k]: before joint k. */
-HD_INLINE void HD_KERNEL(motion)(const struct hd_leg *b, const struct hd_shape *s, spatial *J, inertia *I, spatial *v, spatial *a)
+/* First derivatives of inverse dynamics (Singh, Russell & Wensing 2022) and the leg's arrow; or, not `all`, the leg's share of
+ * the Coriolis matrix, (44) to (51) (Echeandia & Wensing 2021).
+ *
+ * With 2B x = D x + x x* P, psi = v x J and psi2 = a x J + v x psi (v, a before the joint), the wrench's derivatives are
+ * 2B psi + C psi2 + J x* F by q_k and 2B J + 2C psi by its rate; by_twist: of torque k by V; by_q, by_rate: of torques. The
+ * Coriolis matrix is half of the derivatives by V and by the rates, its column in the head less V x* C J / 2. */
+HD_INLINE struct hd_rates HD_KERNEL(rates)(const struct hd_leg *b, struct hd_scratch *x, spatial V, spatial A, const int all)
 {
+    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
+    const real share = splat(all ? 1.0 : 0.5);
     struct hd_place at = mount_of(b, s);
+    spatial J[HD_MOST_JOINTS], psi[HD_MOST_JOINTS], psi2[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
+    inertia I[HD_MOST_JOINTS];
+    struct hd_rates t;
+    memset(&t, 0, sizeof t);
+    v[0] = V, a[0] = A;
     HD_UNROLL for (int k = 0; k < s->n; k++) {
         J[k] = pass_joint(b, s, k, &at);
         I[k] = transform_inertia(link_inertia(b, s, k), at.R, at.p);
-        const spatial own = scale_spatial(b->rate[k], J[k]);
-        a[k + 1] = add_spatial(a[k], add_spatial(cross_motion(v[k], own), scale_spatial(b->qdd[k], J[k])));
-        v[k + 1] = add_spatial(v[k], own);
+        psi[k] = cross_motion(v[k], J[k]);
+        psi2[k] = add_spatial(cross_motion(a[k], J[k]), cross_motion(v[k], psi[k]));
+        v[k + 1] = add_spatial(v[k], scale_spatial(b->rate[k], J[k]));
+        a[k + 1] = add_spatial(a[k], add_spatial(scale_spatial(b->rate[k], psi[k]), scale_spatial(b->qdd[k], J[k])));
     }
-}
-
-/* The leg's share of the Coriolis matrix, (44) to (51) (Echeandia & Wensing 2021). */
-static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, struct hd_rates *sums)
-{
-    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    const spatial base = *V;
-    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
-    inertia I[HD_MOST_JOINTS];
-    struct hd_rates t;
-    memset(&t, 0, sizeof t);
-    v[0] = a[0] = base; /* no acceleration counts here */
-    HD_KERNEL(motion)(b, s, J, I, v, a);
-    /* rates of the screws: as base_link sees them, and what its own motion adds, both halved */
-    spatial own[HD_MOST_JOINTS], carried[HD_MOST_JOINTS], mean[HD_MOST_JOINTS];
-    HD_UNROLL for (int k = 0; k < s->n; k++) {
-        own[k] = cross_motion(scale_spatial(splat(0.5), sub_spatial(v[k + 1], base)), J[k]);
-        carried[k] = cross_motion(scale_spatial(splat(0.5), base), J[k]);
-        mean[k] = add_spatial(add_spatial(own[k], own[k]), carried[k]);
-    }
-    HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
-        t.C = add_inertia(t.C, I[k]);
-        t.P = add_spatial(t.P, momentum(I[k], v[k + 1]));
-        t.E = add_inertia(t.E, inertia_rate(I[k], sub_spatial(v[k + 1], base)));
-        const spatial A = momentum(t.C, J[k]);
-        const spatial rate = scale_spatial(splat(0.5), momentum(t.E, J[k])), turned = scale_spatial(splat(0.5), cross_force(J[k], t.P));
-        const spatial upper = add_spatial(add_spatial(rate, turned), momentum(t.C, mean[k]));
-        const spatial lower = sub_spatial(sub_spatial(rate, turned), momentum(t.C, carried[k]));
-        x->upper[k] = upper, x->lower[k] = lower;
-        HD_UNROLL for (int l = 0; l <= k; l++) { /* l is the inner one */
-            x->square[l][k] = dot_spatial(J[l], upper) - dot_spatial(carried[l], A);
-            if (l < k)
-                x->square[k][l] = dot_spatial(J[l], lower) + dot_spatial(mean[l], A);
-        }
-    }
-    *sums = t;
-}
-
-/* First derivatives of inverse dynamics (Singh, Russell & Wensing 2022), and the leg's arrow.
- *
- * With 2B x = D x + x x* P, psi = v x J and psi2 = a x J + v x psi (v, a before the joint), the wrench's derivatives are
- * 2B psi + C psi2 + J x* F by q_k (upper), 2B J + C (psi + v_k x J) by its rate (lower); by_twist: of torque k by V;
- * square, by_rate: of torques by positions and rates. */
-static void HD_KERNEL(derivatives)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A_, struct hd_rates *sums)
-{
-    const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    spatial J[HD_MOST_JOINTS], v[HD_MOST_JOINTS + 1], a[HD_MOST_JOINTS + 1];
-    inertia I[HD_MOST_JOINTS];
-    struct hd_rates t;
-    memset(&t, 0, sizeof t);
-    v[0] = *V, a[0] = *A_;
-    HD_KERNEL(motion)(b, s, J, I, v, a);
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
         const spatial p = momentum(I[k], v[k + 1]);
         t.C = add_inertia(t.C, I[k]);
-        t.P = add_spatial(t.P, p);
         t.D = add_inertia(t.D, inertia_rate(I[k], v[k + 1]));
-        t.F = add_spatial(t.F, add_spatial(momentum(I[k], a[k + 1]), cross_force(v[k + 1], p)));
-        const spatial psi = cross_motion(v[k], J[k]);
-        const spatial psi2 = add_spatial(cross_motion(a[k], J[k]), cross_motion(v[k], psi));
-        const spatial both = add_spatial(cross_motion(v[k + 1], J[k]), psi), arm = momentum(t.C, J[k]);
-        const spatial by_rate = add_spatial(add_spatial(momentum(t.D, J[k]), cross_force(J[k], t.P)), momentum(t.C, both));
-        const spatial by_q = add_spatial(add_spatial(add_spatial(momentum(t.D, psi), cross_force(psi, t.P)), momentum(t.C, psi2)),
-                                         cross_force(J[k], t.F));
-        const spatial row = sub_spatial(momentum(t.D, J[k]), cross_force(J[k], t.P)); /* J^T 2B */
-        x->upper[k] = by_q, x->lower[k] = by_rate, x->arm[k] = arm;
-        x->by_twist[k] = sub_spatial(row, cross_force(*V, arm)); /* J^T (2B + C [V x]) */
+        t.P = add_spatial(t.P, p);
+        const spatial arm = momentum(t.C, J[k]), DJ = momentum(t.D, J[k]), turned = cross_force(J[k], t.P);
+        const spatial by_rate = scale_spatial(share, add_spatial(add_spatial(DJ, turned), momentum(t.C, add_spatial(psi[k], psi[k]))));
+        const spatial row = sub_spatial(DJ, turned), carried = scale_spatial(share, cross_force(V, arm)); /* row: J^T 2B */
+        x->wrench_by_rate[k] = all ? by_rate : sub_spatial(by_rate, carried);
+        x->by_twist[k] = sub_spatial(scale_spatial(share, row), carried); /* J^T (2B + C [V x]) */
         HD_UNROLL for (int l = 0; l <= k; l++) { /* l is the inner one */
-            const spatial in = cross_motion(v[l], J[l]), in2 = add_spatial(cross_motion(a[l], J[l]), cross_motion(v[l], in));
-            x->square[k][l] = dot_spatial(row, in) + dot_spatial(arm, in2);
-            x->by_rate[k][l] = dot_spatial(row, J[l]) + dot_spatial(arm, add_spatial(in, cross_motion(v[l + 1], J[l])));
-            x->block[k][l] = dot_spatial(J[l], arm);
-            if (l < k) {
-                x->square[l][k] = dot_spatial(J[l], by_q);
+            x->by_rate[k][l] = share * (dot_spatial(row, J[l]) + 2.0 * dot_spatial(arm, psi[l]));
+            if (l < k)
                 x->by_rate[l][k] = dot_spatial(J[l], by_rate);
-            }
+        }
+        if (!all)
+            continue;
+        t.F = add_spatial(t.F, add_spatial(momentum(I[k], a[k + 1]), cross_force(v[k + 1], p)));
+        const spatial by_q = add_spatial(add_spatial(momentum(t.D, psi[k]), cross_force(psi[k], t.P)),
+                                         add_spatial(momentum(t.C, psi2[k]), cross_force(J[k], t.F)));
+        x->wrench_by_q[k] = by_q, x->arm[k] = arm;
+        HD_UNROLL for (int l = 0; l <= k; l++) {
+            x->by_q[k][l] = dot_spatial(row, psi[l]) + dot_spatial(arm, psi2[l]);
+            x->block[k][l] = dot_spatial(J[l], arm);
+            if (l < k)
+                x->by_q[l][k] = dot_spatial(J[l], by_q);
         }
         x->block[k][k] += number(b, s, k, HD_ROTOR);
     }
-    *sums = t;
+    return t;
+}
+static void HD_KERNEL(coriolis)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A, struct hd_rates *sums)
+{
+    *sums = HD_KERNEL(rates)(b, x, *V, *A, 0);
+}
+static void HD_KERNEL(derivatives)(struct hd_leg *b, struct hd_scratch *x, const spatial *V, const spatial *A, struct hd_rates *sums)
+{
+    *sums = HD_KERNEL(rates)(b, x, *V, *A, 1);
 }
 
 static const struct hd_kernels HD_KERNEL(kernels) = {

@@ -38,13 +38,6 @@ static inline void hd_read_screw(const struct hd_model *m, int64_t i, double *sc
 {
     hd_read((const double *)m->scratch, m->free[i].scratch + HD_AT(J) + 6 * HD_LANES * m->free[i].k, HD_LANES, 6, screw);
 }
-HD_INLINE void hd_clear_row(struct hd_model *m, int which)
-{
-    double *row = hd_row(m, which);
-    for (int64_t i = 0; i < m->moving; i++)
-        row[m->free[i].place] = 0.0;
-}
-
 /* Write the motors' torques; a limp joint's is zero, whatever tau says. */
 HD_INLINE void hd_set_tau(struct hd_model *m, const double *tau, const int all)
 {
@@ -116,32 +109,30 @@ static inline void solve_head(const real H[21], const real F[6], real x[6])
     }
 }
 
-/* Terms of all legs under the body's twist V and acceleration A, with the links' ends: in each lane of head H and
- * right-hand side F a part of the sum over the legs. */
-HD_INLINE void hd_terms(struct hd_model *m, spatial V, spatial A, real H[21], real F[6])
+/* Terms of all legs under the body's twist V and acceleration A: in each lane of head H and right-hand side F a part of the sum
+ * over the legs. ends: also the links' ends and screws. */
+HD_INLINE void hd_terms(struct hd_model *m, spatial V, spatial A, const int ends, real H[21], real F[6])
 {
+    const struct hd_kernels *run = hd_kernels_of[m->shape];
     memset(H, 0, 21 * sizeof(real)), memset(F, 0, 6 * sizeof(real));
     for (int64_t i = 0; i < m->blocks; i++) {
         struct hd_share t;
-        hd_kernels_of[m->shape]->terms_and_ends(m->legs + i, m->scratch + i, &V, &A, &t);
+        (ends ? run->terms_and_ends : run->terms)(m->legs + i, m->scratch + i, &V, &A, &t);
         add_to_head(t.composite, H);
         subtract_wrench(t.wrench, F);
     }
 }
-HD_INLINE void hd_eliminate(struct hd_model *m, real H[21], real F[6])
+
+/* Eliminate the legs, and sum head and right-hand side with the main body and the external wrench, in each lane. */
+HD_INLINE void hd_eliminate(struct hd_model *m, spatial V, spatial A, real H[21], real F[6])
 {
     for (int64_t i = 0; i < m->blocks; i++)
         hd_kernels_of[m->shape]->eliminate(m->legs + i, m->scratch + i, H, F);
-}
-
-/* Sum head and right-hand side of the eliminated legs, with the main body and a wrench on it, in each lane. */
-HD_INLINE void hd_sum(const struct hd_model *m, spatial V, spatial A, const double *external, real H[21], real F[6])
-{
     total_each(H, 21), total_each(F, 6);
     add_to_head(main_body(m), H);
     subtract_wrench(body_wrench(m, V, A), F);
-    for (int i = 0; external && i < 6; i++)
-        F[i] += external[i];
+    for (int i = 0; i < 6; i++)
+        F[i] += m->external[i];
 }
 
 /* Accelerations of the body (6), of the joints in row acc, from these sums. */
@@ -167,6 +158,12 @@ static inline int hd_are_forces(const struct hd_model *m, const double *const *f
     return 1;
 }
 
+/* The end (3) of a leg's last link, in base_link axes. */
+static inline void hd_read_end(const struct hd_model *m, int64_t leg, double *end)
+{
+    hd_read(&m->scratch[leg / HD_LANES].end[m->last[leg]], leg % HD_LANES, HD_LANES, 3, end);
+}
+
 /* Wrench (6) on the body of a force (3) at the body-frame point x. */
 static inline void hd_wrench_at(const double *x, const double *f, double *wrench)
 {
@@ -181,7 +178,7 @@ static inline void hd_add_tip_force(struct hd_model *m, int64_t leg, const doubl
     const struct hd_leg *b = m->legs + leg / HD_LANES;
     const int64_t lane = leg % HD_LANES;
     double tip[3], wrench[6], screw[6];
-    hd_read(&x->end[m->last[leg]], lane, HD_LANES, 3, tip);
+    hd_read_end(m, leg, tip);
     hd_wrench_at(tip, force, wrench);
     for (int i = 0; i < 6; i++)
         lane_of(F + i, 0) += wrench[i];
@@ -191,70 +188,62 @@ static inline void hd_add_tip_force(struct hd_model *m, int64_t leg, const doubl
     }
 }
 
-static inline int hd_forward(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
-                      const double *const *forces, double *out)
-{
-    if (!hd_is_rotation(R) || !hd_set_q(m, q) || (forces && !hd_are_forces(m, forces)))
-        return 0;
-    const struct hd_kernels *run = hd_kernels_of[m->shape];
-    const spatial V = splat_spatial(nu), A = gravity_acceleration(m, R);
-    real H[21], F[6];
-    hd_set_row(m, HD_RATE, nu + 6, 0);
-    hd_set_tau(m, tau, 0);
-    if (forces) {
-        hd_terms(m, V, A, H, F);
-        for (int64_t leg = 0; leg < m->robot->legs; leg++)
-            if (forces[leg]) {
-                double force[3];
-                hd_turn_back(R, forces[leg], force);
-                hd_add_tip_force(m, leg, force, F);
-            }
-        hd_eliminate(m, H, F);
-    } else {
-        memset(H, 0, sizeof H), memset(F, 0, sizeof F);
-        for (int64_t i = 0; i < m->blocks; i++) {
-            struct hd_share t;
-            run->terms(m->legs + i, m->scratch + i, &V, &A, &t);
-            run->eliminate(m->legs + i, m->scratch + i, H, F);
-            add_to_head(t.composite, H);
-            subtract_wrench(t.wrench, F);
-        }
-    }
-    hd_sum(m, V, A, 0, H, F);
-    hd_solve(m, H, F, out);
-    hd_get_row(m, HD_ACC, out + 6, 0);
-    return hd_are_finite(out, 6 + m->moving);
-}
-
-/* The terms of a state, whose vectors have all joints; between these two, others may add to H, F, arms, blocks and forces. */
-HD_INLINE int hd_begin_all(struct hd_model *m, const double *R, const double *q, const double *nu, real H[21], real F[6])
+/* Begin forward dynamics, with tau set: the terms. Before the end, others may add to H, F, arms, blocks and forces.
+ *
+ * all: vectors have all joints, as in hd_forward_all. Return whether the positions are good. */
+HD_INLINE int hd_begin(struct hd_model *m, const double *R, const double *q, const double *nu, const int all, const int ends,
+                       real H[21], real F[6])
 {
     const int good = hd_set_q(m, q);
-    hd_set_row(m, HD_RATE, nu + 6, 1);
-    hd_terms(m, splat_spatial(nu), gravity_acceleration(m, R), H, F);
+    hd_set_row(m, HD_RATE, nu + 6, all);
+    hd_terms(m, splat_spatial(nu), gravity_acceleration(m, R), ends, H, F);
     return good;
 }
-HD_INLINE void hd_end_all(struct hd_model *m, const double *R, const double *nu, real H[21], real F[6], double *nudot)
+HD_INLINE void hd_end(struct hd_model *m, const double *R, const double *nu, const int all, real H[21], real F[6], double *nudot)
 {
-    hd_eliminate(m, H, F);
-    hd_sum(m, splat_spatial(nu), gravity_acceleration(m, R), m->external, H, F);
+    hd_eliminate(m, splat_spatial(nu), gravity_acceleration(m, R), H, F);
     hd_solve(m, H, F, nudot);
-    hd_get_row(m, HD_ACC, nudot + 6, 1);
+    hd_get_row(m, HD_ACC, nudot + 6, all);
+}
+
+static inline int hd_forward(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
+                             const double *const *forces, double *out)
+{
+    real H[21], F[6];
+    if (!hd_is_rotation(R) || (forces && !hd_are_forces(m, forces)))
+        return 0;
+    hd_set_tau(m, tau, 0);
+    if (!hd_begin(m, R, q, nu, 0, forces != 0, H, F))
+        return 0;
+    for (int64_t leg = 0; forces && leg < m->robot->legs; leg++)
+        if (forces[leg]) {
+            double force[3];
+            hd_turn_back(R, forces[leg], force);
+            hd_add_tip_force(m, leg, force, F);
+        }
+    hd_end(m, R, nu, 0, H, F, out);
+    return hd_are_finite(out, 6 + m->moving);
 }
 static inline int hd_forward_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *tau, double *nudot)
 {
     real H[21], F[6];
     hd_set_tau(m, tau, 1);
-    const int good = hd_begin_all(m, R, q, nu, H, F);
-    hd_end_all(m, R, nu, H, F, nudot);
+    const int good = hd_begin(m, R, q, nu, 1, 0, H, F);
+    hd_end(m, R, nu, 1, H, F, nudot);
     return good;
 }
 
-/* Wrench on the body and joint torques for the motion in rows rate and qdd. */
-HD_INLINE void hd_inverse_with(struct hd_model *m, spatial V, spatial A, const int all, double *out)
+/* A state at rest; a matrix with which nothing has weight. */
+static const double hd_zeros[9 + HD_MOST];
+
+/* Wrench on the body and joint torques, for positions that are set. */
+HD_INLINE void hd_inverse_at(struct hd_model *m, const double *R, const double *nu, const double *nudot, const int all, double *out)
 {
+    const spatial V = splat_spatial(nu), A = add_spatial(gravity_acceleration(m, R), splat_spatial(nudot));
     spatial F = body_wrench(m, V, A);
     real sum[6] = {splat(0.0)};
+    hd_set_row(m, HD_RATE, nu + 6, all);
+    hd_set_row(m, HD_QDD, nudot + 6, all);
     for (int64_t i = 0; i < m->blocks; i++) {
         spatial f;
         hd_kernels_of[m->shape]->inverse(m->legs + i, m->scratch + i, &V, &A, &f);
@@ -270,21 +259,15 @@ HD_INLINE void hd_inverse_with(struct hd_model *m, spatial V, spatial A, const i
 /* nu and nudot 0: at rest, which gives the gravity force. */
 static inline int hd_inverse(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
 {
-    static const double rest[6 + HD_MOST];
-    nu = nu ? nu : rest, nudot = nudot ? nudot : rest;
     if (!hd_is_rotation(R) || !hd_set_q(m, q))
         return 0;
-    hd_set_row(m, HD_RATE, nu + 6, 0);
-    hd_set_row(m, HD_QDD, nudot + 6, 0);
-    hd_inverse_with(m, splat_spatial(nu), add_spatial(gravity_acceleration(m, R), splat_spatial(nudot)), 0, out);
+    hd_inverse_at(m, R, nu ? nu : hd_zeros, nudot ? nudot : hd_zeros, 0, out);
     return hd_are_finite(out, 6 + m->moving);
 }
 static inline int hd_inverse_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
 {
     const int good = hd_set_q(m, q);
-    hd_set_row(m, HD_RATE, nu + 6, 1);
-    hd_set_row(m, HD_QDD, nudot + 6, 1);
-    hd_inverse_with(m, splat_spatial(nu), add_spatial(gravity_acceleration(m, R), splat_spatial(nudot)), 1, out);
+    hd_inverse_at(m, R, nu, nudot, 1, out);
     return good;
 }
 
@@ -306,7 +289,7 @@ static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const d
     for (int64_t leg = 0; leg < m->robot->legs; leg++)
         if (forces[leg]) {
             hd_turn_back(R, forces[leg], force);
-            hd_read(&m->scratch[leg / HD_LANES].end[m->last[leg]], leg % HD_LANES, HD_LANES, 3, tip);
+            hd_read_end(m, leg, tip);
             hd_wrench_at(tip, force, wrench[leg]);
             for (int r = 0; r < 6; r++)
                 out[r] += wrench[leg][r];
@@ -350,17 +333,12 @@ HD_INLINE void hd_write_arrow(const struct hd_model *m, double *out, int64_t col
 static inline int hd_mass(struct hd_model *m, const double *q, double *out)
 {
     const int64_t size = 6 + m->moving;
-    const real zero = splat(0.0);
-    const spatial still = {{zero, zero, zero}, {zero, zero, zero}};
-    real H[21] = {zero};
+    const spatial still = splat_spatial(hd_zeros);
+    real H[21], F[6];
     if (!hd_set_q(m, q))
         return 0;
     memset(out, 0, (size_t)(size * size) * sizeof(double));
-    for (int64_t i = 0; i < m->blocks; i++) {
-        struct hd_share t;
-        hd_kernels_of[m->shape]->terms(m->legs + i, m->scratch + i, &still, &still, &t);
-        add_to_head(t.composite, H);
-    }
+    hd_terms(m, still, still, 0, H, F);
     total_each(H, 21);
     add_to_head(main_body(m), H);
     for (int r = 0; r < 6; r++)

@@ -119,6 +119,17 @@ cdef class Model(ModelInput):
             s.refuse({"R": R, "q": q, "nu": nu, "tau": tau})
         return x, y, z
 
+    def _regressors(self, morphology, R, q, nu, nudot):
+        """Regressors (T, 6+n, 10 links) of inverse dynamics for T states, see regressors.py; R (T, 3, 3): any matrices."""
+        cdef Selection s = self.choose(morphology)
+        cdef Py_ssize_t i
+        links = 1 + int(s.morphology.existing_mask.sum())
+        out = np.empty((len(q), s.size, 10 * links))
+        for i in range(len(q)):
+            if not s.m.run.regressor(&s.m, data(R[i]), data(q[i]), data(nu[i]), data(nudot[i]), data(out[i])):
+                raise DynamicsError(f"the regressor of state {i} is not finite: nu, nudot are too large")
+        return out
+
     cpdef _hold(self, rotation, q, nu, tau, list names, morphology):
         """Accelerations and forces with the tips of legs held; None for what hold_tips or an error is needed."""
         cdef Selection s = self.choose(morphology)

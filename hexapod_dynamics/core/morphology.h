@@ -1,7 +1,7 @@
 /* The kernels of a leg for each shape that the compiler knows, and the memory of a model: legs in lanes, of any morphology. */
 #ifndef HD_MORPHOLOGY_H
 #define HD_MORPHOLOGY_H
-#include <string.h>
+#include "checks.h"
 #include "leg.h"
 
 /* ---- kernels ------------------------------------------------------------------------------------------------------- */
@@ -14,7 +14,7 @@ struct hd_kernels {
     void (*inverse)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, spatial *F);
     void (*frames)(struct hd_leg *, struct hd_scratch *, const struct hd_place *base);
     void (*center)(struct hd_leg *, struct hd_scratch *, vec3 *h);
-    void (*coriolis)(struct hd_leg *, struct hd_scratch *, const spatial *V, struct hd_rates *);
+    void (*coriolis)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, struct hd_rates *);
     void (*derivatives)(struct hd_leg *, struct hd_scratch *, const spatial *V, const spatial *A, struct hd_rates *);
 };
 
@@ -54,6 +54,7 @@ static inline int hd_fits_zyy(const struct hd_leg *b)
 
 /* ---- memory -------------------------------------------------------------------------------------------------------- */
 
+enum { HD_MOST_BLOCKS = (HD_MOST_LEGS + HD_LANES - 1) / HD_LANES };
 static inline int64_t hd_blocks(const struct hd_robot *r) { return (r->legs + HD_LANES - 1) / HD_LANES; }
 static inline int64_t hd_leg_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_leg); }
 static inline int64_t hd_scratch_bytes(const struct hd_robot *r) { return hd_blocks(r) * (int64_t)sizeof(struct hd_scratch); }
@@ -61,7 +62,7 @@ static inline int64_t hd_scratch_bytes(const struct hd_robot *r) { return hd_blo
 /* Numbers of a link of which the fraction r of its length remains: a rod with thickness, see robot/description. */
 static inline void hd_cut_link(double r, const struct hd_joint *j, double out[HD_NUMBERS])
 {
-    static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+    const int *row = hd_rows_of_six, *column = hd_columns_of_six;
     const double mass = r * j->mass, cubed = r * r * r, tube = 0.5 * (r - cubed) * j->along;
     const double c[3] = {r * j->com[0], r * j->com[1], r * j->com[2]};
     const double square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];

@@ -33,40 +33,54 @@ static inline void hd_place_point(const struct hd_model *m, int64_t leg, int64_t
         out[r] = origin[r] + axes[r] * point[0] + axes[3 + r] * point[1] + axes[6 + r] * point[2];
 }
 
-/* Velocity (3) of the point x of base_link at unit rate of a joint: v + w x x of its screw. */
-static inline void hd_point_velocity(const double *screw, const double *x, double *out)
-{
-    memcpy(out, screw, 3 * sizeof(double));
-    hd_add_cross(screw + 3, x, out);
-}
+static const double hd_axes_of_base[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
 
-/* Write the matrix (1, -[x]) (3, 6), with `size` columns, that takes the body's twist to the velocity of the point x. */
-static inline void hd_body_velocity(const double *x, double *out, int64_t size)
+/* Write a Jacobian (3, 6 + n) of the velocity of the point x of base_link on a leg's link k, along axes (3, 3), or (6, 6 + n), if
+ * `turns`, of its twist. */
+static inline void hd_write_jacobian(const struct hd_model *m, int64_t leg, int64_t k, const double *x, const double *axes,
+                                     const int turns, double *out)
 {
-    for (int c = 0; c < 3; c++) {
-        const int i = (c + 1) % 3, j = (c + 2) % 3;
-        out[c * size + c] = 1.0;
-        out[i * size + 3 + j] = x[c], out[j * size + 3 + i] = -x[c];
+    const int64_t size = 6 + m->moving;
+    double arm[9], screw[6];
+    memset(out, 0, (size_t)((turns ? 6 : 3) * size) * sizeof(double));
+    for (int r = 0; r < 3; r++) { /* axis . (v + w x x) = axis . v + (x x axis) . w */
+        hd_cross(x, axes + 3 * r, arm + 3 * r);
+        memcpy(out + r * size, axes + 3 * r, 3 * sizeof(double));
+        memcpy(out + r * size + 3, arm + 3 * r, 3 * sizeof(double));
+        if (turns)
+            memcpy(out + (3 + r) * size + 3, axes + 3 * r, 3 * sizeof(double));
+    }
+    for (int64_t i = m->start[leg]; i < m->start[leg + 1] && m->free[i].k <= k; i++) {
+        hd_read_screw(m, i, screw);
+        for (int r = 0; r < 3; r++) {
+            out[r * size + 6 + i] = hd_dot(axes + 3 * r, screw, 3) + hd_dot(arm + 3 * r, screw + 3, 3);
+            if (turns)
+                out[(3 + r) * size + 6 + i] = hd_dot(axes + 3 * r, screw + 3, 3);
+        }
     }
 }
 
 /* Jacobian (3, 6 + n) of the velocity, in base_link axes, of a link's point (3), which is given in its axes. */
 static inline int hd_point_jacobian(struct hd_model *m, const double *q, int64_t leg, int64_t k, const double *point, double *J)
 {
-    const int64_t size = 6 + m->moving;
-    double x[3], screw[6], velocity[3];
+    double x[3];
     if (m->last[leg] < k || !hd_set_frames(m, q, leg))
         return 0;
     hd_place_point(m, leg, k, point, x);
-    memset(J, 0, (size_t)(3 * size) * sizeof(double));
-    hd_body_velocity(x, J, size);
-    for (int64_t i = m->start[leg]; i < m->start[leg + 1] && m->free[i].k <= k; i++) {
-        hd_read_screw(m, i, screw);
-        hd_point_velocity(screw, x, velocity);
-        for (int r = 0; r < 3; r++)
-            J[r * size + 6 + i] = velocity[r];
-    }
+    hd_write_jacobian(m, leg, k, x, hd_axes_of_base, 0, J);
     return hd_are_finite(x, 3);
+}
+
+/* Jacobian (6, 6 + n) of a leg's tip, V_tip = J nu (11), in the axes of its last link. */
+static inline int hd_tip(struct hd_model *m, const double *q, int64_t leg, double *J)
+{
+    double axes[9], tip[3];
+    if (!hd_set_frames(m, q, leg))
+        return 0;
+    hd_link_axes(m, leg, m->last[leg], axes);
+    hd_read_end(m, leg, tip);
+    hd_write_jacobian(m, leg, m->last[leg], tip, axes, 1, J);
+    return 1;
 }
 
 /* Jdot nu (3) of the point x of base_link on a leg's link k, and its velocity (3) as base_link sees it; needs the screws.
@@ -86,8 +100,10 @@ static inline void hd_bias_at(const struct hd_model *m, int64_t leg, int64_t k, 
         for (int r = 0; r < 6; r++)
             t[r] += own[r];
     }
-    hd_point_velocity(t, x, velocity);
-    hd_point_velocity(rate, x, bias);
+    memcpy(velocity, t, 3 * sizeof(double));
+    memcpy(bias, rate, 3 * sizeof(double));
+    hd_add_cross(t + 3, x, velocity);
+    hd_add_cross(rate + 3, x, bias);
     hd_add_cross(t + 3, velocity, bias);
     hd_add_cross(nu + 3, velocity, bias);
 }
@@ -101,33 +117,6 @@ static inline int hd_point_bias(struct hd_model *m, const double *q, const doubl
     hd_place_point(m, leg, k, point, x);
     hd_bias_at(m, leg, k, x, nu, out, velocity);
     return hd_are_finite(out, 3) && hd_are_finite(nu, 6 + m->moving);
-}
-
-/* Jacobian (6, 6 + n) of a leg's tip, V_tip = J nu (11), in the axes of its last link. */
-static inline int hd_tip(struct hd_model *m, const double *q, int64_t leg, double *out)
-{
-    const int64_t size = 6 + m->moving, last = m->last[leg];
-    double axes[9], turned[9], tip[3], screw[6];
-    if (!hd_set_frames(m, q, leg))
-        return 0;
-    hd_link_axes(m, leg, last, axes);
-    hd_read(&m->scratch[leg / HD_LANES].end[last], leg % HD_LANES, HD_LANES, 3, tip);
-    memset(out, 0, (size_t)(6 * size) * sizeof(double));
-    for (int i = 0; i < 3; i++) { /* axis . (v + w x p) = axis . v + (p x axis) . w */
-        hd_cross(tip, axes + 3 * i, turned + 3 * i);
-        for (int r = 0; r < 3; r++) {
-            out[i * size + r] = out[(3 + i) * size + 3 + r] = axes[3 * i + r];
-            out[i * size + 3 + r] = turned[3 * i + r];
-        }
-    }
-    for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++) {
-        hd_read_screw(m, i, screw);
-        for (int r = 0; r < 3; r++) {
-            out[r * size + 6 + i] = hd_dot(axes + 3 * r, screw, 3) + hd_dot(turned + 3 * r, screw + 3, 3);
-            out[(3 + r) * size + 6 + i] = hd_dot(axes + 3 * r, screw + 3, 3);
-        }
-    }
-    return 1;
 }
 
 /* Rotation (3, 3) and start (3) in the world of each existing link, one behind the other: 12 numbers each. */
@@ -161,7 +150,9 @@ static inline double hd_mass_moment(struct hd_model *m, double *moment)
     for (int64_t i = 0; i < m->blocks; i++) {
         vec3 h;
         hd_kernels_of[m->shape]->center(m->legs + i, m->scratch + i, &h);
-        moment[0] += hd_sum_lanes(h.x), moment[1] += hd_sum_lanes(h.y), moment[2] += hd_sum_lanes(h.z);
+        total_each(&h.x, 3);
+        for (int r = 0; r < 3; r++)
+            moment[r] += lane_of(&h.x + r, 0);
     }
     return m->mass + m->links_mass;
 }
@@ -193,13 +184,9 @@ static inline int hd_potential_energy(struct hd_model *m, const double *R, const
 /* Momentum M nu (6 + n): inverse dynamics at rest without gravity. */
 static inline int hd_momentum(struct hd_model *m, const double *q, const double *nu, double *out)
 {
-    const real zero = splat(0.0);
-    if (!hd_set_q(m, q))
-        return 0;
-    hd_clear_row(m, HD_RATE);
-    hd_set_row(m, HD_QDD, nu + 6, 0);
-    hd_inverse_with(m, (spatial){{zero, zero, zero}, {zero, zero, zero}}, splat_spatial(nu), 0, out);
-    return 1;
+    const int good = hd_set_q(m, q);
+    hd_inverse_at(m, hd_zeros, hd_zeros, nu, 0, out);
+    return good;
 }
 
 /* Momentum (6), linear, then angular about the centre of mass, world axes. */

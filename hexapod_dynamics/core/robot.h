@@ -42,7 +42,7 @@ struct hd_free {
 };
 
 /* The model of one morphology. `mass`, `h`, `inertia` are those of the main body with its payload, `external` is a wrench
- * on the body that hd_forward_all includes; both may be changed between calls. */
+ * on the body that forward dynamics includes; both may be changed between calls. */
 struct hd_model {
     const struct hd_robot *robot;
     const struct hd_functions *run;
@@ -83,6 +83,7 @@ struct hd_world;
                                  double *by_configuration, double *by_nu, double *M)) \
     F(int, forward_derivatives, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
                                  double *by_configuration, double *by_nu, double *by_tau)) \
+    F(int, regressor, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *Y)) \
     F(int, hold, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
                   const int64_t *legs, int64_t count, double *nudot, double *forces)) \
     F(int, link_poses, (struct hd_model *, const double *R, const double *p, const double *q, double *poses)) \

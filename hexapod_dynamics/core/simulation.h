@@ -149,7 +149,7 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
         real H[21], F[6];
         for (int64_t i = 0; correction && i < size; i++)
             w->nu[i] -= h * w->acceleration[i];
-        hd_begin_all(m, w->rotation, w->q, w->nu, H, F);
+        hd_begin(m, w->rotation, w->q, w->nu, 1, 1, H, F);
         if (!correction)
             count = find_contacts(m, w, contacts);
         move_contacts(contacts, count, w->nu);
@@ -162,7 +162,7 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
         for (int64_t i = 0; i < count; i++)
             add_contact(contacts + i, w->law, h, H, F);
         add_servos(m, w, h);
-        hd_end_all(m, w->rotation, w->nu, H, F, w->acceleration);
+        hd_end(m, w->rotation, w->nu, 1, H, F, w->acceleration);
         for (int64_t i = 0; i < size; i++)
             w->nu[i] += h * w->acceleration[i];
         move_contacts(contacts, count, w->nu);
@@ -183,7 +183,7 @@ static void hd_step(struct hd_model *m, struct hd_world *w, double h)
 
 static void hd_steps(struct hd_model *m, struct hd_world *w, double h, int64_t count)
 {
-    hd_clear_row(m, HD_TAU); /* the servos' torques are added to the right-hand side */
+    hd_set_row(m, HD_TAU, hd_zeros, 1); /* the servos' torques are added to the right-hand side */
     for (int64_t k = 0; k < count; k++)
         hd_step(m, w, h);
 }
@@ -191,14 +191,13 @@ static void hd_steps(struct hd_model *m, struct hd_world *w, double h, int64_t c
 /* Velocity (6 + joints) of the robot at rest after an impulse (6 + joints), M(q)^-1 impulse; of what does not move it is 0. */
 static void hd_strike(struct hd_model *m, const double *q, const double *impulse, double *nu)
 {
-    static const double rest[6 + HD_MOST], weightless[9];
-    real H[21], F[6];
     double kept[6];
+    real H[21], F[6];
     memcpy(kept, m->external, sizeof kept);
     memcpy(m->external, impulse, sizeof kept);
     hd_set_row(m, HD_TAU, impulse + 6, 1);
-    hd_begin_all(m, weightless, q, rest, H, F);
-    hd_end_all(m, weightless, rest, H, F, nu);
+    hd_begin(m, hd_zeros, q, hd_zeros, 1, 0, H, F);
+    hd_end(m, hd_zeros, hd_zeros, 1, H, F, nu);
     memcpy(m->external, kept, sizeof kept);
 }
 

@@ -33,16 +33,6 @@ typedef double hd_stored_lanes;
 
 /* A row of lanes. */
 HD_INLINE hd_lanes hd_load(const double *row) { return *(const hd_stored_lanes *)row; }
-HD_INLINE void hd_store(double *row, hd_lanes value) { *(hd_stored_lanes *)row = value; }
-
-/* A row of lanes that begins on a multiple of its own size. */
-#if HD_LANES > 1
-typedef double hd_line __attribute__((vector_size(8 * HD_LANES), may_alias));
-#else
-typedef double hd_line;
-#endif
-HD_INLINE hd_lanes hd_load_line(const double *row) { return *(const hd_line *)row; }
-HD_INLINE void hd_store_line(double *row, hd_lanes value) { *(hd_line *)row = value; }
 
 /* A lane of what begins with a row of lanes. */
 #define lane_of(row, lane) (((double *)(row))[lane])
@@ -58,28 +48,6 @@ HD_INLINE hd_lanes hd_splat(double number)
     return (hd_lanes){number, number};
 #else
     return number;
-#endif
-}
-
-/* Sum over the lanes, in halves. */
-HD_INLINE double hd_sum_lanes(hd_lanes value)
-{
-#if HD_LANES == 8
-    typedef double half __attribute__((vector_size(32)));
-    typedef double quarter __attribute__((vector_size(16)));
-    union { hd_lanes whole; half halves[2]; } a = {value};
-    union { half whole; quarter halves[2]; } b = {a.halves[0] + a.halves[1]};
-    const quarter c = b.halves[0] + b.halves[1];
-    return c[0] + c[1];
-#elif HD_LANES == 4
-    typedef double half __attribute__((vector_size(16)));
-    union { hd_lanes whole; half halves[2]; } a = {value};
-    const half b = a.halves[0] + a.halves[1];
-    return b[0] + b[1];
-#elif HD_LANES == 2
-    return value[0] + value[1];
-#else
-    return value;
 #endif
 }
 

@@ -14,14 +14,13 @@ for each link that exists, in the robot's order (`regressor_links`):
   link, so that the stump is what is estimated.
 
 Rotors of motors are not links: tau = Y phi + rotor_inertia * qddot for the moving joints, as Pinocchio's armature.
-Wrench of a link under a twist (v, w), its rate (a, al) in components and gravity (Atkeson, An & Hollerbach 1986,
-about the frame's origin):  f = m b + (al x + w x w x) m c,  n = m c x b + I al + w x I w,  b = a + w x v - g.
+Inverse dynamics are linear in phi (Atkeson, An & Hollerbach 1986): a column of Y is the core's own recursion with a
+unit of one parameter in place of all inertias (core/derivatives.h).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from hexapod_dynamics.core._core import Model
 from hexapod_dynamics.dynamics.checks import checked_input
 from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.link_tree import LinkTree
-from hexapod_dynamics.se3 import skew
+from hexapod_dynamics.robot import Morphology
 
 Array = NDArray[np.float64]
 PARAMETERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
@@ -109,10 +106,8 @@ class Regressors(Model):
         Arguments as of `inverse_dynamics`; all may have one leading axis T (samples): Y is (T, 6+n, 10 links) then.
         Raises DynamicsError for input of the wrong shape or not finite.
         """
-        tree = self._tree(morphology)
-        (R, q, nu, nudot), batch = self._samples(morphology, R=rotation, q=q, nu=nu, nudot=nudot)
-        motion = tree.motion(q, nu, nudot, R.transpose(0, 2, 1) @ [0.0, 0.0, self.robot.gravity])
-        out = tree.torque_rows(motion)
+        arrays, batch = self._samples(morphology, R=rotation, q=q, nu=nu, nudot=nudot)
+        out = self._regressors(morphology, *arrays)
         return out if batch else out[0]
 
     def momentum_regressor(self, q: ArrayLike, nu: ArrayLike, morphology: Morphology | None = None) -> Array:
@@ -121,10 +116,8 @@ class Regressors(Model):
         The first six rows are the robot's momentum [kg m/s] and its moment about base_link's origin [kg m^2/s], in
         base_link axes. Leading axis as above. Raises DynamicsError.
         """
-        tree = self._tree(morphology)
         (q, nu), batch = self._samples(morphology, q=q, nu=nu)
-        motion = tree.motion(q, nu, np.zeros_like(nu), np.zeros((len(q), 3)))
-        out = tree.momentum_rows(motion)
+        out = self._momentum(morphology, q, nu)
         return out if batch else out[0]
 
     def energy_regressor(
@@ -139,10 +132,14 @@ class Regressors(Model):
 
         Potential energy is zero for a centre of mass at height 0. Leading axis as above. Raises DynamicsError.
         """
-        tree = self._tree(morphology)
         (R, p, q, nu), batch = self._samples(morphology, R=rotation, p=position, q=q, nu=nu)
-        motion = tree.motion(q, nu, np.zeros_like(nu), np.zeros((len(q), 3)))
-        kinetic, potential = tree.energy_rows(motion, R, p, self.robot.gravity)
+        kinetic = 0.5 * np.einsum("ti,tik->tk", nu, self._momentum(morphology, q, nu))
+        potential = np.zeros((*kinetic.shape[:1], kinetic.shape[1] // 10, 10))
+        for row, *place, joints in zip(potential, R, p, q, strict=True):
+            poses = [tuple(place), *self.link_poses(*place, joints, morphology).values()]
+            row[:, 0] = [origin[2] for _, origin in poses]  # heights of the frames' origins, and of their axes' ends over them
+            row[:, 1:4] = [turn[2] for turn, _ in poses]
+        potential = self.robot.gravity * potential.reshape(kinetic.shape)
         return (kinetic, potential) if batch else (kinetic[0], potential[0])
 
     def base_parameters(self, morphology: Morphology | None = None, *, rows: str = "all") -> BaseParameters:
@@ -172,8 +169,9 @@ class Regressors(Model):
 
     # ---- inside ----------------------------------------------------------------------------------------------------
 
-    def _tree(self, morphology: Morphology | None) -> _MovingTree:
-        return _tree_of(self.robot, self._select(morphology).morphology)
+    def _momentum(self, morphology: Morphology | None, q: Array, nu: Array) -> Array:
+        """Regressors of the momentum: of what accelerations nu need at rest, without weight."""
+        return self._regressors(morphology, np.zeros((len(q), 3, 3)), q, np.zeros_like(nu), nu)
 
     def _samples(self, morphology: Morphology | None, **given: ArrayLike) -> tuple[list[Array], bool]:
         """Return the arguments by name as arrays with a leading axis, and whether they had one; DynamicsError if
@@ -192,17 +190,9 @@ def _independent_columns(W: Array) -> tuple[NDArray[np.intp], Array]:
     C.
     """
     norms = np.linalg.norm(W, axis=0)
-    kept: list[int] = []
-    basis = np.empty((W.shape[0], 0))
-    for k in np.flatnonzero(norms > _RANK_TOLERANCE * norms.max(initial=0.0)):
-        rest = W[:, k] / norms[k]
-        for _ in range(2):  # twice is enough (Kahan)
-            rest = rest - basis @ (basis.T @ rest)
-        size = np.linalg.norm(rest)
-        if size > _RANK_TOLERANCE:
-            kept.append(int(k))
-            basis = np.column_stack([basis, rest / size])
-    columns = np.array(kept, np.intp)
+    seen = np.flatnonzero(norms > _RANK_TOLERANCE * norms.max(initial=0.0))
+    rest = np.abs(np.diag(np.linalg.qr(W[:, seen] / norms[seen], mode="r")))  # length of what previous ones do not have
+    columns = seen[rest > _RANK_TOLERANCE]
     combination = np.asarray(np.linalg.lstsq(W[:, columns], W, rcond=None)[0], np.float64)
     combination[np.abs(combination) < 1e-9] = 0.0
     combination[:, columns] = np.eye(len(columns))
@@ -217,134 +207,3 @@ def _in_words(row: Array, first: int, names: tuple[str, ...]) -> str:
             size = "" if abs(abs(row[k]) - 1.0) < 1e-9 else f"{abs(row[k]):.4g} "
             words += f" {'-' if row[k] < 0 else '+'} {size}{names[k]}"
     return words
-
-
-# ---- links that move -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Motion:
-    """Motion of k links in T samples, in link axes: pose in the parent (k, T, 4, 4), the matrix (k, T, 6, 6) that
-    carries a twist from the parent, twist and its rate with gravity removed (k, T, 6), linear first.
-    """
-
-    pose: Array
-    carry: Array
-    twist: Array
-    rate: Array
-
-
-class _MovingTree:
-    """The links of a morphology, base_link first: their motions, and their wrenches on body and joints."""
-
-    def __init__(self, robot: Robot, morphology: Morphology) -> None:
-        tree = LinkTree(robot, morphology)
-        here = [branch for branch in tree.branches if branch.joint is not None]
-        places = {BASE: 0} | {branch.child: k + 1 for k, branch in enumerate(here)}
-        self.parents = [0] + [places[branch.parent] for branch in here]
-        rates = np.cumsum(morphology.moving_mask) - 1
-        # index of the joint, index of its rate in nu, screw (6,) in link axes; None for base_link and locked joints
-        self.joints: list[tuple[int, int, Array] | None] = [None]
-        self.at_zero = [np.eye(4)]
-        for branch in here:
-            moves = bool(morphology.moving_mask[branch.index])
-            self.joints.append((branch.index, 6 + int(rates[branch.index]), branch.screw) if moves else None)
-            self.at_zero.append(branch.at_zero)
-        self.size = 6 + int(morphology.moving_mask.sum())
-
-    def motion(self, q: Array, nu: Array, nudot: Array, up: Array) -> _Motion:
-        """Motion of samples q (T, n), nu, nudot (T, 6+n); up (T, 3): -g in base_link axes [m/s^2]."""
-        k, T = len(self.parents), len(q)
-        pose, carry = np.zeros((k, T, 4, 4)), np.zeros((k, T, 6, 6))
-        twist, rate = np.empty((2, k, T, 6))
-        twist[0], rate[0] = nu[:, :6], nudot[:, :6]
-        rate[0, :, :3] += up
-        for i in range(1, k):
-            parent, joint = self.parents[i], self.joints[i]
-            pose[i] = self.at_zero[i] if joint is None else self.at_zero[i] @ _displacements(joint[2], q[:, joint[0]])
-            back = pose[i, :, :3, :3].transpose(0, 2, 1)
-            carry[i, :, :3, :3] = carry[i, :, 3:, 3:] = back
-            carry[i, :, :3, 3:] = -back @ _skew(pose[i, :, :3, 3])
-            twist[i] = _times(carry[i], twist[parent])
-            rate[i] = _times(carry[i], rate[parent])
-            if joint is not None:
-                own = nu[:, joint[1], None] * joint[2]
-                twist[i] += own
-                # the rate of a twist in axes that turn with the link: ad_V S qdot
-                rate[i] += nudot[:, joint[1], None] * joint[2]
-                rate[i, :, :3] += np.cross(twist[i, :, 3:], own[:, :3]) + np.cross(twist[i, :, :3], own[:, 3:])
-                rate[i, :, 3:] += np.cross(twist[i, :, 3:], own[:, 3:])
-        return _Motion(pose, carry, twist, rate)
-
-    def torque_rows(self, motion: _Motion) -> Array:
-        """Rows (T, 6+n, 10 k) of the wrenches that the motion needs."""
-        v, w, a, al = motion.twist[..., :3], motion.twist[..., 3:], motion.rate[..., :3], motion.rate[..., 3:]
-        turn, about = _skew(al) + _skew(w) @ _skew(w), _times_inertia(al) + _skew(w) @ _times_inertia(w)
-        return self._gather(motion, a + np.cross(w, v), turn, about)
-
-    def momentum_rows(self, motion: _Motion) -> Array:
-        """Rows (T, 6+n, 10 k) of the generalised momentum."""
-        v, w = motion.twist[..., :3], motion.twist[..., 3:]
-        return self._gather(motion, v, _skew(w), _times_inertia(w))
-
-    def energy_rows(self, motion: _Motion, rotation: Array, position: Array, gravity: float) -> tuple[Array, Array]:
-        """Rows (T, 10 k) of kinetic and potential energy."""
-        k, T = motion.twist.shape[:2]
-        kinetic, potential = np.zeros((2, T, k, 10))
-        place = motion.pose.copy()  # in the world
-        place[0, :, :3, :3], place[0, :, :3, 3], place[0, :, 3, 3] = rotation, position, 1.0
-        for i in range(1, k):
-            place[i] = place[self.parents[i]] @ motion.pose[i]
-        v, w = (np.moveaxis(motion.twist[..., part], 0, 1) for part in (slice(0, 3), slice(3, 6)))
-        kinetic[..., 0] = 0.5 * np.sum(v * v, axis=2)
-        kinetic[..., 1:4] = np.cross(v, w)
-        kinetic[..., 4:] = 0.5 * np.einsum("tki,tkij->tkj", w, _times_inertia(w))
-        potential[..., 0] = gravity * place[:, :, 2, 3].T
-        potential[..., 1:4] = gravity * np.moveaxis(place[:, :, 2, :3], 0, 1)
-        return kinetic.reshape(T, -1), potential.reshape(T, -1)
-
-    def _gather(self, motion: _Motion, linear: Array, turn: Array, about: Array) -> Array:
-        """Rows (T, 6+n, 10 k) of the wrenches (linear m + turn m c, -[linear] m c + about I) of the links, each in the
-        axes of its link.
-        """
-        k, T = linear.shape[:2]
-        blocks, rows = np.zeros((k, T, 6, 10)), np.zeros((T, self.size, k, 10))
-        blocks[..., :3, 0], blocks[..., :3, 1:4] = linear, turn
-        blocks[..., 3:, 1:4], blocks[..., 3:, 4:] = -_skew(linear), about
-        for i in range(k):
-            block, at = blocks[i], i
-            while at:
-                joint = self.joints[at]
-                if joint is not None:
-                    rows[:, joint[1], i] = joint[2] @ block
-                block, at = motion.carry[at].transpose(0, 2, 1) @ block, self.parents[at]
-            rows[:, :6, i] = block
-        return rows.reshape(T, self.size, -1)
-
-
-@lru_cache(maxsize=64)
-def _tree_of(robot: Robot, morphology: Morphology) -> _MovingTree:
-    return _MovingTree(robot, morphology)
-
-
-def _displacements(screw: Array, positions: Array) -> Array:
-    """Poses (T, 4, 4) of a screw through the link's origin at positions (T,): Rodrigues' formula."""
-    hat, poses = skew(screw[3:]), np.zeros((len(positions), 4, 4))
-    s, c = np.sin(positions)[:, None, None], np.cos(positions)[:, None, None]
-    poses[:, :3, :3] = np.eye(3) + s * hat + (1.0 - c) * (hat @ hat)
-    poses[:, :3, 3], poses[:, 3, 3] = positions[:, None] * screw[:3], 1.0
-    return poses
-
-
-def _times(matrices: Array, vectors: Array) -> Array:
-    return (matrices @ vectors[..., None])[..., 0]
-
-
-def _skew(vectors: Array) -> Array:
-    """Matrices (..., 3, 3) with [a] b = a x b, of vectors (..., 3): row i is e_i x a."""
-    return np.cross(np.eye(3), vectors[..., None, :])
-
-
-def _times_inertia(vectors: Array) -> Array:
-    """Matrices (..., 3, 6) with I a = K(a) (Ixx, Ixy, Iyy, Ixz, Iyz, Izz), of vectors a (..., 3)."""
-    return np.einsum("eij,...j->...ie", _MATRICES, vectors)
