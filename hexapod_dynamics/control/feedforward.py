@@ -3,6 +3,13 @@
 h = ID(R, q, nu, nudot) is the wrench on the base and the joint torques without contact, f the feet's forces that make
 up h_base (FootForces: non-negative least squares), and tau_i = h_i - J_tip,i^T f_i: the leg rows of Farghdani & Chhabra
 2025, eq. (6), with tip wrenches.
+
+A position servo, modelled as a motor behind a spring and a damper, needs their rates, too:
+
+    tau = k (theta - q) + d (theta' - q')     =>     theta = q + tau/k - (d/k^2) tau',     theta' = q' + tau'/k
+
+to first order in d/k, with tau and tau' from the wanted motion and its first derivative (Mueller & Kumar). A move
+command consists of a position and a duration: theta + theta' duration.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ import numpy.typing as npt
 from hexapod_dynamics.control.foot_forces import FootForces
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.se3 import exp
 from hexapod_dynamics.simulation.predictor import Predictor
 
 
@@ -33,13 +41,10 @@ class Feedforward:
         self, robot: Robot, *, friction: float = 0.6, clearance: float = 0.004, model: Predictor | None = None
     ) -> None:
         self.robot, self.clearance, self._model = robot, clearance, model or Predictor(robot)
-        legs = len(robot.legs)
-        self._morphology: Morphology | None = None
-        self._leg_of_joint = np.repeat(np.arange(legs), [len(leg.joints) for leg in robot.legs])
-        self._feet = FootForces(legs, friction=friction)
-        memory = self._memory = _core.CommandedTorques(self._model, self._feet.memory)
+        feet = FootForces(len(robot.legs), friction=friction)
+        self._memory, self._memory_ahead = (_core.CommandedTorques(self._model, feet) for _ in range(2))
+        memory = self._memory
         self.tips, self.load, self.forces, self.torques = memory.tips, memory.load, memory.forces, memory.torques
-        self._other_tips = np.zeros((legs, 3))
 
     def set_morphology(self, morphology: Morphology) -> None:
         """Set the Morphology of the model."""
@@ -69,14 +74,11 @@ class Feedforward:
         Raises HexapodError where no foot forces are found.
         """
         memory = self._memory
-        if self._model.morphology is not self._morphology:
-            self._morphology = self._model.morphology
-            memory.driven[:] = self._morphology.driven_mask
-        memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
-        memory.rotation[:], memory.joints[:], memory.predicted[:] = rotation, joints, predicted_joints
         along_x, along_y = self._model.slope.tolist()  # as estimated by the Observer
-        outcome = memory.solve(along_x, along_y, height, self.clearance)
-        self._feet.check(outcome, memory.needs[:6])
+        memory.rotation[:], memory.joints[:] = rotation, predicted_joints
+        memory.set_load(memory.joints, along_x, along_y, height, self.clearance)
+        self._solve(memory, rotation, twist, joints, rates, accelerations)
+        self.torques *= self._model.morphology.driven_mask
         return self.torques
 
     def solve_with_present_load(
@@ -86,19 +88,64 @@ class Feedforward:
         joints: np.ndarray,
         rates: np.ndarray,
         accelerations: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        """Write the torques (n,) [N m] of another state to out, with the load of the feet from the last call of
-        `solve`.
+    ) -> np.ndarray:
+        """Compute the torques (n,) [N m] of another state, with the load of the feet from the last call of `solve`.
 
         Arguments as for `solve`; `tips`, `load`, `forces` and `torques` do not change. Limp joints are treated as
         if they gave torque.
         """
-        memory = self._memory
+        memory = self._memory_ahead
+        memory.load[:] = self.load
+        return self._solve(memory, rotation, twist, joints, rates, accelerations)
+
+    def _solve(
+        self,
+        memory: _core.CommandedTorques,
+        rotation: np.ndarray,
+        twist: np.ndarray,
+        joints: np.ndarray,
+        rates: npt.ArrayLike,
+        accelerations: npt.ArrayLike,
+    ) -> np.ndarray:
         memory.nu[:6], memory.nu[6:], memory.nudot[6:] = twist, rates, accelerations
         memory.rotation[:], memory.joints[:] = rotation, joints
-        state = memory.rotation, memory.joints, memory.nu, memory.nudot
-        self._model.needs(*state, self._other_tips, memory.columns, memory.needs)
-        forces = self._feet.solve(memory.needs[:6], rotation, self._other_tips, self.load) @ rotation
-        np.einsum("jc,jc->j", memory.columns, forces[self._leg_of_joint], out=out)
-        np.subtract(memory.needs[6:], out, out=out)
+        return memory.solve()
+
+
+class TorqueRates:
+    """Time derivative of a `Feedforward`'s torques along the commanded motion.
+
+    Central difference of the compiled model along the motion q + s q' + s^2/2 q'', with a constant body twist and with
+    the present share of each foot in the load. Equal to the analytic first derivative (papers/nth_order.py) to 1e-6 at
+    a hundredth of its cost. limit [N m/s] bounds the rates when the set of standing feet changes.
+    """
+
+    def __init__(self, feedforward: Feedforward, *, step: float = 1e-4, limit: float = 20.0) -> None:
+        self._feedforward, self._step, self._limit = feedforward, step, limit
+        self.rates = np.zeros(feedforward.robot.joint_count)
+
+    def solve(
+        self,
+        rotation: np.ndarray,
+        twist: np.ndarray,
+        joints: np.ndarray,
+        rates: np.ndarray,
+        accelerations: np.ndarray,
+    ) -> np.ndarray:
+        """Compute the rates (n,) [N m/s]; call it after `Feedforward.solve`, whose standing feet and damage it uses.
+
+        rotation (3, 3) world <- base_link; twist (6,); joints, rates, accelerations (n,) as commanded.
+        """
+        turn = np.zeros(6)
+        self.rates[:] = 0.0
+        for s in (-self._step, self._step):
+            turn[3:] = s * np.asarray(twist)[3:]
+            torques = self._feedforward.solve_with_present_load(
+                rotation @ exp(turn)[:3, :3],
+                twist,
+                joints + s * rates + s * s / 2 * accelerations,
+                rates + s * accelerations,
+                accelerations,
+            )
+            self.rates += torques / (2 * s)
+        return np.clip(self.rates, -self._limit, self._limit, out=self.rates)

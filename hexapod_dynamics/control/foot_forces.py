@@ -12,12 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from hexapod_dynamics.core import _core
-from hexapod_dynamics.errors import HexapodError
 
 ROUNDS = 3  # changes of the set of edges in use, for each edge; Lawson and Hanson need about one
 
 
-class FootForces:
+class FootForces(_core.FootForces):
     """Distributes a body wrench over the standing feet.
 
     Args:
@@ -32,33 +31,4 @@ class FootForces:
         self.legs, self.length, self.regularisation = legs, length, regularisation
         side = friction / np.sqrt(2.0)
         self.edges = np.array([[side, side, -side, -side], [side, -side, side, -side], [1.0, 1.0, 1.0, 1.0]])
-        memory = self.memory = _core.FootForces(
-            self.edges, legs, float(length), float(regularisation), ROUNDS * self.edges.shape[1] * legs
-        )
-        self._wrench, self._rotation, self._tips, self._load = memory.wrench, memory.rotation, memory.tips, memory.load
-        self.forces = memory.forces
-
-    def solve(self, wrench: np.ndarray, rotation: np.ndarray, tips: np.ndarray, load: np.ndarray) -> np.ndarray:
-        """Compute the foot forces whose sum is nearest to the wrench on the body.
-
-        Args:
-            wrench: (6,) force [N] and moment [N m] about the body frame's origin, body axes.
-            rotation: (3, 3) world <- body.
-            tips: (legs, 3) foot positions, body axes [m].
-            load: (legs,) load capacity of each foot, 0 (in the air) to 1.
-
-        Returns:
-            (legs, 3) forces of the ground on the feet, world axes [N]; zero for feet in the air.
-
-        Raises HexapodError if the solver fails.
-
-        """
-        self._wrench[:], self._rotation[:], self._tips[:], self._load[:] = wrench, rotation, tips, load
-        self.check(self.memory.solve(), wrench)
-        return self.forces
-
-    def check(self, outcome: int, wrench: np.ndarray) -> None:
-        """Raise HexapodError if the kernel's outcome is a failure."""
-        if outcome:
-            why = ("", "a value is not finite", "the search did not end")[outcome]
-            raise HexapodError(f"no foot forces found for the wrench {np.asarray(wrench).tolist()}: {why}")
+        super().__init__(self.edges, legs, length, regularisation, ROUNDS * self.edges.shape[1] * legs)

@@ -97,6 +97,7 @@ class Simulation:
 
     joints: int
     legs: int
+    row_width: int
     external: Any
     plane: Structs
     drive: Structs
@@ -110,13 +111,7 @@ class Simulation:
     foot_forces: Array
     ground_force: Array
     def __init__(
-        self,
-        robot: Robot,
-        morphology: Morphology,
-        plane: Structs,
-        rises: Structs,
-        law: Structs,
-        drive: Structs,
+        self, robot: Robot, morphology: Morphology, plane: Structs, rises: Structs, law: Structs, drive: Structs
     ) -> None: ...
     def forget(self) -> None: ...
     def set_morphology(self, morphology: Morphology) -> None: ...
@@ -124,30 +119,16 @@ class Simulation:
     def take_steps(self, h: float, count: int) -> None: ...
     def follow(self, h: float, steps: int, log: Array, every: int) -> None: ...
     def walk(
-        self,
-        gait: Tick,
-        h: float,
-        steps: int,
-        since: int,
-        period: int,
-        resolution: float,
-        log: Array,
-        every: int,
+        self, gait: Tick, h: float, steps: int, since: int, period: int, resolution: float, log: Array, every: int
     ) -> int: ...
+    def log_state(self, row: Array) -> None: ...
     def command(self, targets: Array, duration: float, resolution: float) -> None: ...
     def predict(
         self, targets: Array, period: float, h: float, steps: int, positions: Array, rotations: Array, joints: Array
     ) -> None: ...
     def resting_height(self) -> float: ...
     def needs(
-        self,
-        rotation: Array,
-        q: Array,
-        nu: Array,
-        nudot: Array,
-        tips: Array,
-        columns: Array,
-        out: Array,
+        self, rotation: Array, q: Array, nu: Array, nudot: Array, tips: Array, columns: Array, out: Array
     ) -> None: ...
     def inertial(self, nudot: Array, out: Array) -> None: ...
     def strike(self, impulse: Array, out: Array) -> None: ...
@@ -157,23 +138,17 @@ class Simulation:
 class FootForces:
     """Memory of the foot forces of a robot; see control/foot_forces.py."""
 
-    wrench: Array
-    rotation: Array
-    tips: Array
-    load: Array
     forces: Array
     def __init__(self, edges: Array, legs: int, length: float, r: float, rounds: int) -> None: ...
-    def solve(self) -> int: ...
+    def solve(self, wrench: A, rotation: A, tips: A, load: A) -> Array: ...
 
 class CommandedTorques:
     """Joint torques that a commanded motion needs; see control/feedforward.py."""
 
     rotation: Array
-    predicted: Array
     joints: Array
     nu: Array
     nudot: Array
-    driven: Array
     needs: Array
     tips: Array
     columns: Array
@@ -181,7 +156,8 @@ class CommandedTorques:
     forces: Array
     torques: Array
     def __init__(self, model: Simulation, feet: FootForces) -> None: ...
-    def solve(self, slope_x: float, slope_y: float, height: float, clearance: float) -> int: ...
+    def set_load(self, joints: Array, slope_x: float, slope_y: float, height: float, clearance: float) -> None: ...
+    def solve(self) -> Array: ...
 
 # ---- gaits -----------------------------------------------------------------------------------------------------------
 

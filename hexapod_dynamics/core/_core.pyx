@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DynamicsError, HexapodError
 
 cnp.import_array()
 

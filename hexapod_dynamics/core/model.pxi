@@ -69,6 +69,8 @@ cdef extern from "checks.h" nogil:
     double HD_FARTHEST_POSITION, HD_ROTATION_TOLERANCE
     int hd_are_finite(const double *numbers, int64_t count)
     int hd_is_rotation(const double *R)
+    double hd_dot(const double *a, const double *b, int count)
+    void hd_turn_back(const double *R, const double *a, double *out)
 
 cdef extern from *:
     """
@@ -251,106 +253,3 @@ cdef class Scratch:
 
 
 KEPT_SELECTIONS = 256  # number of morphologies whose memory a model keeps, so that each costs only a look-up
-
-
-cdef class ModelInput:
-    """What the calls of WholeBodyModel share: morphologies, and names of legs and links; see dynamics/whole_body.py.
-
-    lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot can use.
-    """
-
-    cdef readonly object robot
-    cdef Numbers numbers
-    cdef Scratch scratch
-    cdef Selection whole, known
-    cdef dict selections, legs, links
-    cdef Py_ssize_t joints
-
-    def __init__(self, robot, *, int lanes=0):
-        """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
-        self.robot, self.joints = robot, checks().checked_robot(robot).joint_count
-        self.numbers = Numbers(robot)
-        self.scratch = Scratch(self.numbers, lanes)
-        self.legs = {name: index for index, name in enumerate(robot.leg_names)}
-        self.links = {}
-        for index, leg in enumerate(robot.legs):
-            for k, link in enumerate(leg.link_names):
-                self.links[f"{leg.name}.{link}"] = index, k
-        self.selections = {}
-        self.whole = Selection(self.numbers, self.scratch, checks().Morphology.whole(robot), None)
-        self.known = self.whole
-
-    def __reduce__(self):
-        return type(self), (self.robot,)
-
-    @property
-    def lanes(self) -> int:
-        """Number of legs that a vector register holds."""
-        return self.scratch.run.lanes
-
-    # ---- input -------------------------------------------------------------------------------------------------------
-
-    cdef inline Selection choose(self, morphology):
-        """Return the selection of a morphology; the caller keeps it while it computes."""
-        cdef Selection known = self.known
-        return known if morphology is known.given else self._select(morphology)
-
-    cpdef Selection _select(self, morphology):
-        """Return the selection of a morphology of this robot; DynamicsError for any other morphology."""
-        cdef Selection found
-        if morphology is None:
-            self.known = self.whole
-            return self.whole
-        try:
-            found = self.selections.get(morphology)
-        except TypeError:  # it cannot be hashed
-            found = None
-        if found is None:
-            checks().check_robot(self.robot, morphology)
-            if len(self.selections) >= KEPT_SELECTIONS:
-                self.selections = {}
-            found = self.selections[morphology] = Selection(self.numbers, self.scratch, morphology, morphology)
-        self.known = found  # for the next call; this call uses the returned selection
-        return found
-
-    cdef dict forces_of(self, tip_forces, Selection known, const double **forces):
-        """Write the address of each leg's force, NULL where there is none; return the arrays (3,) by leg."""
-        cdef int leg
-        cdef dict given = tip_forces if type(tip_forces) is dict else self.made_forces(tip_forces)
-        for leg in range(HD_MOST_LEGS):
-            forces[leg] = NULL
-        for name, force in given.items():
-            leg = self.leg_index(name, known)
-            if not fits(force, 1, 3, 0):
-                return self.forces_of(self.made_forces(tip_forces), known, forces)
-            forces[leg] = data(force)
-        return given
-
-    cdef dict made_forces(self, tip_forces):
-        """Return tip forces as arrays (3,); DynamicsError if they are wrong."""
-        if not isinstance(tip_forces, Mapping):
-            raise DynamicsError(f"tip_forces: {tip_forces!r} given, a dict {{leg: force (3,)}} needed")
-        return {leg: checks().as_array(f"tip_forces[{leg!r}]", force, (3,)) for leg, force in tip_forces.items()}
-
-    cdef int leg_index(self, leg, Selection known) except -1:
-        """Return the index of an existing leg; DynamicsError if there is none."""
-        index = self.legs.get(leg) if isinstance(leg, str) else None
-        if index is None:
-            raise DynamicsError(f"no leg {leg!r}; the legs are {', '.join(self.robot.leg_names)}")
-        if known.m.last[<int>index] < 0:
-            raise DynamicsError(f"leg {leg} is missing in this morphology ({known.morphology.describe()})")
-        return index
-
-    cdef tuple link_index(self, link, Selection known):
-        """Return leg and place in the leg of an existing link; DynamicsError if there is none."""
-        found = self.links.get(link) if isinstance(link, str) else None
-        if found is None:
-            raise DynamicsError(f"no link {link!r}; the links are {', '.join(self.links)}")
-        if known.m.last[<int>found[0]] < found[1]:
-            raise DynamicsError(f"link {link} is missing in this morphology ({known.morphology.describe()})")
-        return found
-
-    def joint_names(self, morphology=None):
-        """Names of the n joints that exist and move, in order. Raises DynamicsError."""
-        moves = self._select(morphology).morphology.moving_mask
-        return [name for name, moving in zip(self.robot.joint_names, moves, strict=True) if moving]

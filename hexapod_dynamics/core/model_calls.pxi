@@ -1,11 +1,108 @@
 # The whole-body model: the calls of one state, and of batches.
 
-cdef class Model(ModelInput):
+cdef class Model:
     """The calls of WholeBodyModel for one state, and rows of batches; see dynamics/whole_body.py for conventions.
 
     A call takes arrays of the core's kind as they are, and converts others. The core returns 0 where it could compute no
-    result; `Selection.refuse` then names what is wrong.
+    result; `Selection.refuse` then names what is wrong. lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot
+    can use.
     """
+
+    cdef readonly object robot
+    cdef Numbers numbers
+    cdef Scratch scratch
+    cdef Selection whole, known
+    cdef dict selections, legs, links
+    cdef Py_ssize_t joints
+
+    def __init__(self, robot, *, int lanes=0):
+        """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
+        self.robot, self.joints = robot, checks().checked_robot(robot).joint_count
+        self.numbers = Numbers(robot)
+        self.scratch = Scratch(self.numbers, lanes)
+        self.legs = {name: index for index, name in enumerate(robot.leg_names)}
+        self.links = {}
+        for index, leg in enumerate(robot.legs):
+            for k, link in enumerate(leg.link_names):
+                self.links[f"{leg.name}.{link}"] = index, k
+        self.selections = {}
+        self.whole = Selection(self.numbers, self.scratch, checks().Morphology.whole(robot), None)
+        self.known = self.whole
+
+    def __reduce__(self):
+        return type(self), (self.robot,)
+
+    @property
+    def lanes(self) -> int:
+        """Number of legs that a vector register holds."""
+        return self.scratch.run.lanes
+
+    cdef inline Selection choose(self, morphology):
+        """Return the selection of a morphology; the caller keeps it while it computes."""
+        cdef Selection known = self.known
+        return known if morphology is known.given else self._select(morphology)
+
+    cpdef Selection _select(self, morphology):
+        """Return the selection of a morphology of this robot; DynamicsError for any other morphology."""
+        cdef Selection found
+        if morphology is None:
+            self.known = self.whole
+            return self.whole
+        try:
+            found = self.selections.get(morphology)
+        except TypeError:  # it cannot be hashed
+            found = None
+        if found is None:
+            checks().check_robot(self.robot, morphology)
+            if len(self.selections) >= KEPT_SELECTIONS:
+                self.selections = {}
+            found = self.selections[morphology] = Selection(self.numbers, self.scratch, morphology, morphology)
+        self.known = found  # for the next call; this call uses the returned selection
+        return found
+
+    cdef dict forces_of(self, tip_forces, Selection known, const double **forces):
+        """Write the address of each leg's force, NULL where there is none; return the arrays (3,) by leg."""
+        cdef int leg
+        cdef dict given = tip_forces if type(tip_forces) is dict else self.made_forces(tip_forces)
+        for leg in range(HD_MOST_LEGS):
+            forces[leg] = NULL
+        for name, force in given.items():
+            leg = self.leg_index(name, known)
+            if not fits(force, 1, 3, 0):
+                return self.forces_of(self.made_forces(tip_forces), known, forces)
+            forces[leg] = data(force)
+        return given
+
+    cdef dict made_forces(self, tip_forces):
+        """Return tip forces as arrays (3,); DynamicsError if they are wrong."""
+        if not isinstance(tip_forces, Mapping):
+            raise DynamicsError(f"tip_forces: {tip_forces!r} given, a dict {{leg: force (3,)}} needed")
+        return {leg: checks().as_array(f"tip_forces[{leg!r}]", force, (3,)) for leg, force in tip_forces.items()}
+
+    cdef int leg_index(self, leg, Selection known) except -1:
+        """Return the index of an existing leg; DynamicsError if there is none."""
+        index = self.legs.get(leg) if isinstance(leg, str) else None
+        if index is None:
+            raise DynamicsError(f"no leg {leg!r}; the legs are {', '.join(self.robot.leg_names)}")
+        if known.m.last[<int>index] < 0:
+            raise DynamicsError(f"leg {leg} is missing in this morphology ({known.morphology.describe()})")
+        return index
+
+    cdef tuple link_index(self, link, Selection known):
+        """Return leg and place in the leg of an existing link; DynamicsError if there is none."""
+        found = self.links.get(link) if isinstance(link, str) else None
+        if found is None:
+            raise DynamicsError(f"no link {link!r}; the links are {', '.join(self.links)}")
+        if known.m.last[<int>found[0]] < found[1]:
+            raise DynamicsError(f"link {link} is missing in this morphology ({known.morphology.describe()})")
+        return found
+
+    def joint_names(self, morphology=None):
+        """Names of the n joints that exist and move, in order. Raises DynamicsError."""
+        moves = self._select(morphology).morphology.moving_mask
+        return [name for name, moving in zip(self.robot.joint_names, moves, strict=True) if moving]
+
+    # ---- one state ---------------------------------------------------------------------------------------------------
 
     def forward_dynamics(self, rotation, q, nu, tau, morphology=None, tip_forces=None):
         """Accelerations nudot (6+n,) under joint torques tau (n,) and tip_forces {leg: force (3,) [N], world axes}.
@@ -237,24 +334,17 @@ cdef class Model(ModelInput):
         cdef Selection s = self.choose(morphology)
         cdef int64_t count = len(states), first
         cdef int64_t *which = <int64_t *>cnp.PyArray_DATA(states)
-        cdef double *a = data(R)
-        cdef double *b = data(q)
-        cdef double *c = data(nu)
-        cdef double *d = data(given)
-        cdef double *e = data(out)
+        cdef double *p[5]
+        p[0], p[1], p[2], p[3], p[4] = data(R), data(q), data(nu), data(given), data(out)
         with nogil:
-            first = s.m.run.batch(&s.m, forward, in_place, which, count, a, b, c, d, e)
+            first = s.m.run.batch(&s.m, forward, in_place, which, count, p[0], p[1], p[2], p[3], p[4])
         return first
 
     def _run_each(self, bint forward, list morphologies, R, q, nu, given, out):
         """Fill rows of `out`, each for its own morphology; return the first that failed, -1 if none. As with in_place."""
         cdef Selection s
         cdef Py_ssize_t i, n = self.joints, size = 6 + n, width = n if forward else size
-        cdef double *a
-        cdef double *b
-        cdef double *c
-        cdef double *d
-        cdef double *e
+        cdef double *p[5]
         cdef int good
         for i in range(len(morphologies)):
             try:
@@ -263,8 +353,9 @@ cdef class Model(ModelInput):
                 s = None
             if s is None or s is self.whole:
                 checks().check_robot(self.robot, morphologies[i], f"morphology[{i}]")
-            a, b, c, d, e = data(R) + 9 * i, data(q) + n * i, data(nu) + size * i, data(given) + width * i, data(out) + size * i
-            good = s.m.run.forward_all(&s.m, a, b, c, d, e) if forward else s.m.run.inverse_all(&s.m, a, b, c, d, e)
-            if not good or not hd_is_rotation(a) or not hd_are_finite(e, size):
+            p[0], p[1], p[2] = data(R) + 9 * i, data(q) + n * i, data(nu) + size * i
+            p[3], p[4] = data(given) + width * i, data(out) + size * i
+            good = (s.m.run.forward_all if forward else s.m.run.inverse_all)(&s.m, p[0], p[1], p[2], p[3], p[4])
+            if not good or not hd_is_rotation(p[0]) or not hd_are_finite(p[4], size):
                 return i
         return -1

@@ -1,7 +1,8 @@
 # The simulated robot: ground, servos, steps in time, loops over them.
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
+cdef double zeros[9 + HD_MOST]  # rates of what does not move; a rotation with which nothing has weight
 cdef hd_plane a_plane
 cdef hd_rise a_rise
 cdef hd_drive a_drive
@@ -95,14 +96,15 @@ cdef class Simulation:
     """A robot's model with its ground and servos, and the memory of its state: what a step reads and writes.
 
     plane (1,) of PLANE, rises (k,) of RISE, law (1,) of LAW, drive (1,) of DRIVE: see simulation/world.py. memory: all numbers
-    that steps change; views of it: position (3,), rotation (3, 3), q (n,), nu (6 + n,), servos (n,) of SERVO, and results of the
-    last step: acceleration (6 + n,), foot_forces (legs, 3), ground_force (3,). The loops release the interpreter's lock, so each
-    thread needs a Simulation of its own.
+    that steps change; views of it: position (3,), rotation (3, 3), q (n,), nu (6 + n,), results of the last step: foot_forces
+    (legs, 3), ground_force (3,), acceleration (6 + n,), and servos (n,) of SERVO. row_width: numbers of a row of a log. The loops
+    release the interpreter's lock, so each thread needs a Simulation of its own.
     """
 
     cdef readonly Selection model
     cdef hd_world w
-    cdef readonly Py_ssize_t joints, legs
+    cdef readonly Py_ssize_t joints, legs, row_width
+    cdef Py_ssize_t logged  # how many numbers of the memory a log has as they are
     cdef readonly object plane, drive, memory, position, rotation, q, nu, servos, acceleration, foot_forces, ground_force
     cdef object rises, law, box, results
 
@@ -113,12 +115,13 @@ cdef class Simulation:
         self.model = Selection(numbers, Scratch(numbers, 0), morphology, None)
         self.joints, self.legs = n, legs
         self.plane, self.rises, self.law, self.drive, self.box = plane, rises, law, drive, np.array(robot.body.box, float)
-        sizes = 3, 9, n, 6 + n, n * (sizeof(hd_servo) // 8), 6 + n, 3 * legs, 3, (n + HD_CORNERS) * (sizeof(hd_slid) // 8)
-        self.memory = np.zeros(sum(sizes))
+        sizes = 3, 9, n, 6 + n, 3 * legs, 3, 6 + n, (n + HD_CORNERS) * (sizeof(hd_slid) // 8), n * (sizeof(hd_servo) // 8)
+        self.memory, self.logged = np.zeros(sum(sizes)), sum(sizes[:6])
+        self.row_width = self.logged + 2 * n
         parts = np.split(self.memory, np.cumsum(sizes)[:-1])
-        self.position, turn, self.q, self.nu, servos, self.acceleration, feet, self.ground_force, slid = parts
+        self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos = parts
         self.rotation, self.servos, self.foot_forces = turn.reshape(3, 3), servos.view(SERVO), feet.reshape(legs, 3)
-        self.results = self.memory[sum(sizes[:5]) :]
+        self.results = self.memory[sum(sizes[:4]) : sum(sizes[:8])]
         w.position, w.rotation, w.q, w.nu = data(self.position), data(self.rotation), data(self.q), data(self.nu)
         w.acceleration, w.foot_forces = data(self.acceleration), data(self.foot_forces)
         w.ground_force, w.box, w.slid = data(self.ground_force), data(self.box), <hd_slid *>data(slid)
@@ -171,7 +174,7 @@ cdef class Simulation:
             self.model.m.run.steps(&self.model.m, &self.w, h, count)
 
     def follow(self, double h, int64_t steps, log, int64_t every) -> None:
-        """Simulate as `take_steps`; every `every`-th step is written to the log (rows, row_width) of trajectory.py."""
+        """Simulate as `take_steps`; every `every`-th step is written to the log (rows, row_width), see `log_state`."""
         self.walk(None, h, steps, 0, 1, 0.0, log, every)
 
     def walk(
@@ -182,7 +185,7 @@ cdef class Simulation:
         since: number of steps since its last command; the new number is returned.
         """
         cdef double *rows = self.rows(log, steps, every)
-        cdef int64_t k, width = self.row_width()
+        cdef int64_t k, width = self.row_width
         cdef bint commanded = gait is not None
         if commanded and gait.joints != self.joints:
             raise ValueError(f"gait: of {gait.joints} joints, {self.joints} are needed")
@@ -197,29 +200,22 @@ cdef class Simulation:
                     self.write(rows + ((k + 1) // every - 1) * width)
         return since % period
 
-    cdef inline int64_t row_width(self) noexcept nogil:
-        return 21 + 4 * self.joints + 3 * self.legs
-
     cdef double *rows(self, log, int64_t steps, int64_t every) except NULL:
         """Return the numbers of a log, which has a row for every `every`-th step."""
         if len(log) < steps // every:
             raise ValueError(f"log: {len(log)} rows given, {steps // every} are needed")
-        return must(log, len(log) * self.row_width())
+        return must(log, len(log) * self.row_width)
+
+    def log_state(self, row) -> None:
+        """Write the present state to a row (row_width,) of a log, in the order of `trajectory.split`."""
+        self.write(must(row, self.row_width))
 
     cdef void write(self, double *row) noexcept nogil:
-        """Write a row of the log, in the order of `trajectory.split`."""
-        cdef hd_world *w = &self.w
-        cdef Py_ssize_t n = self.joints, j
-        copy(row, w.position, 3)
-        copy(row + 3, w.rotation, 9)
-        copy(row + 12, w.nu, 6)
-        copy(row + 18, w.ground_force, 3)
-        copy(row + 21, w.q, n)
-        copy(row + 21 + n, w.nu + 6, n)
-        for j in range(n):
-            row[21 + 2 * n + j] = w.servos[j].setpoint
-            row[21 + 3 * n + j] = w.servos[j].torque
-        copy(row + 21 + 4 * n, w.foot_forces, 3 * self.legs)
+        cdef Py_ssize_t j
+        copy(row, self.w.position, self.logged)  # and what follows it in the memory
+        for j in range(self.joints):
+            row[self.logged + j] = self.w.servos[j].setpoint
+            row[self.logged + self.joints + j] = self.w.servos[j].torque
 
     def command(self, targets, double duration, double resolution) -> None:
         """Send every servo to its target (n,) [rad], rounded to the resolution unless that is 0, in a duration [s]."""
@@ -271,12 +267,8 @@ cdef class Simulation:
 
     def inertial(self, nudot, out) -> None:
         """Write M(q) nudot to out (6 + n,), all joints: what accelerates the robot, without gravity and motion."""
-        cdef double still[6 + HD_MOST]
-        cdef double no_gravity[9]
-        clear(still, 6 + HD_MOST)
-        clear(no_gravity, 9)
         cdef double *a = must(nudot, 6 + self.joints)
-        self.model.m.run.inverse_all(&self.model.m, no_gravity, self.w.q, still, a, must(out, 6 + self.joints))
+        self.model.m.run.inverse_all(&self.model.m, zeros, self.w.q, zeros, a, must(out, 6 + self.joints))
 
     def strike(self, impulse, out) -> None:
         """Write M(q)^-1 impulse to out (6 + n,), all joints; what is locked or missing has no velocity."""
@@ -286,7 +278,3 @@ cdef class Simulation:
 
 cdef inline void copy(double *to, const double *source, Py_ssize_t count) noexcept nogil:
     memcpy(to, source, count * sizeof(double))
-
-
-cdef inline void clear(double *numbers, Py_ssize_t count) noexcept nogil:
-    memset(numbers, 0, count * sizeof(double))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.soft_servo import TorqueRates
+from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.estimation.observer import Observer, ObserverSettings
 from hexapod_dynamics.estimation.payload import HEIGHT, Payload, PayloadEstimator

@@ -186,19 +186,8 @@ class MujocoSimulator(RobotSimulator):
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         for row in range(len(log)):
             self._advance(log_every)
-            log[row] = np.concatenate(
-                [
-                    self.position,
-                    self.rotation.ravel(),
-                    self.nu[:6],
-                    self.ground_force,
-                    self.q,
-                    self.nu[6:],
-                    self.setpoints,
-                    self.joint_torques,
-                    self.foot_forces.ravel(),
-                ]
-            )
+            self._model.foot_forces[:], self._model.ground_force[:] = self._contact_forces()
+            self._model.log_state(log[row])
         self._advance(steps - len(log) * log_every)
 
     def _advance(self, steps: int) -> None:

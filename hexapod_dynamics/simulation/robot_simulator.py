@@ -18,7 +18,7 @@ from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.simulation.servo_law import LOOP_PERIOD, ServoLaw
-from hexapod_dynamics.simulation.trajectory import Log, row_width, split
+from hexapod_dynamics.simulation.trajectory import Log, split
 from hexapod_dynamics.simulation.truth import Truth
 from hexapod_dynamics.simulation.world import SteppedModel, place_returned
 
@@ -82,9 +82,9 @@ class RobotSimulator(ABC):
         self._delayed: deque[tuple[float, Callable[..., None], tuple[object, ...]]] = deque()
         self._steps = self._since_command = 0
         self._mean_rate = np.zeros(3)
-        self._no_log = np.empty((0, row_width(n, len(robot.legs))))
         payload = self.truth.payload, self.truth.payload_position
         self._model = SteppedModel(self._true_robot, self._true_morphology, self.ground, payload)
+        self._no_log = np.empty((0, self._model.row_width))
         self._build()
         self.reset()
 
@@ -247,11 +247,10 @@ class RobotSimulator(ABC):
         log_every = count("log_every", log_every, 1)
         steps = round(seconds / self.timestep)
         rows = steps // log_every
-        joints, legs = self.robot.joint_count, len(self.robot.legs)
-        log, first = np.empty((rows, row_width(joints, legs))), self._steps
+        log, first = np.empty((rows, self._model.row_width)), self._steps
         self._run(steps, log, log_every)
         time = (first + log_every * np.arange(1, rows + 1)) * self.timestep
-        return split(time, log, joints, legs)
+        return split(time, log, self.robot.joint_count, len(self.robot.legs))
 
     @property
     def time(self) -> float:

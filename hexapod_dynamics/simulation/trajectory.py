@@ -70,24 +70,11 @@ class Log:
         return np.stack([yaw, pitch, roll], axis=1)
 
 
-def row_width(joints: int, legs: int) -> int:
-    """Return the number of values of a logged step."""
-    return 21 + 4 * joints + 3 * legs
-
-
 def split(time: np.ndarray, rows: np.ndarray, joints: int, legs: int) -> Log:
-    """Return the Log of rows (T, row_width) in the form of the compiled loops, as views without copying."""
-    sizes = {
-        "position": (3,),
-        "rotation": (3, 3),
-        "twist": (6,),
-        "ground_force": (3,),
-        "joint_positions": (joints,),
-        "joint_velocities": (joints,),
-        "setpoints": (joints,),
-        "joint_torques": (joints,),
-        "foot_forces": (legs, 3),
-    }
+    """Return the Log of rows (T, row_width) of `_core.Simulation.log_state`, as views without copying."""
+    sizes = {"position": (3,), "rotation": (3, 3), "joint_positions": (joints,), "twist": (6,)}
+    sizes |= {"joint_velocities": (joints,), "foot_forces": (legs, 3), "ground_force": (3,)}
+    sizes |= {"setpoints": (joints,), "joint_torques": (joints,)}
     fields, column = {}, 0
     for name, shape in sizes.items():
         width = int(np.prod(shape))

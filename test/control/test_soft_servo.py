@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from support.servo_tracking import PERIOD, ROBOT, leg_error, motor_motion, servo_move, tracking_error
 
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.soft_servo import TorqueRates
+from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.nth_order import FloatingBase, recursive

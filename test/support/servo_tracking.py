@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio as pin
 from support.pinocchio_chain import pinocchio_model
 
-from hexapod_dynamics.control.feedforward import Feedforward
-from hexapod_dynamics.control.soft_servo import TorqueRates
+from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.papers.nth_order import recursive
