@@ -68,20 +68,6 @@ static int hd_factor_arrow(struct hd_model *m, const double *R, const double *q,
     return 1;
 }
 
-/* Write sign S^-1 head (6, columns) to the first six rows of x and to head. */
-static inline void hd_times_inverse(const double (*inverse)[6], double *restrict head, double *restrict x, int64_t columns,
-                                    double sign)
-{
-    for (int r = 0; r < 6; r++) {
-        const double a = sign * inverse[r][0], b = sign * inverse[r][1], c = sign * inverse[r][2];
-        const double d = sign * inverse[r][3], e = sign * inverse[r][4], f = sign * inverse[r][5];
-        for (int64_t k = 0; k < columns; k++)
-            x[r * columns + k] = a * head[k] + b * head[columns + k] + c * head[2 * columns + k] +
-                                 d * head[3 * columns + k] + e * head[4 * columns + k] + f * head[5 * columns + k];
-    }
-    memcpy(head, x, (size_t)(6 * columns) * sizeof(double));
-}
-
 /* Row of Y (6) times x_0 (6, columns): subtract it from sign times the row x (columns). */
 static inline void hd_subtract_arm(const double *Y, const double *restrict head, double *restrict x, int64_t columns, double sign)
 {
@@ -116,7 +102,14 @@ static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arro
         hd_substitute_leg(arrow->legs + start, end - start, own, columns, 0, first);
         hd_substitute_leg(arrow->legs + start, end - start, own, columns, first + start, first + end);
     }
-    hd_times_inverse(arrow->inverse, head, x, columns, sign);
+    memset(x, 0, (size_t)(6 * columns) * sizeof(double));
+    for (int r = 0; r < 6; r++) { /* sign S^-1 head */
+        double row[6];
+        for (int c = 0; c < 6; c++)
+            row[c] = -sign * arrow->inverse[r][c];
+        hd_subtract_arm(row, head, x + r * columns, columns, 1.0);
+    }
+    memcpy(head, x, (size_t)(6 * columns) * sizeof(double));
     for (int64_t a = 0; a < n; a++)
         hd_subtract_arm(arrow->legs[a], head, x + (6 + a) * columns, columns, sign);
 }

@@ -30,19 +30,15 @@ static void hd_batch_begin(const struct hd_model *m, struct hd_batch *batch)
 /* Negative in the lanes whose R (3, 3) is no rotation, see hd_is_rotation. */
 HD_INLINE hd_whole_lanes hd_not_rotations(const double *const *R)
 {
-    real a[9], sum = splat(0.0);
+    real a[9];
     for (int i = 0; i < 9; i++)
         a[i] = hd_gather(R, i);
-    HD_SIX for (int i = 0; i < 3; i++)
-        HD_SIX for (int j = 0; j <= i; j++) {
-            const real error = a[3 * i] * a[3 * j] + a[3 * i + 1] * a[3 * j + 1] + a[3 * i + 2] * a[3 * j + 2] - (i == j);
-            sum += error * error;
-        }
     const real determinant = a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]);
-    hd_whole_lanes wrong = hd_not_within(sum, HD_ROTATION_TOLERANCE * HD_ROTATION_TOLERANCE) | hd_bits(determinant);
-    if (hd_any(wrong) < 0) /* the sum of squares may be too large where each error is small enough */
-        for (int lane = 0; lane < HD_LANES; lane++)
-            ((int64_t *)&wrong)[lane] = hd_is_rotation(R[lane]) - 1;
+    hd_whole_lanes wrong = hd_bits(determinant);
+    HD_SIX for (int i = 0; i < 3; i++)
+        HD_SIX for (int j = 0; j <= i; j++)
+            wrong |= hd_not_within(a[3 * i] * a[3 * j] + a[3 * i + 1] * a[3 * j + 1] + a[3 * i + 2] * a[3 * j + 2] - (i == j),
+                                   HD_ROTATION_TOLERANCE);
     return wrong;
 }
 

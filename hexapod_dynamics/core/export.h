@@ -1,8 +1,9 @@
-/* The functions of a model that is written for one robot: see dynamics/c_export.py, which declares them. */
+/* The functions of a model that is written for one robot: dynamics/c_export.py declares each with its comment. */
 
 /* Memory of the legs: as much as HD_ROOM says. */
 typedef char hd_room_is_enough[HD_BLOCKS * (sizeof(struct hd_leg) + sizeof(struct hd_scratch)) + 64 <= sizeof(double) * HD_ROOM ? 1 : -1];
 
+/* Set the memory up for the whole robot, once; the model is its first part. */
 hd_model *hd_init(hd_memory *memory)
 {
     memory->model.run = 0;
@@ -10,6 +11,10 @@ hd_model *hd_init(hd_memory *memory)
     return &memory->model;
 }
 
+/* Another morphology: for every joint, how much of its link's length remains (0: missing, 1: whole), what the joint
+ * does, and where a locked one stands [rad or m]. 0 in place of an array: whole, HD_MOVES, position 0. Returns n, the
+ * number of joints that move; -1, and nothing changes, where a number is impossible or a link has lost the one that it
+ * hangs on. */
 int hd_set_morphology(hd_model *m, const double *remaining, const int *state, const double *locked)
 {
     hd_memory *memory = (hd_memory *)m; /* the model is its first part */
@@ -34,19 +39,34 @@ int hd_set_morphology(hd_model *m, const double *remaining, const int *state, co
     return (int)m->moving;
 }
 
-int hd_forward_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *tau, double *out)
+/* Accelerations (6 + n) under joint torques tau (n). */
+int hd_forward_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *tau, double *acceleration)
 {
-    return hd_forward(m, R, q, nu, tau, 0, out);
+    return hd_forward(m, R, q, nu, tau, 0, acceleration);
 }
+/* The same under forces (3) in world axes at the tips, an array of HD_LEGS pointers, 0 where there is none. */
 int hd_forward_under(hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
-                     const double *const *forces, double *out)
+                     const double *const *forces, double *acceleration)
 {
-    return hd_forward(m, R, q, nu, tau, forces, out);
+    return hd_forward(m, R, q, nu, tau, forces, acceleration);
 }
-int hd_inverse_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
+/* Wrench on the body and joint torques (6 + n) that accelerations (6 + n) need. */
+int hd_inverse_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *acceleration, double *tau)
 {
-    return hd_inverse(m, R, q, nu, nudot, out);
+    return hd_inverse(m, R, q, nu, acceleration, 0, tau);
 }
-int hd_mass_matrix(hd_model *m, const double *q, double *M) { return hd_mass(m, q, M); }
-int hd_gravity_force(hd_model *m, const double *R, const double *q, double *g) { return hd_inverse(m, R, q, 0, 0, g); }
-int hd_tip_jacobian(hd_model *m, const double *q, int64_t leg, double *J) { return hd_tip(m, q, leg, J); }
+/* Mass matrix (6 + n, 6 + n). */
+int hd_mass_matrix(hd_model *m, const double *q, double *M)
+{
+    return hd_mass(m, q, M);
+}
+/* Gravity (6 + n) on the left-hand side. */
+int hd_gravity_force(hd_model *m, const double *R, const double *q, double *g)
+{
+    return hd_inverse(m, R, q, 0, 0, 0, g);
+}
+/* Jacobian (6, 6 + n) of a leg's tip, in the axes of its last link; 0 also where the leg is missing. */
+int hd_tip_jacobian(hd_model *m, const double *q, int64_t leg, double *J)
+{
+    return hd_tip(m, q, leg, J);
+}

@@ -256,21 +256,6 @@ HD_INLINE void hd_inverse_at(struct hd_model *m, const double *R, const double *
     hd_get_row(m, HD_OUT, out + 6, all);
 }
 
-/* nu and nudot 0: at rest, which gives the gravity force. */
-static inline int hd_inverse(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
-{
-    if (!hd_is_rotation(R) || !hd_set_q(m, q))
-        return 0;
-    hd_inverse_at(m, R, nu ? nu : hd_zeros, nudot ? nudot : hd_zeros, 0, out);
-    return hd_are_finite(out, 6 + m->moving);
-}
-static inline int hd_inverse_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
-{
-    const int good = hd_set_q(m, q);
-    hd_inverse_at(m, R, nu, nudot, 1, out);
-    return good;
-}
-
 /* Compute where all links are, in base_link's axes, or, where `base` is its place in others, in these. */
 static inline void hd_set_all_frames(struct hd_model *m, const struct hd_place *base)
 {
@@ -278,29 +263,42 @@ static inline void hd_set_all_frames(struct hd_model *m, const struct hd_place *
         hd_kernels_of[m->shape]->frames(m->legs + i, m->scratch + i, base);
 }
 
-/* Sum of J_tip^T F, out (6 + n), of forces (3) in world axes, 0 where there is none. */
-static inline int hd_tip_force_rows(struct hd_model *m, const double *R, const double *q, const double *const *forces, double *out)
+/* Subtract J_tip^T F of forces (3) in world axes, 0 where there is none, from out (6 + n); positions are set. */
+static inline void hd_subtract_tip_forces(struct hd_model *m, const double *R, const double *const *forces, double *out)
 {
-    double wrench[HD_MOST_LEGS][6] = {{0.0}}, force[3], tip[3];
-    if (!hd_is_rotation(R) || !hd_set_q(m, q) || !hd_are_forces(m, forces))
-        return 0;
-    memset(out, 0, (size_t)(6 + m->moving) * sizeof(double));
     hd_set_all_frames(m, 0);
-    for (int64_t leg = 0; leg < m->robot->legs; leg++)
-        if (forces[leg]) {
-            hd_turn_back(R, forces[leg], force);
-            hd_read_end(m, leg, tip);
-            hd_wrench_at(tip, force, wrench[leg]);
-            for (int r = 0; r < 6; r++)
-                out[r] += wrench[leg][r];
-        }
-    for (int64_t leg = 0; leg < m->robot->legs; leg++)
+    for (int64_t leg = 0; leg < m->robot->legs; leg++) {
+        double force[3], tip[3], wrench[6], screw[6];
+        if (!forces[leg])
+            continue;
+        hd_turn_back(R, forces[leg], force);
+        hd_read_end(m, leg, tip);
+        hd_wrench_at(tip, force, wrench);
+        for (int r = 0; r < 6; r++)
+            out[r] -= wrench[r];
         for (int64_t i = m->start[leg]; i < m->start[leg + 1]; i++) {
-            double screw[6];
             hd_read_screw(m, i, screw);
-            out[6 + i] = hd_dot(screw, wrench[leg], 6);
+            out[6 + i] -= hd_dot(screw, wrench, 6);
         }
-    return 1;
+    }
+}
+
+/* nu and nudot 0: at rest, which gives the gravity force. */
+static inline int hd_inverse(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot,
+                             const double *const *forces, double *out)
+{
+    if (!hd_is_rotation(R) || !hd_set_q(m, q) || (forces && !hd_are_forces(m, forces)))
+        return 0;
+    hd_inverse_at(m, R, nu ? nu : hd_zeros, nudot ? nudot : hd_zeros, 0, out);
+    if (forces)
+        hd_subtract_tip_forces(m, R, forces, out);
+    return hd_are_finite(out, 6 + m->moving);
+}
+static inline int hd_inverse_all(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *out)
+{
+    const int good = hd_set_q(m, q);
+    hd_inverse_at(m, R, nu, nudot, 1, out);
+    return good;
 }
 
 /* ---- matrices ------------------------------------------------------------------------------------------------------- */

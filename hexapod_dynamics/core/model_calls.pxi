@@ -113,14 +113,12 @@ cdef class Model:
         cdef Selection s = self.choose(morphology)
         cdef const double *forces[8]
         cdef const double *const *pushing = NULL
-        R, q, nu, tau = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau)
+        R, q, nu, tau, out = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau), vector(s.size)
         if tip_forces:
             tip_forces = self.forces_of(tip_forces, s, forces)
             pushing = forces
-        out = vector(s.size)
         if not s.m.run.forward(&s.m, data(R), data(q), data(nu), data(tau), pushing, data(out)):
-            if tip_forces:
-                self.made_forces(tip_forces)
+            self.made_forces(tip_forces or {})
             s.refuse({"R": R, "q": q, "nu": nu, "tau": tau})
         return out
 
@@ -131,12 +129,15 @@ cdef class Model:
         is not zero, the robot cannot perform this motion. Raises DynamicsError. (6), by recursion along each leg.
         """
         cdef Selection s = self.choose(morphology)
-        R, q, nu, nudot = s.rotation(rotation), s.positions(q), s.rates(nu), s.accelerations(nudot)
-        out = vector(s.size)
-        if not s.m.run.inverse(&s.m, data(R), data(q), data(nu), data(nudot), data(out)):
-            s.refuse({"R": R, "q": q, "nu": nu, "nudot": nudot})
+        cdef const double *forces[8]
+        cdef const double *const *pushing = NULL
+        R, q, nu, nudot, out = s.rotation(rotation), s.positions(q), s.rates(nu), s.accelerations(nudot), vector(s.size)
         if tip_forces:
-            out -= self.tip_force_rows(R, q, tip_forces, morphology)
+            tip_forces = self.forces_of(tip_forces, s, forces)
+            pushing = forces
+        if not s.m.run.inverse(&s.m, data(R), data(q), data(nu), data(nudot), pushing, data(out)):
+            self.made_forces(tip_forces or {})
+            s.refuse({"R": R, "q": q, "nu": nu, "nudot": nudot})
         return out
 
     def mass_matrix(self, q, morphology=None):
@@ -159,7 +160,7 @@ cdef class Model:
         """Gravity g (6+n,) on the left-hand side, M nudot + C nu + g = tau (9)."""
         cdef Selection s = self.choose(morphology)
         R, q, out = s.rotation(rotation), s.positions(q), vector(s.size)
-        if not s.m.run.inverse(&s.m, data(R), data(q), NULL, NULL, data(out)):
+        if not s.m.run.inverse(&s.m, data(R), data(q), NULL, NULL, NULL, data(out)):
             s.refuse({"R": R, "q": q})
         return out
 
@@ -173,16 +174,6 @@ cdef class Model:
         q, out = s.positions(q), matrix(6, s.size)
         if not s.m.run.tip(&s.m, data(q), index, data(out)):
             s.refuse({"q": q})
-        return out
-
-    def tip_force_rows(self, rotation, q, tip_forces, morphology=None):
-        """Sum of J_tip^T F (6+n,) over tip_forces {leg: force (3,) [N], world axes}."""
-        cdef Selection s = self.choose(morphology)
-        cdef const double *forces[8]
-        R, q, tip_forces, out = s.rotation(rotation), s.positions(q), self.forces_of(tip_forces, s, forces), vector(s.size)
-        if not s.m.run.tip_force_rows(&s.m, data(R), data(q), forces, data(out)):
-            self.made_forces(tip_forces)
-            s.refuse({"R": R, "q": q})
         return out
 
     # ---- derivatives, held feet --------------------------------------------------------------------------------------

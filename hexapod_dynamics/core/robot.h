@@ -72,13 +72,13 @@ struct hd_world;
     F(void, set, (struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch)) \
     F(int, forward, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
                      const double *const *tip_forces, double *nudot)) \
-    F(int, inverse, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau)) \
+    F(int, inverse, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, \
+                     const double *const *tip_forces, double *tau)) \
     F(int, forward_all, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, double *nudot)) \
     F(int, inverse_all, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, double *tau)) \
     F(int, mass, (struct hd_model *, const double *q, double *M)) \
     F(int, coriolis, (struct hd_model *, const double *q, const double *nu, double *C)) \
     F(int, tip, (struct hd_model *, const double *q, int64_t leg, double *J)) \
-    F(int, tip_force_rows, (struct hd_model *, const double *R, const double *q, const double *const *tip_forces, double *rows)) \
     F(int, inverse_derivatives, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, \
                                  double *by_configuration, double *by_nu, double *M)) \
     F(int, forward_derivatives, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \

@@ -54,32 +54,6 @@ def drawn(int64_t i, int64_t j, int64_t seed) -> float:
     return hd_corner_number(i, j, seed) + 0.5
 
 
-# ---- servos ----------------------------------------------------------------------------------------------------------
-
-
-def command_servo(servos, drive, Py_ssize_t joint, double target, double duration) -> None:
-    """Send one servo of an array (n,) of SERVO to a target [rad or m] in a duration [s], within its speed limit."""
-    cdef hd_servo *all = <hd_servo *>structs(servos, SERVO, len(servos))
-    if not 0 <= joint < len(servos):
-        raise IndexError(f"joint {joint} given, of {len(servos)}")
-    hd_send(all + joint, <hd_drive *>structs(drive, DRIVE, 1), target, duration)
-
-
-def command_servos(servos, drive, targets, double duration) -> None:
-    """Send every servo to its target (n,) [rad or m] in a duration [s], within its speed limit."""
-    cdef hd_servo *all = <hd_servo *>structs(servos, SERVO, len(servos))
-    cdef hd_drive *numbers = <hd_drive *>structs(drive, DRIVE, 1)
-    cdef double *wanted = must(targets, len(servos))
-    cdef Py_ssize_t joint
-    for joint in range(<Py_ssize_t>len(servos)):
-        hd_send(all + joint, numbers, wanted[joint], duration)
-
-
-def move_setpoints(servos, double h) -> None:
-    """Advance every set-point by h seconds."""
-    hd_move_setpoints(<hd_servo *>structs(servos, SERVO, len(servos)), len(servos), h)
-
-
 # ---- steps -----------------------------------------------------------------------------------------------------------
 
 
@@ -173,16 +147,13 @@ cdef class Simulation:
         with nogil:
             self.model.m.run.steps(&self.model.m, &self.w, h, count)
 
-    def follow(self, double h, int64_t steps, log, int64_t every) -> None:
-        """Simulate as `take_steps`; every `every`-th step is written to the log (rows, row_width), see `log_state`."""
-        self.walk(None, h, steps, 0, 1, 0.0, log, every)
-
     def walk(
         self, Tick gait, double h, int64_t steps, int64_t since, int64_t period, double resolution, log, int64_t every
     ) -> int:
-        """Simulate as `follow` while a gait commands the servos every `period` steps, in multiples of a resolution [rad].
+        """Simulate while a gait, if any, commands the servos every `period` steps, in multiples of a resolution [rad].
 
-        since: number of steps since its last command; the new number is returned.
+        since: number of steps since its last command; the new number is returned. Every `every`-th step is written to the log
+        (rows, row_width), see `log_state`.
         """
         cdef double *rows = self.rows(log, steps, every)
         cdef int64_t k, width = self.row_width
@@ -220,6 +191,16 @@ cdef class Simulation:
     def command(self, targets, double duration, double resolution) -> None:
         """Send every servo to its target (n,) [rad], rounded to the resolution unless that is 0, in a duration [s]."""
         self.send(must(targets, self.joints), duration, resolution)
+
+    def command_joint(self, Py_ssize_t joint, double target, double duration) -> None:
+        """Send the servo of one joint, by its index, to a target [rad or m] in a duration [s], within its speed limit."""
+        if not 0 <= joint < self.joints:
+            raise IndexError(f"joint {joint} given, of {self.joints}")
+        hd_send(self.w.servos + joint, self.w.drive, target, duration)
+
+    def move_setpoints(self, double h) -> None:
+        """Advance every set-point by h seconds."""
+        hd_move_setpoints(self.w.servos, self.joints, h)
 
     cdef void send(self, const double *targets, double duration, double resolution) noexcept nogil:
         cdef Py_ssize_t j

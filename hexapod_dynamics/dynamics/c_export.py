@@ -50,6 +50,8 @@ def _header(robot: Robot) -> str:
     legs, joints = len(robot.legs), robot.joint_count
     deepest = max(3, *(len(leg.joints) for leg in robot.legs))
     order = "\n * ".join(textwrap.wrap(", ".join(robot.joint_names), 101, break_on_hyphens=False))
+    functions = re.findall(r"^(/\*[^/]*\*/\n)(\w[^{};]*\))\n\{", (CORE / "export.h").read_text(), re.MULTILINE)
+    declared = "\n".join(f"{comment}{function};\n" for comment, function in functions)
     rows = 82 * deepest + 4 * deepest**2 + 12  # of struct hd_leg and struct hd_scratch
     return f"""\
 /* Dynamics of {robot.name}: {legs} legs, {joints} joints. Written by `ros2 run hexapod_dynamics compile --out`.
@@ -102,36 +104,7 @@ typedef struct hd_memory {{
 /* What a joint does that exists: it moves, it stands at a fixed position, or it moves without a motor's torque. */
 enum {{ HD_MOVES, HD_LOCKED, HD_LIMP }};
 
-/* Set the memory up for the whole robot, once; the model is its first part. */
-hd_model *hd_init(hd_memory *memory);
-
-/* Another morphology: for every joint, how much of its link's length remains (0: missing, 1: whole), what the joint
- * does, and where a locked one stands [rad or m]. 0 in place of an array: whole, HD_MOVES, position 0. Returns n, the
- * number of joints that move; -1, and nothing changes, where a number is impossible or a link has lost the one that it
- * hangs on. */
-int hd_set_morphology(hd_model *m, const double *remaining, const int *state, const double *locked);
-
-/* Accelerations (6 + n) under joint torques tau (n). */
-int hd_forward_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
-                        double *acceleration);
-
-/* The same under forces (3) in world axes at the tips, an array of HD_LEGS pointers, 0 where there is none. */
-int hd_forward_under(hd_model *m, const double *R, const double *q, const double *nu, const double *tau,
-                     const double *const *forces, double *acceleration);
-
-/* Wrench on the body and joint torques (6 + n) that accelerations (6 + n) need. */
-int hd_inverse_dynamics(hd_model *m, const double *R, const double *q, const double *nu, const double *acceleration,
-                        double *tau);
-
-/* Mass matrix (6 + n, 6 + n). */
-int hd_mass_matrix(hd_model *m, const double *q, double *M);
-
-/* Gravity (6 + n) on the left-hand side. */
-int hd_gravity_force(hd_model *m, const double *R, const double *q, double *g);
-
-/* Jacobian (6, 6 + n) of a leg's tip, in the axes of its last link; 0 also where the leg is missing. */
-int hd_tip_jacobian(hd_model *m, const double *q, int64_t leg, double *J);
-
+{declared}
 #ifdef __cplusplus
 }}
 #endif

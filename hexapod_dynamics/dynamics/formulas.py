@@ -8,14 +8,16 @@ array is an array (1,): symbols of CasADi would take the other array for a matri
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from hexapod_dynamics.core._core import joint_numbers
-from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.errors import DynamicsError, HexapodError
 from hexapod_dynamics.robot import Leg, Link, Morphology
 
 Scalar = Any  # a number, a casadi.SX, a symbol of sympy or a polynomial
@@ -23,6 +25,7 @@ Vector = list[Scalar]
 Array = np.ndarray  # of scalars
 Inertia = tuple[Array, Array, Array]
 ONE = np.eye(3).astype(object)
+INSTALL_CASADI = "python3 -m pip install 'casadi>=3.6,<4' (or the extra: pip install 'hexapod_dynamics[casadi]')"
 
 
 def objects(values: Iterable[Scalar], *shape: int) -> Array:
@@ -187,57 +190,62 @@ class Body:
             mount = leg.mount_rotation.astype(object), leg.mount_position.astype(object)
             self.chains.append(Chain(leg_numbers(leg, links), mount, own, moves, sin, cos))
 
-    def spread(self, values: Iterable[Scalar]) -> list[Array]:
-        """Distribute values of the moving joints to the legs; 0.0 for joints that do not move."""
-        rest = iter(values)
-        return [objects([next(rest) if moves else 0.0 for moves in c.moves], len(c.moves)) for c in self.chains]
+    def equations(self) -> tuple[Array, Vector]:
+        """Mass matrix (n + 6, n + 6) and the rest of the wrench and torques, those of the moving joints first.
+
+        In this order no leg's elimination fills another leg's rows: M is an arrow (6).
+        """
+        V, A, n = self.nu[:6], self.up, len(self.driven)
+        M, rates = np.zeros((n + 6, n + 6)).astype(object), iter(self.nu[6:])
+        head, total = inertia_matrix(self.inertia), moving_wrench(self.inertia, V, A)
+        torques: Vector = []
+        for chain in self.chains:
+            own = [k for k, moves in enumerate(chain.moves) if moves]
+            of_leg = objects([next(rates) if moves else 0.0 for moves in chain.moves], len(chain.moves))
+            composite, arms, block, force, needs, _ = arrow(chain, V, A, of_leg)
+            head, total, first = head + inertia_matrix(composite), total + force, len(torques)
+            for i, k in enumerate(own):
+                M[first + i, n:] = M[n:, first + i] = arms[k]
+                for j, l in enumerate(own[: i + 1]):
+                    M[first + i, first + j] = M[first + j, first + i] = block[k][l]
+                torques.append(needs[k])
+        M[n:, n:] = head
+        return M, [*torques, *total]
 
     def inverse_dynamics(self, nudot: Vector) -> Vector:
         """Wrench on the body and torques of the moving joints (6 + n) for accelerations (6 + n)."""
-        V, A = self.nu[:6], objects(nudot[:6], 6) + self.up
-        total = moving_wrench(self.inertia, V, A)
-        torques = []
-        both = zip(self.chains, self.spread(self.nu[6:]), self.spread(nudot[6:]), strict=True)
-        for chain, rates, accelerations in both:
-            _, arms, block, force, needs, _ = arrow(chain, V, A, rates)
-            for k, moves in enumerate(chain.moves):
-                total = total + accelerations[k : k + 1] * arms[k]
-                if moves:
-                    row = [block[max(k, l)][min(k, l)] for l in range(len(arms))]
-                    torques.append(needs[k] + sum(x * y for x, y in zip(row, accelerations, strict=True)))
-            total = total + force
-        return [*total, *torques]
+        M, rest = self.equations()
+        needs = M @ objects([*nudot[6:], *nudot[:6]], len(nudot)) + objects(rest, len(nudot))
+        return [*needs[-6:], *needs[:-6]]
 
     def forward_dynamics(self, tau: Vector) -> Vector:
-        """Accelerations (6 + n) under torques (n): the arrow, solved leg by leg (6)."""
-        V, A = self.nu[:6], self.up
-        head, right = inertia_matrix(self.inertia), -moving_wrench(self.inertia, V, A)
-        solved = []
-        given = self.spread([t if on else 0.0 for t, on in zip(tau, self.driven, strict=True)])
-        for chain, rates, torques in zip(self.chains, self.spread(self.nu[6:]), given, strict=True):
-            composite, arms, block, force, needs, _ = arrow(chain, V, A, rates)
-            own = [k for k, moves in enumerate(chain.moves) if moves]
-            B = [[block[k][l] for l in own[: i + 1]] for i, k in enumerate(own)]
-            Y = [solve_symmetric(B, [arms[k][r] for k in own]) for r in range(6)]  # Y[r]: B^-1 times row r of the arms
-            z = solve_symmetric(B, [torques[k] + -needs[k] for k in own])
-            head, right = head + inertia_matrix(composite), right - force
-            for i, k in enumerate(own):
-                right = right - arms[k] * objects([z[i]], 1)
-                head = head - np.outer(arms[k], objects([row[i] for row in Y], 6))
-            solved.append((own, Y, z))
-        a = solve_symmetric(head, right)
-        joints = [z[i] - sum(Y[r][i] * a[r] for r in range(6)) for own, Y, z in solved for i in range(len(own))]
-        return [*a, *joints]
+        """Accelerations (6 + n) under torques (n)."""
+        M, rest = self.equations()
+        motors = [t if on else 0.0 for t, on in zip(tau, self.driven, strict=True)]
+        a = solve_symmetric(M, [given + -needed for given, needed in zip([*motors, *[0.0] * 6], rest, strict=True)])
+        return [*a[-6:], *a[:-6]]
 
     def tips(self, p: Vector) -> list[Array]:
         """Ends of the existing legs in the world, with the body at p."""
         return [objects(p, 3) + self.R @ chain.links()[-1][2] for chain in self.chains if chain.joints]
 
 
+def import_casadi(purpose: str) -> ModuleType:
+    """Import and return CasADi, or raise HexapodError, which names what needs it and how to install it.
+
+    CasADi is not a requirement of the package, because it takes 280 MB on disk, and its import 0.3 s and 60 MB.
+    """
+    try:
+        return importlib.import_module("casadi")
+    except ModuleNotFoundError as error:
+        if error.name != "casadi":
+            raise
+        raise HexapodError(f"{purpose} needs CasADi, which is not installed here: {INSTALL_CASADI}") from None
+
+
 def casadi_function(name: str, morphology: Morphology) -> Scalar:
     """Return a casadi.Function of a quantity for one morphology; see WholeBodyModel.casadi_function."""
-    import casadi as ca
-
+    ca = import_casadi("casadi_function")
     known = ("forward_dynamics", "inverse_dynamics", "tip_positions")
     if name not in known:
         raise DynamicsError(f"casadi_function: {name!r} given, one of {', '.join(known)} needed")

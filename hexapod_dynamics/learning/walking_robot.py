@@ -22,7 +22,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
-from hexapod_dynamics.simulation.trajectory import row_width, split
+from hexapod_dynamics.simulation.trajectory import split
 from hexapod_dynamics.simulation.world import SteppedModel
 
 # Where the parts of an observation begin.
@@ -109,7 +109,7 @@ class WalkingRobot:
         self.intact = self.morphology = Morphology.whole(robot)
         self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
         self.limits = bounds(n)
-        self._log = np.empty((self.steps, row_width(n, len(robot.legs))))
+        self._log = np.empty((self.steps, self.model.row_width))
         self._times: list[float] = []
         self.time = 0.0
 
@@ -157,7 +157,7 @@ class WalkingRobot:
         """Simulate a period; return the reward and the mean power [W] of the servos."""
         model, before, (cos, sin) = self.model, self.model.position.copy(), self.model.rotation[:2, 0].tolist()
         model.command(self.pose + self.reach * np.clip(action, -1.0, 1.0), self.period, 0.0)
-        model.follow(self.period / self.steps, self.steps, self._log, 1)
+        model.walk(None, self.period / self.steps, self.steps, 0, 1, 0.0, self._log, 1)
         log = split(np.empty(0), self._log, self.pose.size, len(self.robot.legs))
         power = float(np.abs(log.joint_torques * log.joint_velocities).sum()) / self.steps
         turned = float((log.rotation[:, 2] * log.twist[:, 3:]).sum()) / self.steps

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from hexapod_dynamics.dynamics.casadi_extra import INSTALL
+from hexapod_dynamics.dynamics.formulas import INSTALL_CASADI
 
 # Modules of hexapod_dynamics.papers.figures, in the order of `all`, each with TITLE and reproduce(page, progress).
 PAPERS = {
@@ -90,7 +90,7 @@ def main(args=None):
             print(f"{shown(page)}\n\nwritten: {page}\n", flush=True)
     except ModuleNotFoundError as error:
         if error.name == "casadi":
-            parser.error(f"this paper's figures need CasADi: {INSTALL}")
+            parser.error(f"this paper's figures need CasADi: {INSTALL_CASADI}")
         if error.name is None or not error.name.startswith("matplotlib"):
             raise
         parser.error("figures need matplotlib: pip install matplotlib (or apt install python3-matplotlib)")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot.mjcf import FOOT_RADIUS, GROUND, ROBOT
 from hexapod_dynamics.simulation.ground import SLIPPERY, Ground
@@ -203,7 +202,7 @@ class MujocoSimulator(RobotSimulator):
                     self._command_from(self.gait)
                 self._since_command = (self._since_command + 1) % self._command_steps
             self._execute_delayed()
-            _core.move_setpoints(self._model.servos, self.timestep)
+            self._model.move_setpoints(self.timestep)
             self._apply_servos()
             if pushed:
                 self._apply_wrench()

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import DivergedError, HexapodError
 from hexapod_dynamics.gait import Gait
@@ -78,8 +76,8 @@ class RobotSimulator(ABC):
         law = self.truth.has_servo_law
         self._law = ServoLaw(self.truth, self._true_robot.servo, n) if law else None
         self._loop_steps = max(1, round(LOOP_PERIOD / self.timestep))  # between two loops of the law
-        # Commands under way: the time at which they are due, a function of servos and drive, its further arguments.
-        self._delayed: deque[tuple[float, Callable[..., None], tuple[object, ...]]] = deque()
+        # Commands under way: the time at which they are due, the name of the model's method, its arguments.
+        self._delayed: deque[tuple[float, str, tuple[object, ...]]] = deque()
         self._steps = self._since_command = 0
         self._mean_rate = np.zeros(3)
         payload = self.truth.payload, self.truth.payload_position
@@ -291,7 +289,7 @@ class RobotSimulator(ABC):
             raise HexapodError(f"command_joint: target {target} rad in {duration} s: finite numbers needed")
         if self._resolution:
             target = round(target / self._resolution) * self._resolution
-        self._execute(_core.command_servo, joint, float(target - self._zeros[joint]), float(duration))
+        self._execute("command_joint", joint, float(target - self._zeros[joint]), float(duration))
 
     def load_joint(self, joint: int, loaded: bool) -> None:
         """Switch the torque of one joint's servo on, with the set-point at the joint's position, or off."""
@@ -308,7 +306,7 @@ class RobotSimulator(ABC):
         """
         # The rest of a motion takes at least one step.
         speeds = np.abs(targets - setpoints) / np.maximum(left, self.timestep)
-        self._execute(_set_targets, setpoints - self._zeros, targets - self._zeros, speeds, loaded)
+        self._execute("set_servos", setpoints - self._zeros, targets - self._zeros, speeds, loaded)
 
     def _command_from(self, gait: Gait) -> None:
         """Command the servos with the gait's next set-points."""
@@ -317,20 +315,20 @@ class RobotSimulator(ABC):
         targets = np.array(gait.step(duration)[0], float)
         if self._resolution:
             targets = np.round(targets / self._resolution) * self._resolution
-        self._execute(_core.command_servos, targets - self._zeros, duration)
+        self._execute("command", targets - self._zeros, duration, 0.0)
 
-    def _execute(self, function: Callable[..., None], *arguments: object) -> None:
-        """Call a function of the servos' arrays now, or after the Truth's delay."""
+    def _execute(self, method: str, *arguments: object) -> None:
+        """Call a method of the model, by its name, now, or after the Truth's delay."""
         if self.truth.delay:
-            self._delayed.append((self.time + self.truth.delay, function, arguments))
+            self._delayed.append((self.time + self.truth.delay, method, arguments))
         else:
-            function(self._model.servos, self._model.drive, *arguments)
+            getattr(self._model, method)(*arguments)
 
     def _execute_delayed(self) -> None:
         """Execute the commands that are due."""
         while self._delayed and self._delayed[0][0] <= self.time + 1e-9:
-            _, function, arguments = self._delayed.popleft()
-            function(self._model.servos, self._model.drive, *arguments)
+            _, method, arguments = self._delayed.popleft()
+            getattr(self._model, method)(*arguments)
 
     # ---- checks ------------------------------------------------------------------------------------------------------
 
@@ -355,18 +353,6 @@ class RobotSimulator(ABC):
             raise DivergedError(
                 f"simulation diverged at {self.time:.3f} s with timestep {self.timestep} s; take a shorter one"
             )
-
-
-def _set_targets(
-    servos: np.ndarray,
-    _drive: np.ndarray,
-    setpoints: np.ndarray,
-    targets: np.ndarray,
-    speeds: np.ndarray,
-    loaded: np.ndarray,
-) -> None:
-    """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s] and which servos are loaded (n,) bool."""
-    servos["setpoint"], servos["target"], servos["speed"], servos["loaded"] = setpoints, targets, speeds, loaded
 
 
 def number(name: str, value: float, unit: str) -> float:

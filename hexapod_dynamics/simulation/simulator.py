@@ -64,20 +64,10 @@ class Simulator(RobotSimulator):
         before, attitude = self.nu.copy(), self.rotation.copy()
         model, gait = self._model, self.gait
         one_by_one = self._law is not None or self.truth.delay > 0.0
-        if gait is None and not one_by_one:
-            model.follow(self.timestep, steps, log, log_every)
-            self._steps += steps
-        elif gait is not None and (tick := gait.compiled) is not None and not (one_by_one or self.truth.zero):
-            self._since_command = model.walk(
-                tick,
-                self.timestep,
-                steps,
-                self._since_command,
-                self._command_steps,
-                self._resolution,
-                log,
-                log_every,
-            )
+        tick = None if gait is None else gait.compiled
+        if not one_by_one and (gait is None or (tick is not None and not self.truth.zero)):
+            timing = self._since_command, self._command_steps, self._resolution
+            self._since_command = model.walk(tick, self.timestep, steps, *timing, log, log_every)
             self._steps += steps
         else:
             self._run_from_python(steps, log, log_every, one_by_one)
@@ -107,7 +97,7 @@ class Simulator(RobotSimulator):
             done += taken
             row, logged = done // log_every, taken == to_log
             rows = log[row - 1 : row] if logged else self._no_log
-            self._model.follow(self.timestep, taken, rows, taken if logged else taken + 1)
+            self._model.walk(None, self.timestep, taken, 0, 1, 0.0, rows, taken if logged else taken + 1)
             self._steps += taken
 
     def _run_loops(self, law: ServoLaw) -> None:

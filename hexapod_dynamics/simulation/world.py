@@ -86,6 +86,11 @@ class SteppedModel(_core.Simulation):
         self.servos["setpoint"] = self.servos["target"] = setpoints
         self.servos["rate"] = self.servos["speed"] = 0.0
 
+    def set_servos(self, setpoints: np.ndarray, targets: np.ndarray, speeds: np.ndarray, loaded: np.ndarray) -> None:
+        """Set set-points, targets (n,) [rad], speeds towards them (n,) [rad/s], and which servos are loaded (n,)."""
+        servos = self.servos
+        servos["setpoint"], servos["target"], servos["speed"], servos["loaded"] = setpoints, targets, speeds, loaded
+
     def set_morphology(self, morphology: Morphology) -> None:
         """Change the morphology between two steps.
 

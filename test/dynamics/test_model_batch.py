@@ -14,7 +14,7 @@ from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, leg_count_of, random_damage, random_robot, rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.dynamics.batch import FEW, LEAST_SHARE
+from hexapod_dynamics.dynamics.whole_body import FEW, LEAST_SHARE
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology
 

@@ -20,7 +20,6 @@ OTHER = Morphology.whole(random_robot(np.random.default_rng(0), 0, 4))
 EYE, ZERO3, Q, NU, TAU = np.eye(3), np.zeros(3), np.zeros(18), np.zeros(24), np.zeros(18)
 MANY = {"rotation": np.tile(EYE, (4, 1, 1)), "q": np.zeros((4, 18)), "nu": np.zeros((4, 24))}
 STATE = {"rotation": EYE, "q": Q, "nu": NU}
-FORCES = {"LF": ZERO3}
 # Good arguments of every call, in order, but for the morphology.
 CALLS = {
     "forward_dynamics": STATE | {"tau": TAU},
@@ -29,7 +28,6 @@ CALLS = {
     "coriolis_matrix": {"q": Q, "nu": NU},
     "gravity_force": {"rotation": EYE, "q": Q},
     "tip_jacobian": {"leg": "LF", "q": Q},
-    "tip_force_rows": {"rotation": EYE, "q": Q, "tip_forces": FORCES},
     "inverse_dynamics_derivatives": STATE | {"nudot": NU},
     "forward_dynamics_derivatives": STATE | {"tau": TAU},
     "forward_dynamics_batch": MANY | {"tau": np.zeros((4, 18))},
@@ -154,7 +152,7 @@ def test_links_that_are_unknown_or_missing(name):
     refused(name, "RM.tibia", "missing", link="RM.tibia", morphology=HURT, **rates)
 
 
-@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "tip_force_rows"])
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
 def test_tip_forces_that_are_none(name):
     refused(name, "tip_forces", "dict", tip_forces=[1.0, 2.0])
     refused(name, "'XX'", "LF, LM", tip_forces={"XX": ZERO3})
