@@ -15,8 +15,8 @@ A = ArrayLike
 Damage = Morphology | None
 
 FARTHEST_POSITION: float
-ROTATION_TOLERANCE: float
 
+def is_rotation(R: Array) -> bool: ...
 def widest() -> int: ...
 def joint_numbers(joint: Joint, link: Link, offset: A) -> dict[str, Any]: ...
 

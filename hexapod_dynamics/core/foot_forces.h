@@ -24,13 +24,13 @@ struct hd_foot_forces {
     int64_t legs, n, rounds, used;  /* n: edges; rounds: most changes of the edges in use; used: those in use at the last call */
     double length, r;               /* converts moments to forces [m]; regularisation */
     double edges[3][HD_EDGES];      /* of a friction pyramid */
-    double A[6][HD_ALL_EDGES], b[6], share[HD_MOST_LEGS];
+    double column[HD_ALL_EDGES][9], b[6], share[HD_MOST_LEGS]; /* of each edge: of A 6, of r E 3, which act on its own leg */
     double L[HD_ALL_EDGES][HD_ALL_EDGES];
     double x[HD_ALL_EDGES], s[HD_ALL_EDGES], w[HD_ALL_EDGES], step[HD_ALL_EDGES], slope[HD_ALL_EDGES];
     int64_t order[HD_ALL_EDGES]; /* edges in use, in the order in which they were taken */
 };
 
-/* Write A and b, moments divided by `length`, and share = sqrt(load). Return whether all numbers are finite. */
+/* Write columns and b, moments divided by `length`, and share = sqrt(load). Return whether all numbers are finite. */
 static inline int hd_set_wrenches(struct hd_foot_forces *m, const double *wrench, const double *R, const double *tips,
                                   const double *load)
 {
@@ -38,59 +38,35 @@ static inline int hd_set_wrenches(struct hd_foot_forces *m, const double *wrench
         m->b[i] = i < 3 ? wrench[i] : wrench[i] / m->length;
     for (int64_t leg = 0; leg < m->legs; leg++) {
         const double carries = load[leg] < 0.0 ? 0.0 : load[leg] > 1.0 ? 1.0 : load[leg]; /* NaN stays NaN */
-        const double share = m->share[leg] = sqrt(carries), lever = share / m->length;
-        const double *p = tips + 3 * leg;
+        const double share = m->share[leg] = sqrt(carries);
         for (int e = 0; e < HD_EDGES; e++) {
-            const int64_t j = HD_EDGES * leg + e;
-            double f[3];
-            for (int i = 0; i < 3; i++)
-                f[i] = R[i] * m->edges[0][e] + R[3 + i] * m->edges[1][e] + R[6 + i] * m->edges[2][e];
-            for (int i = 0; i < 3; i++) {
-                const int k = (i + 1) % 3, l = (i + 2) % 3;
-                m->A[i][j] = share * f[i];
-                m->A[3 + i][j] = lever * (p[k] * f[l] - p[l] * f[k]);
-            }
+            const double edge[3] = {m->edges[0][e], m->edges[1][e], m->edges[2][e]};
+            double *column = m->column[HD_EDGES * leg + e];
+            hd_turn_back(R, edge, column);
+            hd_cross(tips + 3 * leg, column, column + 3);
+            for (int i = 0; i < 9; i++)
+                column[i] = i < 3 ? share * column[i] : i < 6 ? share / m->length * column[i] : m->r * edge[i - 6];
         }
     }
-    int good = hd_are_finite(m->b, 6);
-    for (int i = 0; i < 6; i++)
-        good &= hd_are_finite(m->A[i], m->n);
-    return good;
+    return hd_are_finite(m->b, 6) && hd_are_finite(m->column[0], 9 * m->n);
 }
 
 /* w = A^T (b - A x) - r^2 E^T E x */
 static inline void hd_gradient(const struct hd_foot_forces *m, const double *x, double *w)
 {
     double left[6];
-    for (int i = 0; i < 6; i++) {
-        left[i] = m->b[i];
-        for (int64_t j = 0; j < m->n; j++)
-            left[i] -= m->A[i][j] * x[j];
-    }
-    for (int64_t leg = 0; leg < m->legs; leg++) {
-        double f[3] = {0.0, 0.0, 0.0};
-        for (int e = 0; e < HD_EDGES; e++)
+    memcpy(left, m->b, sizeof left);
+    for (int64_t j = 0; j < m->n; j++)
+        for (int i = 0; i < 6; i++)
+            left[i] -= m->column[j][i] * x[j];
+    for (int64_t first = 0; first < m->n; first += HD_EDGES) {
+        double force[3] = {0.0, 0.0, 0.0}; /* r times that of a leg */
+        for (int64_t j = first; j < first + HD_EDGES; j++)
             for (int i = 0; i < 3; i++)
-                f[i] += m->edges[i][e] * x[HD_EDGES * leg + e];
-        for (int e = 0; e < HD_EDGES; e++) {
-            const int64_t j = HD_EDGES * leg + e;
-            double total = -m->r * m->r * (m->edges[0][e] * f[0] + m->edges[1][e] * f[1] + m->edges[2][e] * f[2]);
-            for (int i = 0; i < 6; i++)
-                total += m->A[i][j] * left[i];
-            w[j] = total;
-        }
+                force[i] += m->column[j][6 + i] * x[j];
+        for (int64_t j = first; j < first + HD_EDGES; j++)
+            w[j] = hd_dot(m->column[j], left, 6) - hd_dot(m->column[j] + 6, force, 3);
     }
-}
-
-/* Element H_jk. */
-static inline double hd_product(const struct hd_foot_forces *m, int64_t j, int64_t k)
-{
-    double total = 0.0;
-    for (int i = 0; i < 6; i++)
-        total += m->A[i][j] * m->A[i][k];
-    for (int i = 0; i < 3 && j / HD_EDGES == k / HD_EDGES; i++)
-        total += m->r * m->r * m->edges[i][j % HD_EDGES] * m->edges[i][k % HD_EDGES];
-    return total;
 }
 
 /* Factor H_PP of the edges in use; return whether all are independent. */
@@ -98,8 +74,10 @@ static inline int hd_factorise(struct hd_foot_forces *m, int64_t count)
 {
     int independent = 1;
     for (int64_t k = 0; k < count; k++)
-        for (int64_t l = 0; l <= k; l++)
-            m->L[k][l] = hd_product(m, m->order[k], m->order[l]);
+        for (int64_t l = 0; l <= k; l++) {
+            const int64_t i = m->order[k], j = m->order[l];
+            m->L[k][l] = hd_dot(m->column[i], m->column[j], i / HD_EDGES == j / HD_EDGES ? 9 : 6);
+        }
     for (int64_t k = 0; k < count; k++)
         m->step[k] = m->L[k][k];
     hd_factor(m->L[0], HD_ALL_EDGES, count);
@@ -173,8 +151,8 @@ static inline double hd_largest_column(const struct hd_foot_forces *m)
     double largest = 0.0;
     for (int64_t j = 0; j < m->n; j++) {
         double total = 0.0;
-        for (int i = 0; i < 3; i++)
-            total += m->r * fabs(m->edges[i][j % HD_EDGES]) + (fabs(m->A[i][j]) + fabs(m->A[i + 3][j]));
+        for (int i = 0; i < 9; i++)
+            total += fabs(m->column[j][i]);
         largest = fmax(largest, total);
     }
     return largest;

@@ -66,7 +66,7 @@ cdef object view(object base, Py_ssize_t start, int dimensions, cnp.npy_intp siz
 
 
 cdef extern from "checks.h" nogil:
-    double HD_FARTHEST_POSITION, HD_ROTATION_TOLERANCE
+    double HD_FARTHEST_POSITION
     int hd_are_finite(const double *numbers, int64_t count)
     int hd_is_rotation(const double *R)
     double hd_dot(const double *a, const double *b, int count)
@@ -92,7 +92,12 @@ cdef extern from *:
     const hd_functions *hd_functions_of(int lanes)
 
 
-FARTHEST_POSITION, ROTATION_TOLERANCE = HD_FARTHEST_POSITION, HD_ROTATION_TOLERANCE
+FARTHEST_POSITION = HD_FARTHEST_POSITION
+
+
+def is_rotation(R) -> bool:
+    """Whether a matrix (3, 3) is a rotation, as far as the model asks for."""
+    return bool(hd_is_rotation(must(R, 9)))
 
 
 def widest() -> int:

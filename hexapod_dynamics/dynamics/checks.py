@@ -8,7 +8,7 @@ from types import EllipsisType
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.core._core import FARTHEST_POSITION, ROTATION_TOLERANCE
+from hexapod_dynamics.core._core import FARTHEST_POSITION, is_rotation
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Morphology, Robot
 
@@ -31,13 +31,6 @@ def check_robot(robot: Robot, morphology: object, name: str = "morphology") -> N
             f"morphology of robot {morphology.robot.name!r} given to the model of {robot.name!r}; "
             "make it from the model's own robot"
         )
-
-
-def is_rotation(rotation: np.ndarray) -> bool:
-    """Whether a finite matrix (3, 3) is a rotation within ROTATION_TOLERANCE."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = rotation @ rotation.T - np.eye(3)
-        return bool(np.all(np.abs(error) <= ROTATION_TOLERANCE) and np.linalg.det(rotation) > 0.0)
 
 
 def check_positions(q: np.ndarray, names: Sequence[str]) -> None:

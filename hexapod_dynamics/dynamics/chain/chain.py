@@ -220,27 +220,6 @@ class Chain:
         return chain
 
     @classmethod
-    def from_robot(cls, robot: Robot, *, gravity: np.ndarray | None = None) -> Chain:
-        """Return the chain of all legs of a `Robot` on its fixed body; `nth_order` can let this base float."""
-        legs = [cls.from_leg(robot, name, gravity=gravity) for name in robot.leg_names]
-        starts = np.cumsum([0] + [len(leg) for leg in legs[:-1]])
-        joined: Any = {
-            field: np.concatenate([getattr(leg, field) for leg in legs])
-            for field in ("placements", "screws", "masses", "coms", "inertias")
-        }
-        return cls(
-            parents=tuple(
-                BASE if parent == BASE else parent + start
-                for leg, start in zip(legs, starts, strict=True)
-                for parent in leg.parents
-            ),
-            kinds=sum((leg.kinds for leg in legs), ()),
-            names=sum((leg.names for leg in legs), ()),
-            gravity=legs[0].gravity,
-            **joined,
-        )
-
-    @classmethod
     def from_urdf(cls, text: str, *, gravity: npt.ArrayLike = (0, 0, -9.81)) -> Chain:
         """Tree from the text of a URDF; the root link is the base, fixed joints weld, every other joint adds a body,
         in the order of the joints from the root outward.
