@@ -3,16 +3,11 @@
 from libc.string cimport memcpy
 
 cdef double zeros[9 + HD_MOST]  # rates of what does not move; a rotation with which nothing has weight
-cdef hd_plane a_plane
-cdef hd_rise a_rise
-cdef hd_drive a_drive
-cdef hd_servo a_servo
-cdef hd_law a_law
-PLANE = np.asarray(<hd_plane[:1]>&a_plane).dtype
-RISE = np.asarray(<hd_rise[:1]>&a_rise).dtype
-DRIVE = np.asarray(<hd_drive[:1]>&a_drive).dtype
-SERVO = np.asarray(<hd_servo[:1]>&a_servo).dtype
-LAW = np.asarray(<hd_law[:1]>&a_law).dtype
+PLANE = np.asarray(<hd_plane[:1]><hd_plane *>zeros).dtype
+RISE = np.asarray(<hd_rise[:1]><hd_rise *>zeros).dtype
+DRIVE = np.asarray(<hd_drive[:1]><hd_drive *>zeros).dtype
+SERVO = np.asarray(<hd_servo[:1]><hd_servo *>zeros).dtype
+LAW = np.asarray(<hd_law[:1]><hd_law *>zeros).dtype
 
 
 cdef void *structs(object a, object dtype, Py_ssize_t count) except? NULL:
@@ -80,7 +75,7 @@ cdef class Simulation:
     cdef readonly Py_ssize_t joints, legs, row_width
     cdef Py_ssize_t logged  # how many numbers of the memory a log has as they are
     cdef readonly object plane, drive, memory, position, rotation, q, nu, servos, acceleration, foot_forces, ground_force
-    cdef object rises, law, box, results
+    cdef object rises, law, box, results, kept
 
     def __init__(self, robot, morphology, plane, rises, law, drive):
         cdef hd_world *w = &self.w
@@ -90,7 +85,7 @@ cdef class Simulation:
         self.joints, self.legs = n, legs
         self.plane, self.rises, self.law, self.drive, self.box = plane, rises, law, drive, np.array(robot.body.box, float)
         sizes = 3, 9, n, 6 + n, 3 * legs, 3, 6 + n, (n + HD_CORNERS) * (sizeof(hd_slid) // 8), n * (sizeof(hd_servo) // 8)
-        self.memory, self.logged = np.zeros(sum(sizes)), sum(sizes[:6])
+        self.memory, self.kept, self.logged = np.zeros(sum(sizes)), np.zeros(sum(sizes)), sum(sizes[:6])
         self.row_width = self.logged + 2 * n
         parts = np.split(self.memory, np.cumsum(sizes)[:-1])
         self.position, turn, self.q, self.nu, feet, self.ground_force, self.acceleration, slid, servos = parts
@@ -218,7 +213,7 @@ cdef class Simulation:
         cdef double *places = must(positions, 3 * count)
         cdef double *turns = must(rotations, 9 * count)
         cdef double *angles = must(joints, count * n)
-        present = self.memory.copy()
+        self.kept[:] = self.memory
         with nogil:
             for k in range(count):
                 self.send(wanted + k * n, period, 0.0)
@@ -226,7 +221,7 @@ cdef class Simulation:
                 copy(places + 3 * k, w.position, 3)
                 copy(turns + 9 * k, w.rotation, 9)
                 copy(angles + n * k, w.q, n)
-        self.memory[:] = present
+        self.memory[:] = self.kept
 
     # ---- queries ----
 

@@ -44,6 +44,17 @@ def check_positions(q: np.ndarray, names: Sequence[str]) -> None:
     )
 
 
+def as_floats(name: str, value: npt.ArrayLike, needed: str, *, copy: bool = False) -> np.ndarray:
+    """Return a C-ordered float array of any shape, or a DynamicsError that names it and says what is needed."""
+    try:
+        given = np.asarray(value)
+        if np.iscomplexobj(given):  # before numpy warns of it
+            raise DynamicsError(f"{name}: complex numbers given, real numbers needed")
+        return np.array(given, dtype=float, order="C") if copy else np.ascontiguousarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise DynamicsError(f"{name}: {needed}") from None
+
+
 def as_array(
     name: str,
     value: npt.ArrayLike,
@@ -52,13 +63,7 @@ def as_array(
     ignored: tuple[EllipsisType, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Return a float array of that shape, or a DynamicsError that names it; ignored: entries that are set to zero."""
-    try:
-        given = np.asarray(value)
-        array = np.array(given, dtype=float, order="C")
-    except (TypeError, ValueError):
-        raise DynamicsError(f"{name}: {value!r} given, an array of shape {shape} needed") from None
-    if np.iscomplexobj(given):
-        raise DynamicsError(f"{name}: {given.tolist()} is complex, real numbers needed")
+    array = as_floats(name, value, f"{value!r} given, an array of shape {shape} needed", copy=True)
     if array.shape != shape:
         raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed{what}")
     if ignored is not None:

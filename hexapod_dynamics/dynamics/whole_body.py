@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hexapod_dynamics.dynamics.checks import check_robot, checked_input
+from hexapod_dynamics.dynamics.checks import as_floats, check_robot, checked_input
 from hexapod_dynamics.dynamics.held_tips import NOTHING_HELD, HeldTips, hold_tips
 from hexapod_dynamics.dynamics.regressors import Regressors
 from hexapod_dynamics.errors import DynamicsError, HeldTipsWarning
@@ -240,13 +240,7 @@ def _stacked(name: str, value: ArrayLike, shape: tuple[int, ...] | None = None) 
     """Return a C-ordered float array of that shape: the given array itself if it is one. Its numbers are not
     checked.
     """
-    try:
-        given = np.asarray(value)
-        array = np.ascontiguousarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise DynamicsError(f"{name}: no array of numbers, with a state in each row, is given") from None
-    if np.iscomplexobj(given):
-        raise DynamicsError(f"{name}: complex numbers given, real numbers needed")
+    array = as_floats(name, value, "no array of numbers, with a state in each row, is given")
     if shape is not None and array.shape != shape:
         raise DynamicsError(f"{name}: shape {array.shape} given, {shape} needed: a state in each row, as in q")
     return array

@@ -10,12 +10,13 @@ import pytest
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.se3 import rotation_z
 
 MODEL = WholeBodyModel(Robot.jethexa())
 
 
 def arguments():
-    return [np.eye(3), np.zeros(18), np.zeros(24), np.zeros(18)]
+    return [rotation_z(0.3), np.zeros(18), np.zeros(24), np.zeros(18)]
 
 
 @pytest.mark.parametrize("argument", [0, 1, 2, 3])
@@ -51,6 +52,7 @@ def test_another_number_of_arguments_is_a_type_error(given):
         np.full(36, 0.5)[::2],
         np.full(18, 0.5).view(np.recarray),
         np.frombuffer(b" " + np.full(18, 0.5).tobytes(), np.uint8)[1:].view(np.float64),  # not aligned
+        (0.5,) * 18,
     ],
     ids=str,
 )
@@ -61,6 +63,9 @@ def test_what_can_be_converted_is(stranger, place):
     expected = MODEL.forward_dynamics(*given)
     given[place] = stranger
     np.testing.assert_array_equal(MODEL.forward_dynamics(*given), expected)
+    given[0] = np.asfortranarray(given[0])
+    np.testing.assert_array_equal(MODEL.forward_dynamics(*given), expected)
+    np.testing.assert_array_equal(MODEL.mass_matrix([0] * 18), MODEL.mass_matrix(np.zeros(18)))
 
 
 @pytest.mark.parametrize("stranger", [None, 7, 2.5, "q", np.float64(3.0), np.array(3.0), np.zeros((18, 1))], ids=str)

@@ -77,27 +77,14 @@ def compare(robot, foreign, seed):
         n = len(model.joint_names(morphology))
         assert foreign.take(morphology) == n
         for _ in range(5):
-            R, q, nu, tau = (
-                rotation(rng),
-                rng.normal(size=robot.joint_count),
-                rng.normal(size=6 + n),
-                rng.normal(size=n),
-            )
-            size = 6 + n
-            pairs = [
-                (
-                    foreign.call("hd_forward_dynamics", R, q, nu, tau, shape=size),
-                    model.forward_dynamics(R, q, nu, tau, morphology),
-                ),
-                (
-                    foreign.call("hd_inverse_dynamics", R, q, nu, nu, shape=size),
-                    model.inverse_dynamics(R, q, nu, nu, morphology),
-                ),
-                (foreign.call("hd_mass_matrix", q, shape=(size, size)), model.mass_matrix(q, morphology)),
-                (foreign.call("hd_gravity_force", R, q, shape=size), model.gravity_force(R, q, morphology)),
-            ]
+            R, q, nu, tau = rotation(rng), rng.normal(size=robot.joint_count), *rng.normal(size=(2, 6 + n))
+            calls = {"forward_dynamics": (R, q, nu, tau[:n].copy()), "inverse_dynamics": (R, q, nu, nu)}
+            pairs = []
+            for name, given in (calls | {"mass_matrix": (q,), "gravity_force": (R, q)}).items():
+                expected = getattr(model, name)(*given, morphology)
+                pairs.append((foreign.call(f"hd_{name}", *given, shape=expected.shape), expected))
             for index, leg in enumerate(robot.leg_names):
-                J = foreign.call("hd_tip_jacobian", q, index, shape=(6, size))
+                J = foreign.call("hd_tip_jacobian", q, index, shape=(6, 6 + n))
                 if morphology.has_leg(leg):
                     pairs.append((J, model.tip_jacobian(leg, q, morphology)))
                 else:

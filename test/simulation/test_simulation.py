@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -15,6 +16,8 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.simulation import Ground, MujocoSimulator, Predictor, Simulator, TripodGait, Truth
+
+MODEL = WholeBodyModel(ROBOT)
 
 
 def walk(morphology=WHOLE, seconds=5.2, **options):
@@ -52,8 +55,6 @@ def test_with_two_legs_down_to_their_coxa_it_goes_on_turning_and_drops_each_cycl
 
 def flying(timestep, seconds=0.2):
     """High up, tumbling, limp, without servo damping: nothing acts but gravity; returns model, simulator."""
-    from dataclasses import replace
-
     robot = replace(ROBOT, servo=replace(ROBOT.servo, stiffness=1e-12, damping=0.0))
     sim = Simulator(robot, timestep=timestep)
     rng = np.random.default_rng(2)
@@ -63,56 +64,8 @@ def flying(timestep, seconds=0.2):
 
 
 def energy(model, sim):
-    kinetic = 0.5 * sim.nu @ model.mass_matrix(sim.q) @ sim.nu
-    height = 0.0
-    for leg in ROBOT.legs:  # each link's centre of mass by the product of exponentials
-        from hexapod_dynamics.se3 import exp
-
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = leg.mount_rotation, leg.mount_position
-        for joint, link, j in zip(leg.joints, leg.links, ROBOT.leg_joints(leg.name), strict=True):
-            pose = pose @ exp(joint.screw * sim.q[j])
-            com = pose @ np.append(joint.origin + link.com_in_leg, 1.0)
-            height += link.mass * (sim.position + sim.rotation @ com[:3])[2]
-    return kinetic + ROBOT.gravity * (height + ROBOT.body.mass * sim.position[2])
-
-
-def momentum(model, sim):
-    """Linear momentum and angular momentum about the origin of the world."""
-    in_body = (model.mass_matrix(sim.q) @ sim.nu)[:6]
-    linear, angular = sim.rotation @ in_body[:3], sim.rotation @ in_body[3:]
-    return linear, angular + np.cross(sim.position, linear)
-
-
-def test_energy_and_momentum_are_kept_in_free_flight_at_first_order():
-    drifts = []
-    for timestep in (1e-3, 1e-4):
-        model, sim = flying(timestep)
-        before, (linear, _) = energy(model, sim), momentum(model, sim)
-        sim.step(round(0.2 / timestep))
-        gained = momentum(model, sim)[0] - linear - [0.0, 0.0, -MASS * ROBOT.gravity * 0.2]
-        kinetic = 0.5 * sim.nu @ model.mass_matrix(sim.q) @ sim.nu
-        drifts.append([abs(energy(model, sim) - before) / kinetic, np.linalg.norm(gained)])
-    coarse, fine = np.array(drifts)
-    assert coarse[0] < 0.01 and coarse[1] < 0.05
-    assert np.all(fine < 0.15 * coarse)
-
-
-def test_angular_momentum_is_kept_without_gravity():
-    from dataclasses import replace
-
-    robot = replace(ROBOT, gravity=0.0)  # servos act, but only inside
-    errors = []
-    for timestep in (1e-3, 1e-4):
-        sim = Simulator(robot, timestep=timestep)
-        sim.reset(position=[0.0, 0.0, 1.0], joints=STAND)
-        sim.command(STAND + 0.5, 0.2)
-        model = WholeBodyModel(robot)
-        sim.step(round(0.2 / timestep))
-        linear, angular = momentum(model, sim)
-        errors.append([np.linalg.norm(linear), np.linalg.norm(angular)])
-        assert np.abs(sim.nu).max() > 1.0
-    assert np.all(np.array(errors[1]) < 0.15 * np.array(errors[0])) and np.max(errors[1]) < 1e-4
+    """Both energies, which test_link_quantities.py holds against Pinocchio."""
+    return model.kinetic_energy(sim.q, sim.nu) + model.potential_energy(sim.rotation, sim.position, sim.q)
 
 
 def centroidal(sim, morphology):
@@ -121,6 +74,35 @@ def centroidal(sim, morphology):
     q = np.concatenate([sim.position, peer.configuration(sim.rotation, sim.q)[3:]])
     nu = sim.nu[np.r_[np.arange(6), 6 + np.array(peer.q_places)]]
     return np.array(pin.computeCentroidalMomentum(peer.model, peer.data, q, nu))
+
+
+def test_energy_and_momentum_are_kept_in_free_flight_at_first_order():
+    drifts = []
+    for timestep in (1e-3, 1e-4):
+        model, sim = flying(timestep)
+        whole = Morphology.whole(sim.robot)
+        before, momentum = energy(model, sim), centroidal(sim, whole)[:3]
+        sim.step(round(0.2 / timestep))
+        gained = centroidal(sim, whole)[:3] - momentum - [0.0, 0.0, -MASS * ROBOT.gravity * 0.2]
+        kinetic = model.kinetic_energy(sim.q, sim.nu)
+        drifts.append([abs(energy(model, sim) - before) / kinetic, np.linalg.norm(gained)])
+    coarse, fine = np.array(drifts)
+    assert coarse[0] < 0.01 and coarse[1] < 0.05
+    assert np.all(fine < 0.15 * coarse)
+
+
+def test_angular_momentum_is_kept_without_gravity():
+    robot = replace(ROBOT, gravity=0.0)  # servos act, but only inside
+    errors = []
+    for timestep in (1e-3, 1e-4):
+        sim = Simulator(robot, timestep=timestep)
+        sim.reset(position=[0.0, 0.0, 1.0], joints=STAND)
+        sim.command(STAND + 0.5, 0.2)
+        sim.step(round(0.2 / timestep))
+        linear, angular = np.split(centroidal(sim, Morphology.whole(robot)), 2)
+        errors.append([np.linalg.norm(linear), np.linalg.norm(angular)])
+        assert np.abs(sim.nu).max() > 1.0
+    assert np.all(np.array(errors[1]) < 0.15 * np.array(errors[0])) and np.max(errors[1]) < 1e-4
 
 
 @pytest.mark.parametrize("robot_part", ["simulator", "predictor"])
@@ -157,17 +139,15 @@ def test_what_breaks_off_in_flight_takes_its_own_momentum_along():
 @pytest.mark.parametrize("morphology", [WHOLE, WHOLE.without("RM"), WHOLE.without("RM", "LM").broken("LF.tibia", 0.97)])
 def test_at_rest_the_ground_carries_the_weight(morphology):
     sim = standing(Simulator(ROBOT, morphology), 3000)
-    mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in morphology.links(leg.name))
-    weight = [0.0, 0.0, mass * ROBOT.gravity]
+    weight = [0.0, 0.0, MODEL.total_mass(morphology) * ROBOT.gravity]
     assert sim.foot_forces.sum(axis=0) == pytest.approx(weight, abs=2e-3)
     assert sim.ground_force == pytest.approx(weight, abs=2e-3)
     assert np.abs(sim.nu).max() < 1e-3
     # Statics: forces and torques balance in the independent model, world forces at the tips.
-    model = WholeBodyModel(ROBOT)
     forces = zip(ROBOT.leg_names, sim.foot_forces, strict=True)
     tips = {name: force for name, force in forces if morphology.has_leg(name)}
     nu = np.zeros(6 + morphology.moving_mask.sum())
-    needed = model.inverse_dynamics(sim.rotation, sim.q, nu, nu, morphology, tip_forces=tips)
+    needed = MODEL.inverse_dynamics(sim.rotation, sim.q, nu, nu, morphology, tip_forces=tips)
     assert needed[:6] == pytest.approx(np.zeros(6), abs=5e-3)
     assert needed[6:] == pytest.approx(sim.joint_torques[morphology.moving_mask], abs=2e-3)
     for name in tips:  # the feet are as deep in the ground as its springs say
@@ -195,8 +175,7 @@ def test_without_enough_legs_it_lies_on_the_ground_not_under_it(morphology, time
     lowest = (sim.position + corners @ sim.rotation.T)[:, 2].min()
     assert -2e-3 < lowest < 0.1
     assert np.abs(sim.nu).max() < 0.05
-    mass = ROBOT.body.mass + sum(link.mass for leg in ROBOT.legs for link in morphology.links(leg.name))
-    assert sim.ground_force[2] == pytest.approx(mass * ROBOT.gravity, rel=1e-3)
+    assert sim.ground_force[2] == pytest.approx(MODEL.total_mass(morphology) * ROBOT.gravity, rel=1e-3)
 
 
 def test_upside_down_it_lies_on_its_back():
@@ -358,8 +337,6 @@ def test_servos_go_uniformly_to_their_targets_and_no_faster_than_they_can():
 
 
 def test_torque_stops_at_the_limit_and_the_rest_follows_newton():
-    from dataclasses import replace
-
     robot = replace(ROBOT, gravity=0.0, servo=replace(ROBOT.servo, torque_limit=0.01))
     sim = Simulator(robot)
     sim.reset(position=[0, 0, 1.0], joints=STAND)
