@@ -48,8 +48,9 @@ def as_floats(name: str, value: npt.ArrayLike, needed: str, *, copy: bool = Fals
     """Return a C-ordered float array of any shape, or a DynamicsError that names it and says what is needed."""
     try:
         given = np.asarray(value)
-        if np.iscomplexobj(given):  # before numpy warns of it
-            raise DynamicsError(f"{name}: complex numbers given, real numbers needed")
+        if np.iscomplexobj(given):  # numpy would warn only
+            needed = "complex numbers given, real numbers needed"
+            raise TypeError
         return np.array(given, dtype=float, order="C") if copy else np.ascontiguousarray(given, dtype=float)
     except (TypeError, ValueError):
         raise DynamicsError(f"{name}: {needed}") from None
