@@ -84,17 +84,13 @@ def heights(plane: Structs, rises: Structs, xs: Array, ys: Array) -> Array: ...
 def drawn(i: int, j: int, seed: int) -> float: ...
 
 class Tick:
-    """A compiled gait that the loop of a Simulation can step."""
-
     joints: int
 
 class Simulation:
-    """A robot's model with its ground and servos, and the memory of its state: what a step reads and writes."""
-
     joints: int
     legs: int
     row_width: int
-    external: Any
+    external: Array
     plane: Structs
     drive: Structs
     servos: Structs
@@ -141,15 +137,11 @@ class Simulation:
 # ---- control ---------------------------------------------------------------------------------------------------------
 
 class FootForces:
-    """Memory of the foot forces of a robot; see control/foot_forces.py."""
-
     forces: Array
     def __init__(self, edges: Array, legs: int, length: float, r: float, rounds: int) -> None: ...
     def solve(self, wrench: A, rotation: A, tips: A, load: A) -> Array: ...
 
 class CommandedTorques:
-    """Joint torques that a commanded motion needs; see control/feedforward.py."""
-
     rotation: Array
     joints: Array
     nu: Array
@@ -173,8 +165,6 @@ GAIT_FOOT: np.dtype[np.void]
 TRIPOD_FOOT: np.dtype[np.void]
 
 class Record:
-    """Numbers of a struct of core/, as attributes: floats, or arrays that are views."""
-
     values: Array
     dtype: np.dtype[np.void]
     count: int
@@ -200,8 +190,6 @@ def place_foot(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
 
 class Memory(Tick):
-    """The memory of a gait."""
-
     state: Any
     legs: Structs
     feet: Structs
@@ -215,8 +203,6 @@ class Memory(Tick):
     def place_feet(self) -> None: ...
 
 class Walk(Memory):
-    """The memory of the adaptive gait; see core/adaptive_gait.h."""
-
     state: GaitState
     plan: PlanNumbers
     settings: GaitNumbers
@@ -228,8 +214,6 @@ class Walk(Memory):
     def rehearse(self, box: Array, mass: float, gravity: float, least: float, found: FirstCycle) -> None: ...
 
 class Tripod(Memory):
-    """The memory of the tripod gait; see core/tripod_gait.h."""
-
     state: TripodState
     parameters: TripodNumbers
     command: Array
@@ -237,8 +221,6 @@ class Tripod(Memory):
     def reaches(self, height: float, length: float, directions: int, samples: int) -> bool: ...
 
 class PlanCycle:
-    """The memory in which a plan is evaluated; see core/plan_evaluation.h."""
-
     angles: Array
     course: Array
     def __init__(self, legs: int, samples: int = ...) -> None: ...

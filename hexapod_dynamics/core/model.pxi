@@ -122,11 +122,16 @@ cdef list symmetric(inertia):
 
 
 cdef class Numbers:
-    """The numbers of a robot.Robot: struct hd_robot."""
+    """The numbers of a robot.Robot, struct hd_robot; the functions that use them, and their scratch memory: one call at a time.
+
+    lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot can use.
+    """
 
     cdef hd_robot r
+    cdef const hd_functions *run
+    cdef void *scratch
 
-    def __cinit__(self, robot):
+    def __cinit__(self, robot, int lanes=0):
         cdef hd_robot *r = &self.r
         cdef Py_ssize_t at = 0
         if len(robot.legs) > HD_MOST_LEGS or max(len(leg.joints) for leg in robot.legs) > HD_MOST_JOINTS:
@@ -147,6 +152,12 @@ cdef class Numbers:
                 inner = joint.origin
                 at += 1
         r.first[r.legs] = at
+        # a robot with few legs leaves half of wide registers empty
+        self.run = hd_functions_of(lanes or (4 if r.legs <= 4 else 8))
+        self.scratch = room(self.run.scratch_bytes(r))
+
+    def __dealloc__(self):
+        free(self.scratch)
 
     def values(self) -> dict:
         """Return struct hd_robot as a dict, for the C export."""
@@ -184,28 +195,26 @@ cdef int write_joint(hd_joint *j, joint, link, offset) except -1:
 cdef class Selection:
     """The model of a morphology: struct hd_model with memory of its own.
 
-    Its scratch memory is shared with other selections of the same Model: one call at a time. `given`: the object that a
-    caller passed, None for the whole robot.
+    `given`: the object that a caller passed, None for the whole robot.
     """
 
     cdef hd_model m
     cdef void *legs
-    cdef Scratch scratch
     cdef Numbers numbers
     cdef readonly object given, morphology
     cdef readonly Py_ssize_t n, size  # number of joints that exist and move, and of velocities, 6 + n
     cdef tuple links  # names of the existing links, None until they are needed
 
-    def __cinit__(self, Numbers numbers, Scratch scratch, morphology, given):
-        self.numbers, self.scratch, self.morphology, self.given = numbers, scratch, morphology, given
-        self.m.run = scratch.run
+    def __cinit__(self, Numbers numbers, morphology, given):
+        self.numbers, self.given = numbers, given
+        self.m.run = numbers.run
         self.legs = room(self.m.run.leg_bytes(&numbers.r))
         self.place(morphology)
 
     cdef int place(self, morphology) except -1:
         """Change to another morphology of the robot, in the same memory."""
         table = np.ascontiguousarray(morphology.table, dtype=float)
-        self.m.run.set(&self.m, &self.numbers.r, data(table), self.legs, self.scratch.memory)
+        self.m.run.set(&self.m, &self.numbers.r, data(table), self.legs, self.numbers.scratch)
         self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving
         return 0
 
@@ -240,21 +249,6 @@ cdef class Selection:
         for name, value in given.items():
             checks().checked_input(name, value, self.morphology)
         raise DynamicsError(f"the result is not finite: {', '.join(given)} are too large")
-
-
-cdef class Scratch:
-    """Scratch memory, and the functions that use it."""
-
-    cdef const hd_functions *run
-    cdef void *memory
-
-    def __cinit__(self, Numbers numbers, int lanes):
-        # a robot with few legs leaves half of wide registers empty
-        self.run = hd_functions_of(lanes or (4 if numbers.r.legs <= 4 else 8))
-        self.memory = room(self.run.scratch_bytes(&numbers.r))
-
-    def __dealloc__(self):
-        free(self.memory)
 
 
 KEPT_SELECTIONS = 256  # number of morphologies whose memory a model keeps, so that each costs only a look-up

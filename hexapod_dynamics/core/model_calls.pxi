@@ -4,13 +4,11 @@ cdef class Model:
     """The calls of WholeBodyModel for one state, and rows of batches; see dynamics/whole_body.py for conventions.
 
     A call takes arrays of the core's kind as they are, and converts others. The core returns 0 where it could compute no
-    result; `Selection.refuse` then names what is wrong. lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot
-    can use.
+    result; `Selection.refuse` then names what is wrong. lanes: see `Numbers`.
     """
 
     cdef readonly object robot
     cdef Numbers numbers
-    cdef Scratch scratch
     cdef Selection whole, known
     cdef dict selections, legs, links
     cdef Py_ssize_t joints
@@ -18,15 +16,14 @@ cdef class Model:
     def __init__(self, robot, *, int lanes=0):
         """Prepare the memory of a robot's model. Raises DynamicsError if `robot` is not a Robot."""
         self.robot, self.joints = robot, checks().checked_robot(robot).joint_count
-        self.numbers = Numbers(robot)
-        self.scratch = Scratch(self.numbers, lanes)
+        self.numbers = Numbers(robot, lanes)
         self.legs = {name: index for index, name in enumerate(robot.leg_names)}
         self.links = {}
         for index, leg in enumerate(robot.legs):
             for k, link in enumerate(leg.link_names):
                 self.links[f"{leg.name}.{link}"] = index, k
         self.selections = {}
-        self.whole = Selection(self.numbers, self.scratch, checks().Morphology.whole(robot), None)
+        self.whole = Selection(self.numbers, checks().Morphology.whole(robot), None)
         self.known = self.whole
 
     def __reduce__(self):
@@ -35,7 +32,7 @@ cdef class Model:
     @property
     def lanes(self) -> int:
         """Number of legs that a vector register holds."""
-        return self.scratch.run.lanes
+        return self.numbers.run.lanes
 
     cdef inline Selection choose(self, morphology):
         """Return the selection of a morphology; the caller keeps it while it computes."""
@@ -56,7 +53,7 @@ cdef class Model:
             checks().check_robot(self.robot, morphology)
             if len(self.selections) >= KEPT_SELECTIONS:
                 self.selections = {}
-            found = self.selections[morphology] = Selection(self.numbers, self.scratch, morphology, morphology)
+            found = self.selections[morphology] = Selection(self.numbers, morphology, morphology)
         self.known = found  # for the next call; this call uses the returned selection
         return found
 

@@ -67,21 +67,24 @@ cdef class Simulation:
     plane (1,) of PLANE, rises (k,) of RISE, law (1,) of LAW, drive (1,) of DRIVE: see simulation/world.py. memory: all numbers
     that steps change; views of it: position (3,), rotation (3, 3), q (n,), nu (6 + n,), results of the last step: foot_forces
     (legs, 3), ground_force (3,), acceleration (6 + n,), and servos (n,) of SERVO. row_width: numbers of a row of a log. The loops
-    release the interpreter's lock, so each thread needs a Simulation of its own.
+    release the interpreter's lock, so each thread needs a Simulation of its own. external (6,): wrench on the main body [N, N m],
+    force first, in base_link.
     """
 
     cdef readonly Selection model
     cdef hd_world w
     cdef readonly Py_ssize_t joints, legs, row_width
     cdef Py_ssize_t logged  # how many numbers of the memory a log has as they are
-    cdef readonly object plane, drive, memory, position, rotation, q, nu, servos, acceleration, foot_forces, ground_force
+    cdef readonly object plane, drive, external, memory, position, rotation, q, nu, servos, acceleration, foot_forces, ground_force
     cdef object rises, law, box, results, kept
 
     def __init__(self, robot, morphology, plane, rises, law, drive):
         cdef hd_world *w = &self.w
         cdef Py_ssize_t n = robot.joint_count, legs = len(robot.legs)
-        numbers = Numbers(robot)
-        self.model = Selection(numbers, Scratch(numbers, 0), morphology, None)
+        cdef cnp.npy_intp six = 6
+        self.model = Selection(Numbers(robot), morphology, None)
+        self.external = cnp.PyArray_SimpleNewFromData(1, &six, cnp.NPY_DOUBLE, self.model.m.external)
+        cnp.set_array_base(self.external, self.model)
         self.joints, self.legs = n, legs
         self.plane, self.rises, self.law, self.drive, self.box = plane, rises, law, drive, np.array(robot.body.box, float)
         sizes = 3, 9, n, 6 + n, 3 * legs, 3, 6 + n, (n + HD_CORNERS) * (sizeof(hd_slid) // 8), n * (sizeof(hd_servo) // 8)
@@ -125,15 +128,6 @@ cdef class Simulation:
             m.h[i] += mass * <double>place[i]
         for i in range(6):
             m.inertia[i] += mass * <double>inertia[i]
-
-    @property
-    def external(self):
-        """Wrench (6,) on the main body [N, N m], force first, in base_link."""
-        return np.array(<double[:6]>self.model.m.external)
-
-    @external.setter
-    def external(self, wrench):
-        put(self.model.m.external, np.asarray(wrench, float).reshape(6))
 
     # ---- steps ----
 

@@ -63,7 +63,7 @@ class SteppedModel(_core.Simulation):
     def __reduce__(self) -> tuple[object, ...]:
         """Return what makes a copy: all but the compiled part."""
         arrays = {name: getattr(self, name).copy() for name in ("memory", "plane", "drive")}
-        return _remade, (type(self), vars(self), arrays, self.external)
+        return _remade, (type(self), vars(self), arrays, self.external.copy())
 
     def __copy__(self) -> SteppedModel:
         return copy.deepcopy(self)  # a shallow copy would share what Python knows
@@ -113,7 +113,7 @@ class SteppedModel(_core.Simulation):
 
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self.external = wrench
+        self.external[:] = wrench
 
 
 def _remade(
