@@ -135,8 +135,8 @@ class Regressors(Model):
         (R, p, q, nu), batch = self._samples(morphology, R=rotation, p=position, q=q, nu=nu)
         kinetic = 0.5 * np.einsum("ti,tik->tk", nu, self._momentum(morphology, q, nu))
         potential = np.zeros((*kinetic.shape[:1], kinetic.shape[1] // 10, 10))
-        for row, *place, joints in zip(potential, R, p, q, strict=True):
-            poses = [tuple(place), *self.link_poses(*place, joints, morphology).values()]
+        for row, turned, place, joints in zip(potential, R, p, q, strict=True):
+            poses = [(turned, place), *self.link_poses(turned, place, joints, morphology).values()]
             row[:, 0] = [
                 origin[2] for _, origin in poses
             ]  # heights of the frames' origins, and of their axes' ends over them
