@@ -137,9 +137,7 @@ class Regressors(Model):
         potential = np.zeros((*kinetic.shape[:1], kinetic.shape[1] // 10, 10))
         for row, turned, place, joints in zip(potential, R, p, q, strict=True):
             poses = [(turned, place), *self.link_poses(turned, place, joints, morphology).values()]
-            row[:, 0] = [
-                origin[2] for _, origin in poses
-            ]  # heights of the frames' origins, and of their axes' ends over them
+            row[:, 0] = [origin[2] for _, origin in poses]  # heights
             row[:, 1:4] = [turn[2] for turn, _ in poses]
         potential = self.robot.gravity * potential.reshape(kinetic.shape)
         return (kinetic, potential) if batch else (kinetic[0], potential[0])
