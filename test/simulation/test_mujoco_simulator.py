@@ -137,27 +137,6 @@ def test_a_push_accelerates_it(physics):
     assert sim.specific_force == pytest.approx([3.0 / MASS, 0.0, 0.0], abs=0.6)
 
 
-@pytest.mark.parametrize(
-    "text, named",
-    [
-        ("mass=-1", "mass=-1.0 given, allowed are numbers from 0.2 to 5.0"),
-        ("friction=nan", "friction"),
-        ("stiffness=soft", "stiffness='soft' given, a number is needed"),
-        ("seed=1_0", "seed='1_0' given, a number is needed"),
-        ("weight=2", "'weight=2' given, allowed are name=number with mass, payload"),
-        ("mass", "'mass' given"),
-        ("mass=1,mass=2", "mass is given twice"),
-        ("seed=1.5", "seed=1.5 given, a whole number"),
-    ],
-)
-def test_bad_truths_are_refused_by_name(text, named):
-    with pytest.raises(HexapodError, match=named):
-        Truth.parse(text)
-    assert Truth.parse("") == Truth()
-    truth = Truth.parse("mass=1.1, payload=0.2,seed=7")
-    assert truth == Truth(mass=1.1, payload=0.2, seed=7) and Truth.parse(truth.describe()) == truth
-
-
 def test_without_mujoco_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(HexapodError, match="pip install mujoco"):

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from support.jethexa import ROBOT, STAND, standing
 
-from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Predictor, Simulator, TripodGait, Truth
 from hexapod_dynamics.simulation.servo_law import MODELS, ServoLaw
-from hexapod_dynamics.simulation.truth import RANGES, SERVOS, radii_of_gyration
+from hexapod_dynamics.simulation.truth import RANGES, radii_of_gyration
 
 COXA = 0  # turns about the vertical: no load in the air
 
@@ -149,20 +148,6 @@ def test_the_preset_draws_all_that_is_not_given_from_its_seed():
     for name in ("zone", "hysteresis", "zero", "payload", "link_masses"):
         ratio = np.mean([getattr(t, name) for t in half]) / np.mean([getattr(t, name) for t in full])
         assert ratio == pytest.approx(0.5, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    "text, named",
-    [
-        ("servos=ideal", "'servos=ideal' given, allowed is one servos=" + " or ".join(SERVOS)),
-        ("backlash=1", "'backlash=1' given, allowed are name=number with .*hysteresis.*and servos=real or half"),
-        ("friction_model=2", "friction_model=2 given, allowed are 0, 1, 4, 6"),
-        ("lag=-1", "lag=-1.0 given, allowed are numbers from 0.0 to 0.1 s"),
-    ],
-)
-def test_bad_servos_are_refused_by_name(text, named):
-    with pytest.raises(HexapodError, match=named):
-        Truth.parse(text)
 
 
 def test_friction_that_grows_with_the_load_is_that_of_mujoco():

@@ -1,4 +1,4 @@
-"""Grounds of the truth by name: their heights, the way they are simulated, refusals."""
+"""Truths by their words: grounds and their heights, the way they are simulated, refusals of grounds, servos and numbers."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from support.jethexa import ROBOT, STAND, standing
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
+from hexapod_dynamics.simulation.truth import SERVOS
 
 AHEAD = np.linspace(0.0, 4.0, 801)
 
@@ -82,15 +83,29 @@ def test_patches_are_slippery_soft_or_neither():
         ("ground=slope:5,ground=flat", "ground is given twice"),
         ("ground=gravel,rough=0.01", "slope or rough given, allowed is one of them"),
         ("graund=gravel", "ground= with flat"),
+        ("servos=ideal", "'servos=ideal' given, allowed is one servos=" + " or ".join(SERVOS)),
+        ("backlash=1", "'backlash=1' given, allowed are name=number with .*hysteresis.*and servos=real or half"),
+        ("friction_model=2", "friction_model=2 given, allowed are 0, 1, 4, 6"),
+        ("lag=-1", "lag=-1.0 given, allowed are numbers from 0.0 to 0.1 s"),
+        ("mass=-1", "mass=-1.0 given, allowed are numbers from 0.2 to 5.0"),
+        ("friction=nan", "friction"),
+        ("stiffness=soft", "stiffness='soft' given, a number is needed"),
+        ("seed=1_0", "seed='1_0' given, a number is needed"),
+        ("weight=2", "'weight=2' given, allowed are name=number with mass, payload"),
+        ("mass", "'mass' given"),
+        ("mass=1,mass=2", "mass is given twice"),
+        ("seed=1.5", "seed=1.5 given, a whole number"),
     ],
 )
-def test_grounds_that_do_not_exist_are_refused_by_name(text, named):
+def test_truths_that_do_not_exist_are_refused_by_name(text, named):
     with pytest.raises(HexapodError, match=named):
         Truth.parse(text)
 
 
-def test_a_truth_with_a_ground_is_described_as_it_is_parsed():
-    truth = Truth.parse("ground=slope:12:across,mass=1.1,seed=7")
+def test_a_truth_is_described_as_it_is_parsed():
+    assert Truth.parse("") == Truth()
+    assert Truth.parse("mass=1.1, payload=0.2,seed=7") == Truth(mass=1.1, payload=0.2, seed=7)
+    truth = Truth.parse("ground=slope:12:across,mass=1.1, payload=0.2,seed=7")
     assert Truth.parse(truth.describe()) == truth and "ground=slope:12:across" in truth.describe()
 
 
