@@ -1,4 +1,4 @@
-"""Truths by their words: grounds and their heights, the way they are simulated, refusals of grounds, servos and numbers."""
+"""Truths by their words: grounds and how they are simulated, refusals of grounds, servos and numbers."""
 
 import numpy as np
 import pytest
