@@ -1,4 +1,4 @@
-/* The arrow-shaped mass matrix, factored leg by leg for many right-hand sides; hd_solve solves for one.
+/* The arrow-shaped mass matrix, factored leg by leg for many right-hand sides; hd_end solves for one.
  *
  * With the head H, the arms A_i and the blocks B_i of M: Y_i = B_i^-1 A_i^T and S = H - sum A_i Y_i. Then
  * x = M^-1 (h, t) is x_0 = S^-1 (h - sum Y_i^T t_i), x_i = B_i^-1 t_i - Y_i x_0. Rows are those of the joints that move.

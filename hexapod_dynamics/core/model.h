@@ -123,30 +123,6 @@ HD_INLINE void hd_terms(struct hd_model *m, spatial V, spatial A, const int ends
     }
 }
 
-/* Eliminate the legs, and sum head and right-hand side with the main body and the external wrench, in each lane. */
-HD_INLINE void hd_eliminate(struct hd_model *m, spatial V, spatial A, real H[21], real F[6])
-{
-    for (int64_t i = 0; i < m->blocks; i++)
-        hd_kernels_of[m->shape]->eliminate(m->legs + i, m->scratch + i, H, F);
-    total_each(H, 21), total_each(F, 6);
-    add_to_head(main_body(m), H);
-    subtract_wrench(body_wrench(m, V, A), F);
-    for (int i = 0; i < 6; i++)
-        F[i] += m->external[i];
-}
-
-/* Accelerations of the body (6), of the joints in row acc, from these sums. */
-HD_INLINE void hd_solve(struct hd_model *m, const real H[21], const real F[6], double *body)
-{
-    real x[6];
-    solve_head(H, F, x);
-    const spatial a = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
-    for (int64_t i = 0; i < m->blocks; i++)
-        hd_kernels_of[m->shape]->substitute(m->legs + i, &a);
-    for (int i = 0; i < 6; i++)
-        body[i] = lane_of(x + i, 0);
-}
-
 /* ---- forward and inverse dynamics ------------------------------------------------------------------------------------ */
 
 /* Whether forces (3) are finite and at legs that exist; 0 where there is none. */
@@ -199,10 +175,25 @@ HD_INLINE int hd_begin(struct hd_model *m, const double *R, const double *q, con
     hd_terms(m, splat_spatial(nu), gravity_acceleration(m, R), ends, H, F);
     return good;
 }
+/* Eliminate the legs, sum head and right-hand side with the main body and the external wrench, in each lane, and solve: H and F
+ * are those of the body afterwards. */
 HD_INLINE void hd_end(struct hd_model *m, const double *R, const double *nu, const int all, real H[21], real F[6], double *nudot)
 {
-    hd_eliminate(m, splat_spatial(nu), gravity_acceleration(m, R), H, F);
-    hd_solve(m, H, F, nudot);
+    const struct hd_kernels *run = hd_kernels_of[m->shape];
+    real x[6];
+    for (int64_t i = 0; i < m->blocks; i++)
+        run->eliminate(m->legs + i, m->scratch + i, H, F);
+    total_each(H, 21), total_each(F, 6);
+    add_to_head(main_body(m), H);
+    subtract_wrench(body_wrench(m, splat_spatial(nu), gravity_acceleration(m, R)), F);
+    for (int i = 0; i < 6; i++)
+        F[i] += m->external[i];
+    solve_head(H, F, x);
+    const spatial a = {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+    for (int64_t i = 0; i < m->blocks; i++)
+        run->substitute(m->legs + i, &a);
+    for (int i = 0; i < 6; i++)
+        nudot[i] = lane_of(x + i, 0);
     hd_get_row(m, HD_ACC, nudot + 6, all);
 }
 

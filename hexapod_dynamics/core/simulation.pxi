@@ -144,11 +144,13 @@ cdef class Simulation:
         since: number of steps since its last command; the new number is returned. Every `every`-th step is written to the log
         (rows, row_width), see `log_state`.
         """
-        cdef double *rows = self.rows(log, steps, every)
         cdef int64_t k, width = self.row_width
+        cdef double *rows = must(log, len(log) * width)
         cdef bint commanded = gait is not None
         if commanded and gait.joints != self.joints:
             raise ValueError(f"gait: of {gait.joints} joints, {self.joints} are needed")
+        if len(log) < steps // every:
+            raise ValueError(f"log: {len(log)} rows given, {steps // every} are needed")
         with nogil:
             for k in range(steps):
                 if commanded and since % period == 0:
@@ -159,12 +161,6 @@ cdef class Simulation:
                 if (k + 1) % every == 0:
                     self.write(rows + ((k + 1) // every - 1) * width)
         return since % period
-
-    cdef double *rows(self, log, int64_t steps, int64_t every) except NULL:
-        """Return the numbers of a log, which has a row for every `every`-th step."""
-        if len(log) < steps // every:
-            raise ValueError(f"log: {len(log)} rows given, {steps // every} are needed")
-        return must(log, len(log) * self.row_width)
 
     def log_state(self, row) -> None:
         """Write the present state to a row (row_width,) of a log, in the order of `trajectory.split`."""

@@ -153,12 +153,12 @@ HD_INLINE spatial scale_spatial(real s, spatial a) { return (spatial){scale(s, a
 HD_INLINE real dot_spatial(spatial a, spatial b) { return dot(a.v, b.v) + dot(a.w, b.w); }
 HD_INLINE spatial cross_motion(spatial a, spatial b) { return (spatial){add(cross(a.w, b.v), cross(a.v, b.w)), cross(a.w, b.w)}; }
 HD_INLINE spatial cross_force(spatial a, spatial f) { return (spatial){cross(a.w, f.v), add(cross(a.v, f.v), cross(a.w, f.w))}; }
-HD_INLINE vec3 rotational_part(inertia I, vec3 w)
+HD_INLINE spatial momentum(inertia I, spatial t)
 {
-    return (vec3){I.xx * w.x + I.xy * w.y + I.xz * w.z, I.xy * w.x + I.yy * w.y + I.yz * w.z,
-                I.xz * w.x + I.yz * w.y + I.zz * w.z};
+    const vec3 w = t.w, about = {I.xx * w.x + I.xy * w.y + I.xz * w.z, I.xy * w.x + I.yy * w.y + I.yz * w.z,
+                                 I.xz * w.x + I.yz * w.y + I.zz * w.z};
+    return (spatial){add(scale(I.m, t.v), cross(w, I.h)), add(cross(I.h, t.v), about)};
 }
-HD_INLINE spatial momentum(inertia I, spatial t) { return (spatial){add(scale(I.m, t.v), cross(t.w, I.h)), add(cross(I.h, t.v), rotational_part(I, t.w))}; }
 HD_INLINE inertia add_inertia(inertia a, inertia b)
 {
     return (inertia){a.m + b.m, add(a.h, b.h), a.xx + b.xx, a.yy + b.yy, a.zz + b.zz, a.xy + b.xy, a.xz + b.xz, a.yz + b.yz};
