@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pinocchio as pin
 import pytest
+from support.closeness import assert_close
 from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
@@ -36,7 +37,7 @@ def tip_accelerations(rotation, q, nu, nudot, legs):
 
 
 def pinocchio_solution(rotation, q, nu, tau, legs, settings):
-    """Accelerations by Pinocchio's constraintDynamics with proximal settings, and the sum of the feet's forces."""
+    """Accelerations by Pinocchio's constraintDynamics with proximal settings, and the size of each foot's force."""
     model, data = PEER.model, PEER.model.createData()
     contacts, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for leg in legs:
@@ -48,7 +49,8 @@ def pinocchio_solution(rotation, q, nu, tau, legs, settings):
     pin.initConstraintDynamics(model, data, contacts, datas)
     torque = np.concatenate([np.zeros(6), tau])
     where = PEER.configuration(rotation, q)
-    return pin.constraintDynamics(model, data, where, nu, torque, contacts, datas, settings).copy()
+    nudot = pin.constraintDynamics(model, data, where, nu, torque, contacts, datas, settings).copy()
+    return nudot, [np.linalg.norm(contact.contact_force.linear) for contact in datas]
 
 
 @pytest.mark.parametrize("speed", [0.0, 1.0])
@@ -113,19 +115,18 @@ def test_generic_poses_move_as_pinocchio_says(seed, count):
     R, _, nu, tau = state(seed, 0.0, 1.0)
     q = np.random.default_rng(seed).uniform(-0.8, 0.8, 18)
     legs = ROBOT.leg_names[:count]
-    theirs = pinocchio_solution(R, q, nu, tau, legs, pin.ProximalSettings(1e-12, 1e-10, 50))
-    for ours in (
-        MODEL.constrained_forward_dynamics(R, q, nu, tau, legs)[0],
-        MODEL.constrained_forward_dynamics(R, q, nu, tau, legs, info=True)[0],
-    ):
+    theirs, pushes = pinocchio_solution(R, q, nu, tau, legs, pin.ProximalSettings(1e-12, 1e-10, 50))
+    for info in (False, True):
+        ours, forces, *_ = MODEL.constrained_forward_dynamics(R, q, nu, tau, legs, info=info)
         assert np.abs(ours - theirs).max() < 1e-6 * np.abs(theirs).max()
+        assert_close(np.linalg.norm(list(forces.values()), axis=1), pushes, 1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("count", [2, 4, 6])
 def test_straight_legs_move_as_pinocchios_proximal_solver_says(seed, count):
     given, legs = state(seed, 0.0, 0.0), ROBOT.leg_names[:count]
-    theirs = pinocchio_solution(*given, legs, pin.ProximalSettings(1e-10, 1e-7, 200))
+    theirs, _ = pinocchio_solution(*given, legs, pin.ProximalSettings(1e-10, 1e-7, 200))
     ours, _, info = MODEL.constrained_forward_dynamics(*given, legs, info=True)
     assert info.holds
     assert np.abs(ours - theirs).max() < 1e-5 * np.abs(theirs).max()

@@ -7,7 +7,7 @@ from support.closeness import assert_close
 from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot, fixed_joint
 from support.random_case import RandomCase
-from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+from support.random_robots import rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.dynamics.regressors import PARAMETERS, body_of_parameters, parameters_of_body
@@ -19,13 +19,11 @@ EXACT = 1e-10
 
 
 class Case(RandomCase):
-    """Seeds 0, 1: the JetHexa, whole and damaged; then robots of every family, damaged; with a random motion."""
+    """With the inertial parameters, and the rotors, which are none of them."""
 
-    def __init__(self, seed):
-        rng = np.random.default_rng(seed)
-        robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
-        super().__init__(rng, WHOLE if seed == 0 else BROKEN if seed == 1 else random_damage(rng, robot))
-        self.rotors = np.array([joint.rotor_inertia for joint in robot.joints])[self.morphology.moving_mask]
+    def __init__(self, rng, morphology):
+        super().__init__(rng, morphology)
+        self.rotors = np.array([joint.rotor_inertia for joint in self.robot.joints])[morphology.moving_mask]
 
     @property
     def phi(self):
@@ -34,7 +32,7 @@ class Case(RandomCase):
 
 @pytest.fixture(scope="module", params=(0, 1, 2, 3, 5))
 def case(request):
-    return Case(request.param)
+    return Case.of_seed(request.param, BROKEN)
 
 
 def test_the_regressor_times_the_parameters_is_inverse_dynamics(case):

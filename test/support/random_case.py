@@ -1,8 +1,10 @@
 """A robot with a morphology in a random state, and the same in Pinocchio."""
 
 import numpy as np
+from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
-from support.random_robots import rotation
+from support.random_robots import FAMILIES, random_damage, random_robot, rotation
+from typing_extensions import Self
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology
@@ -10,6 +12,14 @@ from hexapod_dynamics.robot import Morphology
 
 class RandomCase:
     """Joints that do not move have no position (NaN): it must be ignored."""
+
+    @classmethod
+    def of_seed(cls, seed: int, damaged: Morphology | None = None) -> Self:
+        """Seeds 0, 1: the JetHexa, whole and damaged (`damaged`, or at random); then damaged robots of every family."""
+        rng = np.random.default_rng(seed)
+        robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)
+        hurt = damaged if seed == 1 and damaged is not None else None
+        return cls(rng, WHOLE if seed == 0 else hurt or random_damage(rng, robot))
 
     def __init__(self, rng: np.random.Generator, morphology: Morphology) -> None:
         robot = morphology.robot
