@@ -98,11 +98,12 @@ class Progress:
 
     def _repeated(self, deviation: float, phase: float, share: float) -> float:
         """Add a deviation, less its mean, with a weight to the Fourier series; return its mean square."""
-        square, cosines, sines = 0.0, self._cosines, self._sines
+        cosine, sine = math.cos(math.tau * phase), math.sin(math.tau * phase)
+        c, s, square, cosines, sines = 1.0, 0.0, 0.0, self._cosines, self._sines
         for k in range(HARMONICS):
-            angle = (k + 1) * math.tau * phase
-            cosines[k] += share * (deviation * math.cos(angle) - cosines[k])
-            sines[k] += share * (deviation * math.sin(angle) - sines[k])
+            c, s = c * cosine - s * sine, s * cosine + c * sine
+            cosines[k] += share * (deviation * c - cosines[k])
+            sines[k] += share * (deviation * s - sines[k])
             square += cosines[k] * cosines[k] + sines[k] * sines[k]
         return 2.0 * square
 

@@ -41,11 +41,11 @@ class LoadShift:
     moved in the opposite direction over its feet, as far as the legs reach, and slowly, so that no step is disturbed.
 
     weight [kg]: mass M of the robot. shift (2,) [m]: present shift of the body along x and y of base_link; wanted: its
-    aim.
+    aim. active: whether one of them is not 0.
     """
 
     def __init__(self, weight: float) -> None:
-        self.weight, self.shift, self.wanted = weight, np.zeros(2), np.zeros(2)
+        self.weight, self.shift, self.wanted, self.active = weight, np.zeros(2), np.zeros(2), False
 
     def set_payload(self, mass: float, x_moment: float, y_moment: float) -> None:
         """Set what is carried: mass [kg], first moments m cx, m cy [kg m] in base_link.
@@ -58,6 +58,7 @@ class LoadShift:
         away = np.array([x_moment, y_moment]) / -(self.weight + mass)
         size = math.hypot(*away)
         self.wanted[:] = away * min(1.0, MOST / size) if size > 0.0 else 0.0
+        self.active = self.active or size > 0.0
 
     def advance(self, dt: float, room: float) -> None:
         """Advance by dt [s]; room [m]: how far the body can be moved within the reach of the legs."""
@@ -66,16 +67,12 @@ class LoadShift:
         left = math.hypot(*way.tolist())
         if left > 0.0:
             self.shift += min(1.0, SPEED * dt / left) * way
-
-    @property
-    def active(self) -> bool:
-        """Whether the body is shifted, or is to be."""
-        return any(self.wanted.tolist()) or any(self.shift.tolist())
+        self.active = bool(self.wanted.any() or self.shift.any())
 
     @property
     def size(self) -> float:
         """Length [m] of the present shift."""
-        return math.hypot(*self.shift.tolist())
+        return math.hypot(*self.shift.tolist()) if self.active else 0.0
 
     def report(self) -> dict[str, float]:
         """Return diagnostics; empty if there is no load off the centre."""
@@ -208,10 +205,11 @@ class Terrain:
 
     def _move_body(self, x: float, y: float) -> None:
         """Move the body over its feet by (x, y) [m] more than for `lean`, the load and the sway for weighing it."""
-        offset, sway, (load_x, load_y) = self._gait.data.command.offset, self.sway.offset.tolist(), self.load.shift
+        lean, sway, (load_x, load_y) = self.leaning.tolist(), self.sway.offset.tolist(), self.load.shift.tolist()
+        offset = self._gait.data.command.offset
         for k, more in enumerate((load_x + x, load_y + y, 0.0)):
             most = MOST_LEAN.item(k)
-            offset[k] = min(most, max(-most, self.leaning.item(k) + sway[k] + more))
+            offset[k] = min(most, max(-most, lean[k] + sway[k] + more))
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
