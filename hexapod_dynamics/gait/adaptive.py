@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, TILT_LIMIT, AdaptiveSettings, Mode, new_walk
+from hexapod_dynamics.gait.modes import LIVE, ON_FEET, AdaptiveSettings, Mode, new_walk
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
@@ -75,7 +76,7 @@ class AdaptiveGait(Gait):
         acceleration: float = 0.25,
         turning: float = 1.0,
         yaw_hold: bool = True,
-        tilt_limit: float = TILT_LIMIT,
+        tilt_limit: float = math.radians(8.0),
         pattern: str = "auto",
         plans: PlanLibrary | str | os.PathLike[str] | None = None,
         planner: BackgroundPlanner | None = None,
@@ -362,7 +363,7 @@ class AdaptiveGait(Gait):
     @property
     def doing(self) -> str:
         """The action of the gait in one word."""
-        return DOING[Mode(int(self.data.state.mode))]
+        return Mode(int(self.data.state.mode)).doing
 
     def report(self) -> dict[str, object]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""

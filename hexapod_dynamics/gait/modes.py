@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -10,13 +9,12 @@ import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.interface import WALKING
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS
 from hexapod_dynamics.robot import Robot
 
-# A body that is tilted further [rad], for longer than the transient of a step, sits down.
-TILT_LIMIT = math.radians(8.0)
 # Settings that can change while the robot walks.
 LIVE = ("step_height", "body_height", "period", "yaw_hold", "acceleration", "turning", "weighing_sway")
 
@@ -67,32 +65,28 @@ class Mode(IntEnum):
       '------------------------------------------------------------------------------------'
     """
 
-    STAND = 0
-    START = 1
-    WALK = 2
-    SETTLE = 3
-    LOWER = 4
-    MOVE = 5
-    SAT = 6
-    RISE = 7
-    PROBE = 8
+    doing: str  # what `Gait.doing` calls it
+
+    STAND = 0, "standing"
+    START = 1, "shifting"
+    WALK = 2, WALKING
+    SETTLE = 3, "settling"
+    LOWER = 4, "sitting down"
+    MOVE = 5, "moving feet"
+    SAT = 6, "sitting"
+    RISE = 7, "standing up"
+    PROBE = 8, "pressing"
+
+    def __new__(cls, number: int, doing: str = "") -> Mode:
+        """Return the mode of a number; doing: its words."""
+        mode = int.__new__(cls, number)
+        mode._value_, mode.doing = number, doing
+        return mode
 
 
 # Modes in which the robot is on its feet; in which it rests on its belly, moves down to it, or rises from it.
 ON_FEET = Mode.STAND, Mode.START, Mode.WALK, Mode.SETTLE, Mode.PROBE
 SITTING = Mode.LOWER, Mode.SAT, Mode.MOVE, Mode.RISE
-# What `Gait.doing` calls each mode.
-DOING = {
-    Mode.STAND: "standing",
-    Mode.START: "shifting",
-    Mode.WALK: "walking",
-    Mode.SETTLE: "settling",
-    Mode.LOWER: "sitting down",
-    Mode.MOVE: "moving feet",
-    Mode.SAT: "sitting",
-    Mode.RISE: "standing up",
-    Mode.PROBE: "pressing",
-}
 
 
 # ---- the walk --------------------------------------------------------------------------------------------------------

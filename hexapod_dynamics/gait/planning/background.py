@@ -32,7 +32,6 @@ from hexapod_dynamics.robot.checked_yaml import Section
 from hexapod_dynamics.robot.leg import Leg
 from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Link, Servo
 
-LIMIT = 900.0  # [s] after which a job is ended; plans take seconds to some minutes on a slow computer
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 Result = TypeVar("Result")
 PACKAGE = Path(__file__).resolve().parents[3]
@@ -126,10 +125,10 @@ class BackgroundCall(Generic[Result]):
     """One call at a time of a job of JOBS in a process; a new call replaces the previous one.
 
     check: makes the result from the answer and the arguments of the job, and raises HexapodError for an answer that is
-    wrong. limit [s]: the longest time of a job.
+    wrong. limit [s]: the longest time of a job; plans take seconds, or some minutes on a slow computer.
     """
 
-    def __init__(self, job: str, check: Callable[..., Result], *, limit: float = LIMIT) -> None:
+    def __init__(self, job: str, check: Callable[..., Result], *, limit: float = 900.0) -> None:
         self._job, self._check, self._limit = job, check, limit
         self._worker: PlanWorker[tuple[Result, str]] = PlanWorker()
         self._process: subprocess.Popen[bytes] | None = None
@@ -253,12 +252,10 @@ _TYPE, _ARRAY, _TUPLE = "type", "array", "tuple"
 
 def encode(value: Any) -> object:
     """Convert to what JSON holds: numbers, text, lists, tuples, arrays of numbers and the dataclasses of TYPES."""
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | int | float):
         return value
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value)
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, np.ndarray):
         return {_ARRAY: value.tolist()}
     if isinstance(value, tuple):

@@ -39,8 +39,8 @@ class GaitPlan:
     height: float
     lift: float
     sway: tuple[float, ...]
-    rise: float = 0.0
-    margin: float = 0.0
+    rise: float
+    margin: float
 
     def numbers(self) -> _core.PlanNumbers:
         """Return the record that compiled gaits read."""
@@ -102,9 +102,7 @@ def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
     return partners
 
 
-# Share of the cycle in which a leg of the tripod stands: slightly more than half, so that one group touches down before
-# the other lifts off.
-TRIPOD_DUTY, HEIGHT, LIFT = 0.53, 0.12, 0.02
+HEIGHT, LIFT = 0.12, 0.02  # [m] of base_link over the ground, of a swinging foot
 
 
 def tripod_plan(robot: Robot) -> GaitPlan | None:
@@ -113,7 +111,8 @@ def tripod_plan(robot: Robot) -> GaitPlan | None:
     if min(groups.count(1), groups.count(2)) < 3:
         return None
     phases = [0.0 if group == 1 else 0.5 for group in groups]
-    return _plan(robot, robot.leg_names, phases, TRIPOD_DUTY, 1.2)
+    # Slightly more than half of the cycle: one group touches down before the other lifts off.
+    return _plan(robot, robot.leg_names, phases, 0.53, 1.2)
 
 
 def pattern_plan(robot: Robot, pattern: str, lost: Sequence[str] = ()) -> GaitPlan | None:
@@ -155,6 +154,7 @@ def _plan(robot: Robot, names: Sequence[str], phases: Sequence[float], duty: flo
         height=min(HEIGHT, float(table["lengths"][:, 2].min())),
         lift=LIFT,
         sway=(0.0,) * 32,
+        rise=0.0,
         margin=0.03,
     )
 

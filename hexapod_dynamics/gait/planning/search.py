@@ -37,7 +37,7 @@ class Demands:
     side: float
     turn: float
     least_margin: float
-    fast: float = 0.0
+    fast: float
 
     def twists(self) -> np.ndarray:
         """Return the twists (7, 3): forward, back, both sides, both turns, stepping on the spot."""
@@ -63,7 +63,7 @@ class _Task(NamedTuple):
 
     kind: str
     phases: np.ndarray
-    spread: float = 0.0
+    spread: float
 
     @property
     def timing(self) -> np.ndarray:
@@ -146,7 +146,7 @@ class Search(PlanEvaluator):
         """
         if plan.legs != self.names or len(self.names) != 4:
             raise HexapodError(f"a plan for {', '.join(plan.legs)}: only one for the same four legs can be improved")
-        task = _Task("walk", np.array(plan.phases))
+        task = _Task("walk", np.array(plan.phases), 0.0)
         share = (np.array([plan.period, plan.duty]) - task.timing[:, 0]) / task.timing[:, 1]
         feet = (np.array(plan.footholds) - self.neutral).ravel()
         x = np.concatenate([feet / 0.01, np.array(plan.sway) / 0.01, np.arctanh(np.clip(share, -0.99, 0.99))])
@@ -176,7 +176,7 @@ class Search(PlanEvaluator):
         return [tuple((k * step) % count for k in range(count)) for step in steps]
 
     def _row(self) -> GaitPlan:
-        task, start = _Task("row", np.zeros(len(self.names))), np.zeros(2 * len(self.names) + 2)
+        task, start = _Task("row", np.zeros(len(self.names)), 0.0), np.zeros(2 * len(self.names) + 2)
         tries = [self._minimise(task, self.demands.twists(), 200, start, 1.5, seed=self.seed + k) for k in range(4)]
         return self._made(task, min(tries, key=lambda row: row[1])[0])
 
@@ -264,6 +264,7 @@ class Search(PlanEvaluator):
             lift=self.lift,
             sway=tuple(plan.sway.tolist()),
             rise=plan.rise,
+            margin=0.0,
         )
         return replace(made, margin=min(found.margin for found in self.judged(made)))
 
