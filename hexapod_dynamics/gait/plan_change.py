@@ -62,18 +62,13 @@ class PlanChange:
 
 def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
     """Return whether the feet of these legs (names), set down at their present places, support the body: its centre of
-    mass is 15 mm inside of their polygon.
+    mass, at the present set-points, is 15 mm inside of their polygon.
     """
-    names = robot.leg_names
-    feet = np.array([walk.feet["place"][names.index(name), :2] for name in legs])
-    points = feet - walk.state.from_sway
-    return bool(_core.hull_margin(points, len(points), *center_of_mass(robot, walk)) >= 0.015)
-
-
-def center_of_mass(robot: Robot, walk: _core.Walk) -> np.ndarray:
-    """Return the centre of mass (2,) [m] of the robot in base_link at the present set-points."""
-    body, legs = robot.body, leg_moments(walk.legs, walk.position.reshape(-1, 3))
-    return (body.mass * body.com[:2] + legs.sum(axis=0)) / (body.mass + walk.legs["mass"].sum())
+    rows = [robot.leg_names.index(name) for name in legs]
+    points = walk.feet["place"][rows, :2] - walk.state.from_sway
+    body, moments = robot.body, leg_moments(walk.legs, walk.position.reshape(-1, 3)).sum(axis=0)
+    x, y = (body.mass * body.com[:2] + moments) / (body.mass + walk.legs["mass"].sum())
+    return bool(_core.hull_margin(points, len(points), x, y) >= 0.015)
 
 
 def continue_from(walk: _core.Walk, sway: tuple[float, float], up: float) -> None:
@@ -210,9 +205,11 @@ class PlanChanger:
 
     def arrive(self, dt: float) -> None:
         """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
-        if not self.arrival.legs or self._gait.changing or not self.arrival.over(self._gait.data.legs, dt):
+        gait, plan = self._gait, self._gait.plan
+        if not self.arrival.legs or gait.changing or not self.arrival.over(gait.data.legs, dt):
             return
-        if self.steady() or self.arrival.overdue:
+        walks = plan is not None and plan.kind != "row" and gait.data.state.mode == Mode.WALK
+        if not walks or self.arrival.overdue or stance_holds(gait.robot, gait.data, plan.legs):
             self.change(self.target, arrived=True)
 
     def _plan_on(self, planned: Callable[[PlanChanger], PlanChange]) -> None:
@@ -369,12 +366,6 @@ class PlanChanger:
         state.phase, state.command_scale = phase, share
         state.scaled_cycles = EASY_CYCLES if share < 1.0 else 0.0
         self._gait.data.enter(Mode.SETTLE)
-
-    def steady(self) -> bool:
-        """Return whether the robot can stop now on the feet of its present plan, or does not have to stop."""
-        plan = self._gait.plan
-        walks = plan is not None and plan.kind != "row" and self._gait.data.state.mode == Mode.WALK
-        return not walks or stance_holds(self._gait.robot, self._gait.data, plan.legs)
 
     def adopt_morphology(self, morphology: Morphology | None, carried: np.ndarray | None = None) -> list[int]:
         """Choose the plan for a Morphology and write it to the arrays; return the rows of the restored legs that are

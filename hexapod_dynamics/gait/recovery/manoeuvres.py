@@ -214,11 +214,7 @@ def _read(robot: Robot, section: Section) -> Manoeuvre:
 
 
 def _read_pose(robot: Robot, section: Section) -> Pose:
-    pose = {}
-    for name in robot.leg_names:
-        if name in section.values:
-            coxa, femur, tibia = (float(angle) for angle in section.vector(name, 3))
-            pose[name] = coxa, femur, tibia
+    pose = {name: _angles(section.vector(name, 3)) for name in robot.leg_names if name in section.values}
     section.done()
     return pose
 

@@ -68,12 +68,12 @@ class LegSpace:
 
     def is_clear(self, start: np.ndarray, end: np.ndarray) -> bool:
         """Return whether all joints can move uniformly from start to end (n,) [rad]."""
-        way = np.abs(end - start)
-        moving = [i for i in self.legs if way[3 * i : 3 * i + 3].max() > 1e-6]
+        ways = _ways(start, end)
+        moving = [i for i in self.legs if ways[i] > 1e-6]
         first = self.distances(start, moving)
         # Centre lines [m]: of two links, and of a link and the body; links that touch at the start may go on doing so.
         least = {pair: min(0.013 if pair[1] == BODY else 0.024, d - 0.002) for pair, d in first.items()}
-        count = max(2, int(np.ceil(way.max() / 0.12)))  # [rad] between two samples
+        count = max(2, int(np.ceil(ways.max() / 0.12)))  # [rad] between two samples
         for k in range(count, 0, -1):
             now = self.distances(start + (k / count) * (end - start), moving)
             if any(now[pair] < bound for pair, bound in least.items()):
@@ -87,11 +87,8 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
     Joints whose goal is NaN keep their start. The last move leads to the goal in any case, even if no clear path
     was found.
     """
-    goal = np.where(np.isfinite(goal), goal, start)
-    here = start.copy()
-    count = len(start) // 3
-    left = {i for i in range(count) if np.abs(goal - here)[3 * i : 3 * i + 3].max() > 1e-6}
-    tries = 0
+    goal, here, tries = np.where(np.isfinite(goal), goal, start), start.copy(), 0
+    left = set(np.flatnonzero(_ways(start, goal) > 1e-6).tolist())
     for _ in range(14):
         if not left:
             return
@@ -101,7 +98,7 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
             return
         yield None
         group: set[int] = set()
-        for i in sorted(left, key=lambda i: float(np.abs(goal - here)[3 * i : 3 * i + 3].max())):
+        for i in sorted(left, key=_ways(here, goal).__getitem__):
             if space.is_clear(here, _with(here, goal, group | {i})):
                 group.add(i)
             yield None
@@ -134,11 +131,15 @@ def untangled(space: LegSpace, start: np.ndarray, goal: np.ndarray) -> Iterator[
     yield _with(here, goal, left)
 
 
+def _ways(here: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Return the longest way (legs,) [rad] of a joint of each leg."""
+    return np.abs(goal - here).reshape(-1, 3).max(axis=1)
+
+
 def _with(here: np.ndarray, goal: np.ndarray, legs: set[int]) -> np.ndarray:
     """Return the joints `here`, but with these legs at the goal."""
-    out = here.copy()
-    for i in legs:
-        out[3 * i : 3 * i + 3] = goal[3 * i : 3 * i + 3]
+    rows, out = list(legs), here.copy()
+    out.reshape(-1, 3)[rows] = goal.reshape(-1, 3)[rows]
     return out
 
 
