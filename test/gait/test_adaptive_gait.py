@@ -323,25 +323,6 @@ def test_mirrored_plans_serve_the_other_side():
         assert set(LIBRARY.find(lost).legs) == set(ROBOT.leg_names) - set(lost)
 
 
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        (("format: 1", "format: 7"), "format"),
-        (("digest: ", "digest: x"), "another robot"),
-        (("kind: walk", "kind: hop"), "walk or row"),
-        (("duty: 0", "dirty: 0"), "duty: missing"),
-        (("LR", "QQ"), "legs"),
-        (("legs: [", "legs: [] # ["), "legs"),
-    ],
-)
-def test_a_wrong_library_is_refused_by_name(tmp_path, change, words):
-    path = tmp_path / "plans.yaml"
-    path.write_text(file_of(ROBOT, "plans")[0].read_text().replace(*change))
-    with pytest.raises(HexapodError, match=words) as refusal:
-        AdaptiveGait(plans=path).bind(ROBOT)
-    assert "plans.yaml" in str(refusal.value)
-
-
 def test_impossible_settings_are_refused_by_name():
     for wrong in ({"step_height": -1.0}, {"body_height": 3.0}, {"period": math.nan}, {"pattern": "gallop"}):
         with pytest.raises(HexapodError, match=next(iter(wrong))):

@@ -64,9 +64,23 @@ def feet(joints):
     return np.array([leg.to_base(leg.forward(joints[3 * k : 3 * k + 3])) for k, leg in enumerate(legs)])
 
 
-def test_a_push_is_found_within_30_milliseconds():
-    assert not sensed((3.0, LEVEL)).needed
-    assert sensed((3.0, LEVEL), (0.03, PUSH)).needed
+STEPS = [(0.3, LEVEL), (0.04, (5.0, 0.0, 9.81))] * 20
+STEEP = 9.81 * math.sin(math.radians(35.0))
+
+
+@pytest.mark.parametrize(
+    "pieces, walking, braced",
+    [
+        ([(3.0, LEVEL)], True, False),
+        ([(3.0, LEVEL), (0.03, PUSH)], True, True),  # within 30 milliseconds
+        ([(3.0, LEVEL), (0.5, PUSH)], False, False),  # a robot that does not walk
+        ([(30.0, (STEEP, 0.0, 8.0))], True, False),  # a slope
+        (STEPS, True, False),  # what each step brings is usual
+        ([*STEPS, (0.08, (0.0, 16.0, 9.81))], True, True),
+    ],
+)
+def test_what_is_a_push_and_what_is_none(pieces, walking, braced):
+    assert sensed(*pieces, walking=walking).needed == braced
 
 
 def test_one_wrong_sample_and_nan_are_no_push():
@@ -74,23 +88,6 @@ def test_one_wrong_sample_and_nan_are_no_push():
         brace = sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL))
         assert not brace.needed and brace.count == 0
         assert sensed((3.0, LEVEL), (DT, wrong), (1.0, LEVEL), (0.1, PUSH)).needed  # and it is found afterwards
-
-
-def test_a_robot_that_does_not_walk_is_not_braced():
-    assert not sensed((3.0, LEVEL), (0.5, PUSH), walking=False).needed
-
-
-def test_a_slope_is_no_push():
-    steep = 9.81 * math.sin(math.radians(35.0))
-    assert not sensed((30.0, (steep, 0.0, 8.0))).needed
-
-
-def test_what_each_step_brings_is_usual():
-    steps = [(0.3, LEVEL), (0.04, (5.0, 0.0, 9.81))] * 20
-    brace = sensed(*steps)
-    assert not brace.needed
-    brace = sensed(*steps, (0.08, (0.0, 16.0, 9.81)))
-    assert brace.needed
 
 
 @pytest.mark.parametrize("fall", FALLS)

@@ -535,25 +535,6 @@ def test_a_library_is_read_as_it_was_written_and_that_of_another_robot_is_refuse
         GetUpLibrary.load(ROBOT, tmp_path / "get_up.yaml")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "named"),
-    [
-        ("  - LF:", "  - XX:", "poses.0.*XX"),
-        ("times: [", "times: [.nan, ", "times"),
-        ("pushers: left", "pushers: up", "pushers"),
-        ("  - LF: [", "  - LF: [0.1, ", "LF"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_named(tmp_path, old, new, named):
-    path = tmp_path / "get_up.yaml"
-    GetUpLibrary(ROBOT, [LIBRARY.universal]).save(path)
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(HexapodError, match=named):
-        GetUpLibrary.load(ROBOT, path)
-
-
 def test_numbers_of_a_manoeuvre_make_the_same_manoeuvre():
     universal = LIBRARY.universal
     assert universal.numbers().shape == (4 * (18 + 1),) and universal.with_numbers(universal.numbers()) == universal

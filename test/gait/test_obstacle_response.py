@@ -38,17 +38,17 @@ def walk_against(
 ANEW = [BACK, CLIMB] * 2  # steps back and approaches it anew
 
 
-def test_a_body_that_is_thrown_back_tries_higher_steps_then_steps_back_and_stops_until_another_direction():
+@pytest.mark.parametrize("seconds, thrown_back, whole", [(60.0, 0.3, True), (120.0, 0.45, False)])
+def test_a_body_that_is_thrown_back_tries_higher_steps_then_steps_back_and_stops_until_another_direction(
+    seconds, thrown_back, whole
+):
+    """With legs lost it tries for longer."""
     response = ObstacleResponse()
-    assert walk_against(response, 60.0, thrown_back=0.3)[1:] == [RAISE, CLIMB, *ANEW, STOP]
+    assert walk_against(response, seconds, thrown_back=thrown_back, whole=whole)[1:] == [RAISE, CLIMB, *ANEW, STOP]
     response.commanded(0.05, 0.01)
     assert response.does == STOP
     response.commanded(0.0, 0.05)
     assert response.does != STOP
-
-
-def test_with_legs_lost_it_tries_for_longer():
-    assert walk_against(ObstacleResponse(), 120.0, thrown_back=0.45, whole=False)[1:] == [RAISE, CLIMB, *ANEW, STOP]
 
 
 def test_it_steps_back_against_the_command_to_one_side_and_the_other_and_no_further_when_commanded_otherwise():

@@ -13,6 +13,7 @@ from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
 from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
+from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.tools import plan as tool
 
 
@@ -82,6 +83,31 @@ def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     assert fastest(improved) < 1.1 and improved.margin > 0.004
     with pytest.raises(HexapodError, match="same four legs"):
         search.improved(PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LM"]))
+
+
+@pytest.mark.parametrize(
+    "kind, old, new, named",
+    [
+        (PlanLibrary, "format: 1", "format: 7", "format"),
+        (PlanLibrary, "digest: ", "digest: x", "another robot"),
+        (PlanLibrary, "kind: walk", "kind: hop", "walk or row"),
+        (PlanLibrary, "duty: 0", "dirty: 0", "duty: missing"),
+        (PlanLibrary, "LR", "QQ", "legs"),
+        (PlanLibrary, "legs: [", "legs: [] # [", "legs"),
+        (GetUpLibrary, "  - LF:", "  - XX:", "poses.0.*XX"),
+        (GetUpLibrary, "times: [", "times: [.nan, ", "times"),
+        (GetUpLibrary, "pushers: left", "pushers: up", "pushers"),
+        (GetUpLibrary, "  - LF: [", "  - LF: [0.1, ", "LF"),
+    ],
+)
+def test_what_is_wrong_with_a_library_is_named(tmp_path, kind, old, new, named):
+    path = tmp_path / "library.yaml"
+    text = file_of(ROBOT, kind.KIND)[0].read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(HexapodError, match=named) as refusal:
+        kind.load(ROBOT, path)
+    assert "library.yaml" in str(refusal.value)
 
 
 def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):

@@ -12,18 +12,12 @@ from hexapod_dynamics.simulation import Ground, MujocoSimulator, Simulator
 TICK = 0.02
 
 
-def guard_at(joints):
-    """Return the guard of servos that stand at joint angles [rad]."""
-    guard = PoseGuard.of_robot(ROBOT)
-    guard.synchronise_setpoint(np.zeros(18, int), joints.copy(), np.ones(18, bool))
-    return guard
-
-
 class GuardedWalk:
     """A gait that walks; tilt [deg], doing: of each tick."""
 
     def __init__(self, gait, morphology=WHOLE):
-        self.gait, self.guard = gait, guard_at(gait.position)
+        self.gait, self.guard = gait, PoseGuard.of_robot(ROBOT)
+        self.guard.synchronise_setpoint(np.zeros(18, int), gait.position.copy(), np.ones(18, bool))
         self.physics = Simulator(ROBOT, morphology, timestep=2e-3, ground=Ground(friction=0.6))
         self.physics.reset(joints=gait.position.copy())
         self.tilt, self.doing = [], []
