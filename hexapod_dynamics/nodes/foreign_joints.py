@@ -10,7 +10,6 @@ from hexapod_dynamics.nodes.messages import age_of
 from hexapod_dynamics.onboard.inputs import JointInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import FOREIGN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -39,7 +38,7 @@ class ForeignJoints:
         elif command_interface == "joint_trajectory":
             self._trajectory = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         servos.publish = self.publish
-        node.loop.subscribe(JointState, MEASURED, self._on_states, FOREIGN)
+        node.loop.subscribe(JointState, MEASURED, self._on_states, 10)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set which joints (n,) bool are declared missing."""
@@ -49,7 +48,7 @@ class ForeignJoints:
         names, positions = message.name, message.position.tolist()
         readings = self._joints.read(MEASURED, names, positions, others=True)
         if readings is None:
-            self._servos.refuse(f"{MEASURED} has {len(names)} names and {len(positions)} values; as many are needed")
+            self._servos.refuse(self._joints.faults.last(MEASURED))
             return
         for joint, angle, _ in readings:
             if refusal := self._joints.refusal(joint, angle):

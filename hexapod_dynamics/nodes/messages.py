@@ -103,6 +103,7 @@ def time_of(topic: str, stamp: Time, faults: Faults) -> float | None:
 def read_imu(imu: ImuInput, message: Imu, now: float) -> ImuReading:
     """Return what a sensor_msgs/Imu tells; a first covariance of -1: the quantity is not given (REP-145)."""
     o, a, w = message.orientation, message.linear_acceleration, message.angular_velocity
+    imu.check_clock(now, age_of(message.header.stamp))
     return imu.read(
         now,
         None if message.orientation_covariance[0] == NOT_GIVEN else (o.x, o.y, o.z, o.w),

@@ -29,6 +29,7 @@ class Imu:
         self.calibrated = CalibratedImu(rate, robot.imu.rotation, time_constant, True, memory, tell)
         self._raw = ImuInput(robot.imu.rotation, self.faults, "imu/data_raw")
         self._data = ImuInput(robot.imu.rotation, self.faults)
+        self.check_clock = self._raw.check_clock
 
     def sample(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> ImuReading | None:
         """Return what a sample (3,) [m/s^2], (3,) [rad/s] of the time t [s] tells; None if it is not used."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -46,6 +46,10 @@ class Faults:
         self._last = {about: (at, what) for about, (at, what) in self._last.items() if now - at < 2.5}
         return [what for _, what in self._last.values()]
 
+    def last(self, about: str) -> str:
+        """Return the last fault of an input as a text; empty if it had none in the last seconds."""
+        return self._last.get(about, (0.0, ""))[1]
+
     def counts(self) -> dict[str, int]:
         """Return the number of faults of each input so far, as diagnostic values."""
         return {f"faults of {about}": count for about, count in self._counts.items()}
@@ -58,6 +62,32 @@ def stamp_refusal(age: float, limit: float) -> str:
     if age < -limit:
         return f"its stamp is {-age:.3g} s in the future: the clocks of sender and receiver differ (is chrony running?)"
     return ""
+
+
+class ClockCheck:
+    """Finds out whether the clock of a sender runs faster or slower than the one of this computer.
+
+    Messages are late at times, and never early: the least age of a stamp in a window of three seconds counts.
+    """
+
+    def __init__(self) -> None:
+        self._end, self._least = -math.inf, math.inf
+        self._ages: deque[float] = deque(maxlen=4)  # least ages of the last windows [s]
+
+    def drift(self, now: float, age: float) -> float:
+        """Process a stamp that is `age` [s] old at the monotonic time `now` [s]; return the share by which the
+        sender's clock runs too fast once three changes in a row show more than 0.5 %, and nearly the same; else 0.
+        """
+        self._least = min(self._least, age)
+        if now < self._end:
+            return 0.0
+        self._ages.append(self._least)
+        self._end, self._least = now + 3.0, math.inf
+        shares = -np.diff(self._ages) / 3.0
+        if len(shares) < 3 or np.ptp(shares) > 0.5 * abs(shares.mean()) or abs(shares.mean()) < 0.005:
+            return 0.0
+        self._ages.clear()
+        return float(shares.mean())
 
 
 class SourceLock:
@@ -101,7 +131,7 @@ class JointInput:
     """Reads the joints of one robot from names and values; faults are added to `faults` under the topic's name."""
 
     def __init__(self, robot: Robot, faults: Faults) -> None:
-        self._names, self._faults, self._limits = robot.joint_names, faults, robot.joints
+        self._names, self.faults, self._limits = robot.joint_names, faults, robot.joints
         self._bounds = [(joint.lower - POSITION_MARGIN, joint.upper + POSITION_MARGIN) for joint in robot.joints]
         self._speed_limit = robot.servo.speed_limit
         self._index = {name: j for j, name in enumerate(robot.joint_names)}
@@ -147,25 +177,25 @@ class JointInput:
         """
         for given in (values, *([ages] if len(ages) else [])):
             if len(given) != len(names):
-                self._faults.add(topic, f"{topic} has {len(names)} names and {len(given)} values; as many are needed")
+                self.faults.add(topic, f"{topic} has {len(names)} names and {len(given)} values; as many are needed")
                 return None
         order = self.order(names)
         if order.repeated:
-            self._faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
+            self.faults.add(topic, f"{topic} names the joint {order.repeated[0]!r} more than once: it is left out")
         if order.unknown and not others:
             robot_has = f"which this robot has not; it has {self._names[0]}, ..."
-            self._faults.add(topic, f"{topic} names the joint {order.unknown[0]!r}, {robot_has}")
+            self.faults.add(topic, f"{topic} names the joint {order.unknown[0]!r}, {robot_has}")
         readings = []
         for k, joint in order.places:
             value, age = float(values[k]), float(ages[k]) if len(ages) else 0.0
             if not math.isfinite(value):
                 name = self._names[joint]
-                self._faults.add(topic, f"{topic} has a value that is not finite for {name}; it is left out")
+                self.faults.add(topic, f"{topic} has a value that is not finite for {name}; it is left out")
             elif not 0.0 <= age <= 1.0:  # [s] an older one is of no use
                 late = f"was read {age} s before the stamp; it is left out"
-                self._faults.add(topic, f"{topic}: {self._names[joint]} {late}")
+                self.faults.add(topic, f"{topic}: {self._names[joint]} {late}")
             elif measured and (refusal := self.refusal(joint, value)):
-                self._faults.add(topic, f"{topic} has {refusal}; it is left out")
+                self.faults.add(topic, f"{topic} has {refusal}; it is left out")
             else:
                 readings.append(Reading(joint, value, age))
         return readings
@@ -258,6 +288,15 @@ class ImuInput:
         self._faults, self._topic = faults, topic
         self._time: float | None = None
         self._mean_force, self._mean_rate = sum(MEAN_FORCE) / 2.0, 0.0
+        self._clock = ClockCheck()
+
+    def check_clock(self, now: float, age: float) -> None:
+        """Name an IMU whose clock runs at another speed; age [s]: of the stamp of a sample at the time `now` [s]."""
+        drift = self._clock.drift(now, age)
+        if drift:
+            speed = f"{100.0 * abs(drift):.1f} % {'faster' if drift > 0.0 else 'slower'}"
+            text = f"{self._topic}: its clock runs {speed} than the one of this computer (is chrony running?)"
+            self._faults.add(f"{self._topic} clock", text, now)
 
     def read(
         self,

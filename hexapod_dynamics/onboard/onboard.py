@@ -151,6 +151,8 @@ class Onboard:
     def imu(self, t: float, acceleration: Sequence[float], angular_velocity: Sequence[float]) -> None:
         """Process a sample (3,) [m/s^2], (3,) [rad/s] in chip axes, 100 a second."""
         _check_time(t)
+        if math.isfinite(self._time):
+            self.parts.imu.check_clock(self._time, self._time - t)
         reading = self.parts.imu.sample(t, acceleration, angular_velocity)
         if reading is None:
             return
@@ -341,6 +343,9 @@ class Onboard:
     def diagnostics(self) -> dict[str, State]:
         """The same of all parts, as /diagnostics."""
         found = {"gait": self.state, "dynamics": self.parts.prediction.state(self._time, [])}
+        faults = self.parts.imu.faults.recent(self._time)
+        counts: dict[str, object] = {**self.parts.imu.faults.counts()}
+        found["imu"] = "warn" if faults else "ok", "; ".join(faults) or "measuring", counts
         if self.parts.detection is not None:
             found["damage_detector"] = self.parts.detection.state(self._time)
         level, words = self.parts.servos.supervisor.doing()

@@ -114,3 +114,20 @@ def test_a_fall_is_seen_by_the_attitude_alone_without_any_force():
     for k in range(100):
         detector.update(0.01 * k, rotation_from_vector([2.0, 0.0, 0.0]) if k > 50 else np.eye(3), None)
     assert detector.fallen
+
+
+@pytest.mark.parametrize("drift, said", [(0.02, "2.0 % faster"), (-0.02, "2.0 % slower"), (0.001, "")])
+def test_an_imu_whose_clock_runs_at_another_speed_is_named(faults, drift, said):
+    imu, rng = ImuInput(CHIP, faults), np.random.default_rng(0)
+    for k in range(2000):
+        now = 0.01 * k
+        imu.check_clock(now, 0.003 - drift * now + rng.exponential(0.004) + 0.2 * (400 < k < 420))
+    assert faults.counts() == ({"faults of imu/data clock": 1} if said else {})
+    assert said in faults.last("imu/data clock")
+
+
+def test_a_clock_that_is_set_once_does_not_run_at_another_speed(faults):
+    imu = ImuInput(CHIP, faults)
+    for k in range(4000):
+        imu.check_clock(0.01 * k, 0.003 + 0.3 * (k > 1500))
+    assert not faults.counts()

@@ -16,9 +16,7 @@ ANGLES = [0.01 * k for k in range(18)]
 
 @pytest.fixture
 def joints():
-    joints = JointInput(ROBOT, Faults())
-    joints.faults = joints._faults
-    return joints
+    return JointInput(ROBOT, Faults())
 
 
 def row(joints, names, values, **more):
