@@ -179,6 +179,8 @@ def has_colours():
 def checked(context):
     """Return the checked launch arguments as values; a wrong one raises RuntimeError before any node starts."""
     given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS}
+    # An including launch file may push a namespace.
+    within = os.path.join("/", context.launch_configurations.get("ros_namespace", ""), given["namespace"])
     hardware, simulated = given["hardware"], given["hardware"] == "sim"
     for name, in_simulation, real in AUTO:
         if given[name] == "auto":
@@ -200,7 +202,7 @@ def checked(context):
     faults, truth = {}, ""
     about_the_robot = ("robot", "damage", "faults", "truth", "params_file")
     if given["physics"] == "mujoco" or any(given[name] for name in about_the_robot):
-        faults, truth = checked_robot(given, lost)
+        faults, truth = checked_robot(given, lost, within)
     for name, default in (("faults", ""), ("physics", "built_in"), ("truth", ""), ("bus", "lx")):
         if given[name] != default and not simulated:
             raise RuntimeError(f"{name}:={given[name]} is for the simulated robot; leave it out")
@@ -222,7 +224,7 @@ def checked_port(text, view):
 
 
 @in_one_line()
-def checked_robot(given, lost):
+def checked_robot(given, lost, namespace):
     """Return {fault: value} and the truth as text, once all that concerns the robot is valid, and the parameter file.
 
     Here alone the launch process imports numpy and the model: 15 MiB that it keeps as long as the robot walks.
@@ -247,7 +249,7 @@ def checked_robot(given, lost):
     if path := given["params_file"]:
         if not os.path.isfile(path):
             raise HexapodError(f"params_file:={path}: there is no such file; give a YAML file's path")
-        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"), namespace=given["namespace"])
+        check_parameter_file(path, robot, foreign=("imu_filter", "rviz2"), namespace=namespace)
     return faults, truth.describe()
 
 

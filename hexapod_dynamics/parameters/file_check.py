@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,14 +29,16 @@ _OF_RCLPY = {
 }
 
 
-def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] = (), namespace: str = "") -> None:
+def check_parameter_file(
+    path: str | Path, robot: Robot, foreign: Iterable[str] = (), namespace: str | None = None
+) -> None:
     """Raise ParameterError for the first thing in a parameter file that no node would accept, or that none has.
 
     Args:
         path: of the YAML file.
         robot: its legs and links are in the names of the parameters of `damage_manager`.
         foreign: names of nodes of other packages; their parameters are not checked.
-        namespace: of the nodes: there a section without one, as `gait:`, would be for none of them.
+        namespace: of the nodes, empty for none; None: not known, each is right.
 
     """
     known = {node: {spec.name: spec for spec in specs} for node, specs in NODES.items()}
@@ -49,12 +52,26 @@ def check_parameter_file(path: str | Path, robot: Robot, foreign: Iterable[str] 
                 raise ParameterError(f"{place}: {name} is given more than once")
             seen.add((place, name))
             node = place.rpartition("/")[2]
-            if namespace.strip("/") and place == node and "*" not in node:
-                raise ParameterError(f"{node}: no node of the namespace {namespace} has this name; write /**/{node}")
+            if namespace is not None:
+                _check_place(place, namespace.strip("/"))
             if node not in foreign:
                 _check_entry(known, node, name, value)
     except ParameterError as error:
         raise ParameterError(f"params_file:={path}: {error}") from None
+
+
+def _check_place(place: str, namespace: str) -> None:
+    """Raise ParameterError for a section that is for no node of a namespace, unless it may be for another robot."""
+    given, _, node = place.rpartition("/")
+    if "*" in place or given == namespace:
+        return
+    # The file may have sections of other robots, whose namespaces are others, or have another number.
+    kinds = [re.sub(r"\d+", "", name) for name in (given, namespace)]
+    another = kinds[0] == kinds[1] or not difflib.get_close_matches(given, [namespace], cutoff=0.6)
+    if given and namespace and another:
+        return
+    where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
+    raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
 
 
 def overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:

@@ -105,7 +105,22 @@ def test_what_the_arguments_of_a_launch_override_is_named(tmp_path):
 def test_in_a_namespace_a_section_without_one_is_refused_since_no_node_would_read_it(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("gait:\n  ros__parameters: {step_height: 0.03}")
-    with pytest.raises(ParameterError, match=r"gait: no node of the namespace left .* write /\*\*/gait"):
+    with pytest.raises(ParameterError, match=r"gait: no node of the namespace left .* /\*\*/gait"):
         check_parameter_file(path, ROBOT, namespace="left")
     path.write_text("/**/gait:\n  ros__parameters: {step_height: 0.03}\n/left/imu:\n  ros__parameters: {rate: 100.0}")
     check_parameter_file(path, ROBOT, namespace="left")
+
+
+@pytest.mark.parametrize("namespace, nearest", [("left", "left/gait"), ("", "/gait")])
+def test_a_section_of_a_misspelt_namespace_is_refused_with_the_nearest_name(tmp_path, namespace, nearest):
+    path = tmp_path / "mine.yaml"
+    path.write_text("/lft/gait:\n  ros__parameters: {step_height: 0.03}")
+    with pytest.raises(ParameterError, match=rf"lft/gait: no node .* did you mean {nearest}, or /\*\*/gait"):
+        check_parameter_file(path, ROBOT, namespace=namespace)
+
+
+def test_sections_of_other_robots_in_one_file_are_accepted(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("/robot1/gait:\n  ros__parameters: {period: 1.0}\n/robot2/gait:\n  ros__parameters: {period: 2.0}")
+    for namespace in ("robot1", "/robot2", "right"):
+        check_parameter_file(path, ROBOT, namespace=namespace)
