@@ -7,10 +7,10 @@ bounds, and the observer of `dynamics` lets its model do the same.
 from __future__ import annotations
 
 from hexapod_dynamics.control.pose_guard import GuardSettings
-from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file
+from hexapod_dynamics.parameters.spec import Derived, ParameterSpec, in_file, of_fields
 
 _SAME = "; one value for all nodes"
-_GUARD = GuardSettings()
+_APPROACH = "set-point speed until a joint has met its command [rad/s]"
 
 COMMAND_PERIOD = in_file(
     "command_period",
@@ -34,21 +34,11 @@ GUARD = (
         0.1,
         20.0,
     ),
-    in_file(
-        "approach_speed",
-        _GUARD.approach_speed,
-        f"set-point speed until a joint has met its command [rad/s]: after a start, a pause, a jump{_SAME}",
-        0.01,
-        5.0,
-    ),
-    in_file(
-        "step_limit", _GUARD.step_limit, f"a command that leaps further is approached slowly [rad]{_SAME}", 0.01, 3.2
-    ),
-    in_file(
-        "feedforward_limit",
-        _GUARD.feedforward_limit,
-        f"largest set-point offset from feed-forward torque [rad]{_SAME}",
-        0.0001,
-        0.3,
+    *of_fields(
+        GuardSettings,
+        in_file,
+        approach_speed=(f"{_APPROACH}: after a start, a pause, a jump{_SAME}", 0.01, 5.0),
+        step_limit=(f"a command that leaps further is approached slowly [rad]{_SAME}", 0.01, 3.2),
+        feedforward_limit=(f"largest set-point offset from feed-forward torque [rad]{_SAME}", 0.0001, 0.3),
     ),
 )

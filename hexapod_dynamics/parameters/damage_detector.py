@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 from hexapod_dynamics.detection.settings import DetectorSettings
-from hexapod_dynamics.parameters.spec import ParameterSpec
+from hexapod_dynamics.onboard.damage_detection import DECLARE, REPORT
+from hexapod_dynamics.parameters.spec import ParameterSpec, of_fields
 
-# Fields of DetectorSettings.
-SETTINGS = (
-    ParameterSpec(
-        "declare",
-        DetectorSettings.declare,
-        "mean probability over half a second above which damage is declared",
-        low=0.5,
-        high=0.9999,
-    ),
-    ParameterSpec(
-        "suspect", DetectorSettings.suspect, "probability above which damage is suspected", low=0.1, high=0.9999
-    ),
-    ParameterSpec(
-        "silent_after",
-        DetectorSettings.silent_after,
-        "time without an answer after which a servo is silent [s]",
-        low=0.1,
-        high=2.0,
-    ),
-    ParameterSpec(
-        "command_delay",
-        DetectorSettings.command_delay,
-        "from a command to the start of the servos [s]",
-        low=0.0,
-        high=0.2,
-    ),
-    ParameterSpec("timestep", DetectorSettings.timestep, "step of the model [s]", low=0.0005, high=0.005),
+SETTINGS = of_fields(
+    DetectorSettings,
+    declare=("mean probability over half a second above which damage is declared", 0.5, 0.9999),
+    suspect=("probability above which damage is suspected", 0.1, 0.9999),
+    silent_after=("time without an answer after which a servo is silent [s]", 0.1, 2.0),
+    command_delay=("from a command to the start of the servos [s]", 0.0, 0.2),
+    timestep=("step of the model [s]", 0.0005, 0.005),
 )
-OWN = (
-    ParameterSpec(
-        "detect",
-        "declare",
-        "declare: call set_morphology; report: only publish the hypotheses",
-        choices=("declare", "report"),
-    ),
-    ParameterSpec("rate", 25.0, "updates per second", low=5.0, high=100.0),
+MODE = f"{DECLARE}: call set_morphology; {REPORT}: only publish the hypotheses"
+PARAMETERS = (
+    ParameterSpec("detect", DECLARE, MODE, choices=(DECLARE, REPORT)),
+    ParameterSpec("rate", 25.0, "updates per second", 5.0, 100.0),
+    *SETTINGS,
 )
-PARAMETERS = OWN + SETTINGS

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, DEFAULTS, GAITS
-from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
+from hexapod_dynamics.onboard.gait_control import GaitControlSettings
+from hexapod_dynamics.onboard.getting_up import AUTOMATIC
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
 
 _OF_ADAPTIVE = f"gaits {', '.join(ADAPTIVE)}"
 
@@ -18,6 +20,7 @@ def _setting(name: str, description: str, low: float | None = None) -> Parameter
     return in_file(name, DEFAULTS[name], text, lowest if low is None else low, highest, read_only=False)
 
 
+_PLANS = "gait auto: library of plans; empty: plans_NAME.yaml beside the robot's file, else that of the package"
 GAIT = ParameterSpec("gait", "auto", f"gait: {', '.join(GAITS)}", choices=GAITS, read_only=False)
 SETTINGS = (
     _setting("step_height", "lift of the swinging foot"),
@@ -30,33 +33,34 @@ SETTINGS = (
     _setting("step_length", "gaits tripod and optimal: stroke of a foot at the nominal speed"),
     _setting("step_depth", "gaits tripod and optimal: how far standing feet push into the ground"),
     _setting("response_time", "gaits tripod and optimal: how softly speed follows a command"),
-    ParameterSpec(
-        "plans",
-        "",
-        "gait auto: library of plans; empty: plans_NAME.yaml beside the robot's file, else that of the package",
-    ),
+    ParameterSpec("plans", "", _PLANS),
 )
+_WAIT_FOR = (
+    "topics that must have a publisher before the walk with `velocity` starts, so that the prediction starts with the "
+    "robot at rest"
+)
+_OLDEST = "a cmd_vel older than this stops the walk [s]"
 COMMANDS = (
-    in_file("cmd_vel_timeout", 1.0, "a cmd_vel older than this stops the walk [s]", 0.1, 60.0),
-    ParameterSpec("velocity", 0.0, "forward speed [m/s] until the first cmd_vel", -1.0, 1.0),
+    in_file("cmd_vel_timeout", GaitControlSettings.timeout, _OLDEST, 0.1, 60.0),
+    *of_fields(GaitControlSettings, velocity=("forward speed [m/s] until the first cmd_vel", -1.0, 1.0)),
     in_file(
         "wait_for",
         [""],
-        "topics that must have a publisher before the walk with `velocity` starts, "
-        "so that the prediction starts with the robot at rest",
+        _WAIT_FOR,
         file_value=["joint_states", "predicted_state"],
         file_reason="a launch starts `servos` and `dynamics`, too",
     ),
 )
-BRACE = ParameterSpec("brace", True, "a walking robot that is pushed lies down at once, legs wide, then walks on")
+_BRACE = "a walking robot that is pushed lies down at once, legs wide, then walks on"
+BRACE = ParameterSpec("brace", GaitControlSettings.braces, _BRACE)
+_GET_UP = "after a fall: asked (service get_up) or automatic (2 s after it lies still)"
 GET_UP = (
-    ParameterSpec(
-        "get_up",
-        "asked",
-        "after a fall: asked (service get_up) or automatic (2 s after it lies still)",
-        choices=("asked", "automatic"),
+    ParameterSpec("get_up", GaitControlSettings.get_up, _GET_UP, choices=("asked", AUTOMATIC)),
+    *of_fields(
+        GaitControlSettings,
+        in_file,
+        get_up_speed=("largest speed of a joint while the robot gets up [rad/s]", 0.5, 5.0),
     ),
-    in_file("get_up_speed", 2.0, "largest speed of a joint while the robot gets up [rad/s]", 0.5, 5.0),
 )
 PARAMETERS = (GAIT, *SETTINGS, *COMMANDS, *GET_UP, BRACE)
 NOTE = (

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hexapod_dynamics.drivers.imu.mpu6050 import ACCEL_RANGES, GYRO_RANGES, Mpu6050Settings
-from hexapod_dynamics.parameters.spec import ParameterSpec, in_file
-
-_CHIP = Mpu6050Settings()
+from hexapod_dynamics.parameters.spec import ParameterSpec, in_file, of_fields
 
 
 def _one_of(values: Iterable[int]) -> str:
@@ -15,34 +13,27 @@ def _one_of(values: Iterable[int]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
+_ACCEL = f"full scale [g]: {_one_of(ACCEL_RANGES)}; foot impacts exceed 2"
+_GYRO = f"full scale [deg/s]: {_one_of(GYRO_RANGES)}"
 CHIP = (
-    ParameterSpec("address", _CHIP.address, "I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69),
-    in_file("rate", _CHIP.rate, "samples a second; up to 200 is safe on a bus of 100 kHz", 10.0, 250.0),
-    in_file(
-        "accel_range",
-        _CHIP.accel_range,
-        f"full scale [g]: {_one_of(ACCEL_RANGES)}; foot impacts exceed 2",
-        min(ACCEL_RANGES),
-        max(ACCEL_RANGES),
+    *of_fields(Mpu6050Settings, address=("I2C address: 104 (0x68) or 105 (0x69)", 0x68, 0x69)),
+    *of_fields(
+        Mpu6050Settings,
+        in_file,
+        rate=("samples a second; up to 200 is safe on a bus of 100 kHz", 10.0, 250.0),
+        accel_range=(_ACCEL, min(ACCEL_RANGES), max(ACCEL_RANGES)),
+        gyro_range=(_GYRO, min(GYRO_RANGES), max(GYRO_RANGES)),
+        dlpf=("low-pass filter 0..6; 4: 20 Hz", 0, 6),
     ),
-    in_file(
-        "gyro_range",
-        _CHIP.gyro_range,
-        f"full scale [deg/s]: {_one_of(GYRO_RANGES)}",
-        min(GYRO_RANGES),
-        max(GYRO_RANGES),
-    ),
-    in_file("dlpf", _CHIP.dlpf, "low-pass filter 0..6; 4: 20 Hz", 0, 6),
 )
 SOURCES = ("mpu6050", "board", "topic")
+_SOURCE = (
+    "where the samples come from: mpu6050 on an I2C bus, board: the STM32 board whose port `servos` owns, "
+    "topic: imu/data_raw of another driver"
+)
+_CORRECTION = "time constant of the correction of the inclination by the accelerometer [s]"
 PARAMETERS = (
-    ParameterSpec(
-        "source",
-        SOURCES[0],
-        "where the samples come from: mpu6050 on an I2C bus, board: the STM32 board whose port `servos` owns, "
-        "topic: imu/data_raw of another driver",
-        choices=SOURCES,
-    ),
+    ParameterSpec("source", SOURCES[0], _SOURCE, choices=SOURCES),
     ParameterSpec("bus", "", "I2C bus number, as '1', or the path of a socket; empty: the simulated bus"),
     ParameterSpec("frame_id", "imu_link", "frame of the chip's axes, below the namespace"),
     ParameterSpec("parent_frame_id", "base_link", "frame the chip is mounted on"),
@@ -52,12 +43,6 @@ PARAMETERS = (
     ParameterSpec("linear_acceleration_stddev", 0.0, "noise [m/s^2]; 0: value of the datasheet", 0.0, 50.0),
     ParameterSpec("angular_velocity_stddev", 0.0, "noise [rad/s]; 0: value of the datasheet", 0.0, 10.0),
     ParameterSpec("orientation_stddev", 0.01, "of roll and pitch [rad]", 0.0001, 3.0),
-    ParameterSpec(
-        "accel_time_constant",
-        3.0,
-        "time constant of the correction of the inclination by the accelerometer [s]",
-        0.1,
-        60.0,
-    ),
+    ParameterSpec("accel_time_constant", 3.0, _CORRECTION, 0.1, 60.0),
     in_file("calibrate_level", True, "the body is level at calibration: compute the offset of the accelerometer too"),
 )

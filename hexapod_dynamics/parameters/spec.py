@@ -93,6 +93,14 @@ class ParameterSpec:
 
 in_file = partial(ParameterSpec, in_file=True)  # a ParameterSpec that config/nodes.yaml contains
 
+
+def of_fields(
+    settings: object, make: Callable[..., ParameterSpec] = ParameterSpec, **fields: tuple[object, ...]
+) -> tuple[ParameterSpec, ...]:
+    """Return parameters with the names and values of fields of a dataclass, {name: (description, low, high)}."""
+    return tuple(make(name, getattr(settings, name), *rest) for name, rest in fields.items())
+
+
 # Parameters of nearly every node.
 ROBOT = ParameterSpec("robot", "", "YAML file of the robot; empty: the JetHexa of this package")
 SESSION = ParameterSpec(
