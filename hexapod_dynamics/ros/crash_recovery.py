@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from rclpy.node import Node
 
 WATCH = 0.4  # [s] between two checks of the file, and between two attempts to write
+PATIENCE = 2.0  # [s] for which a caller waits for the disk
+LATE = f"it is not on the disk after {PATIENCE:g} s"
 
 
 class SessionState:
@@ -128,13 +130,15 @@ class SessionState:
     def save(self, values: Mapping[str, object]) -> bool:
         """Store a dict that JSON can write and wait until it is on the disk; the file is replaced atomically.
 
-        Return False if the file cannot be written. From then on the file is watched.
+        Return False if the file cannot be written, or not within two seconds. From then on the file is watched.
         """
         if self._file is None:
             return not self._wanted
         number = self._submit(values)
         with self._changed:
-            self._changed.wait_for(lambda: self._written >= number)
+            done = self._changed.wait_for(lambda: self._written >= number, PATIENCE)
+        if not done:
+            self._fail(f"{self._file.path}: {LATE}")
         return not self._failed
 
     def post(self, values: Mapping[str, object]) -> None:
@@ -165,9 +169,8 @@ class SessionState:
         if self._disk is None:
             self._disk = threading.Thread(target=self._run, name="state", daemon=True)
             self._disk.start()
-            late = "it is not on the disk after 2 s"
-            overdue = lambda _, since: time.monotonic() - since > 2.0  # noqa: E731
-            steady_timer(self._node, WATCH, lambda: self._answer(overdue, late))
+            overdue = lambda _, since: time.monotonic() - since > PATIENCE  # noqa: E731
+            steady_timer(self._node, WATCH, lambda: self._answer(overdue, LATE))
         return self._posted
 
     def _run(self) -> None:

@@ -10,17 +10,16 @@ delete files. A node that was not started by a launch has none.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO
 
 from hexapod_dynamics.errors import StoredStateError
-
-Result = TypeVar("Result")
 
 LARGEST = 1 << 20  # bytes; the declared damage of a robot takes some thousand
 NAME = "hexapod_state"
@@ -55,25 +54,19 @@ class StateFile:
         """
         try:
             # Without O_NONBLOCK, a named pipe in its place would block.
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise StoredStateError("it is no file: remove it")
+                text = file.read(LARGEST + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise StoredStateError(f"it cannot be opened: {error.strerror}") from None
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise StoredStateError("it is no file: remove it")
-            if status.st_size > LARGEST:
-                raise StoredStateError(f"it has {status.st_size} bytes, more than {LARGEST}")
-            text = os.read(fd, LARGEST)
-        except OSError as error:
             raise StoredStateError(f"it cannot be read: {error.strerror}") from None
-        finally:
-            os.close(fd)
+        if len(text) > LARGEST:
+            raise StoredStateError(f"it has more than {LARGEST} bytes")
         return parse_state(text)
 
-    def write(self, values: dict[str, object]) -> None:
+    def write(self, values: Mapping[str, object]) -> None:
         """Replace the file; afterwards file and directory are on the disk.
 
         Raises OSError or HexapodError if that fails; then the old file stays.
@@ -91,8 +84,7 @@ class StateFile:
             with open(self.path, "r+b") as file:
                 file.write(text)
                 file.truncate()
-                file.flush()
-                os.fsync(file.fileno())
+            _sync(self.path)
         _sync(self.path.parent)
         self._written = self._identity()
 
@@ -115,7 +107,7 @@ class StateFile:
 
 def _sync(path: Path) -> None:
     """Wait until a file or directory is on the disk; raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
@@ -149,32 +141,31 @@ class LaunchMemory:
         """
         if not self.exists:
             return None
-        state = self._read().get(self._name)
+        with self._opened("rb") as memory:
+            state = self._all(memory).get(self._name)
         if state is not None and not isinstance(state, dict):
             raise StoredStateError("the memory of the launch does not contain the stored state of a node")
         return state
 
-    def save(self, values: dict[str, object]) -> None:
+    def save(self, values: Mapping[str, object]) -> None:
         """Save values; raises StoredStateError."""
         if not self.exists:
             return
-        # The end is marked, so that a shorter text needs only one call; between two calls the node could be killed.
-        with _SAVING:
-            text = json.dumps(self._read() | {self._name: values}).encode() + b"\0"
-            self._open(os.O_RDWR, lambda fd: os.pwrite(fd, text, 0))
+        with _SAVING, self._opened("r+b") as memory:
+            text = json.dumps(self._all(memory) | {self._name: values}).encode()
+            # The end is marked, so that a shorter text needs only one call; between two the node could be killed.
+            os.pwrite(memory.fileno(), text + b"\0", 0)
 
-    def _read(self) -> dict[str, object]:
-        text = self._open(os.O_RDONLY, lambda fd: os.pread(fd, LARGEST, 0)).partition(b"\0")[0]
+    def _all(self, memory: BinaryIO) -> dict[str, object]:
+        text = os.pread(memory.fileno(), LARGEST, 0).partition(b"\0")[0]
         return parse_state(text) if text else {}
 
-    def _open(self, flags: int, use: Callable[[int], Result]) -> Result:
+    @contextlib.contextmanager
+    def _opened(self, mode: str) -> Iterator[BinaryIO]:
         try:
-            fd = os.open(self._path, flags | os.O_CLOEXEC)
-            try:
+            with open(self._path, mode, buffering=0) as memory:
                 if not os.readlink(self._path).startswith(f"/memfd:{NAME}"):
                     raise StoredStateError(f"{self._path} is no memory of the launch")
-                return use(fd)
-            finally:
-                os.close(fd)
+                yield memory
         except OSError as error:
             raise StoredStateError(f"the memory of the launch ({self._path}): {error.strerror}") from None

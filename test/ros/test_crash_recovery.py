@@ -2,12 +2,14 @@
 
 import os
 import subprocess
+import threading
 
 import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 
 from hexapod_dynamics.ros.crash_recovery import SessionState  # noqa: E402
+from hexapod_dynamics.ros.state_file import StateFile  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 
@@ -79,6 +81,15 @@ def test_a_full_file_system_keeps_the_change_in_the_old_files_place(born, tmp_pa
     (tmp_path / "run" / "sessions" / "s1.left.walker.json").unlink()
     assert not kept.save({"walks": True})  # said, and the node goes on
     assert born().load() is None
+
+
+def test_a_disk_that_hangs_keeps_no_node_from_starting(born, monkeypatch):
+    works, write = threading.Event(), StateFile.write
+    monkeypatch.setattr(StateFile, "write", lambda file, values: works.wait(20.0) and write(file, values))
+    kept = born()
+    assert not kept.save({"walks": True}) and "not on the disk" in kept.failure
+    works.set()
+    assert kept.save({"walks": False}) and not kept.failure
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system; the test above needs no root")
