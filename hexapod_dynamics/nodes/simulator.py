@@ -13,7 +13,7 @@ from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.devices.faults import FaultInjector
 from hexapod_dynamics.devices.simulated_robot import SimulatedRobot
 from hexapod_dynamics.drivers.thread_priority import prefer_this_process
-from hexapod_dynamics.errors import DeviceError, HexapodError, MorphologyError, RobotError
+from hexapod_dynamics.errors import DeviceError, HexapodError, RobotError
 from hexapod_dynamics.nodes.messages import fill_odometry, rotation_of
 from hexapod_dynamics.nodes.morphology_messages import full_set, values_of
 from hexapod_dynamics.onboard.declarations import changed
@@ -118,15 +118,12 @@ class SimulatorNode(GuardedNode):
     def _on_damage(
         self, request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
     ) -> SetParametersAtomically.Response:
-        try:
-            values = values_of(request.parameters)
-            here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)  # `update` finds the angle at which it locks
-            changed(self.simulated.physics.morphology, values, here)
-            self.simulated.update(values)
-            response.result.successful = True
-            self._diagnostics.publish()
-        except MorphologyError as error:
-            response.result.successful, response.result.reason = False, str(error)
+        values = values_of(request.parameters)
+        here = dict.fromkeys(self.simulated.robot.joint_names, 0.0)  # `update` finds the angle at which it locks
+        changed(self.simulated.physics.morphology, values, here)
+        self.simulated.update(values)
+        response.result.successful = True
+        self._diagnostics.publish()
         return response
 
     def _on_push(self, message: Wrench) -> None:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import inspect
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import DeviceError, HexapodError
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -55,63 +56,48 @@ def read_message(data: bytes, kind: type) -> object:
 
 
 class MalformedMessages:
-    """Counts the malformed messages of a node's topics by publisher."""
+    """Counts what a node ignores and refuses: messages by topic and publisher, requests by service."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._counts = {}  # {(topic, publisher): malformed messages}
-        self._requests = {}  # {service: malformed requests}
-        self._names = {}  # {topic: who publishes it}
-        self._next_question = {}  # {topic: monotonic time [s]}
+        self._counts: Counter[str] = Counter()
+        self._names: dict[str, tuple[float, str]] = {}  # {topic: (monotonic time [s] of the next query, publishers)}
         self._last, self._what = -WARNED, ""
 
     def count(self, subscription: Subscription, error: Exception | str) -> None:
         """Count one message; error: the exception raised when it was read."""
-        now, topic = time.monotonic(), subscription.topic_name
-        key = topic, self._publishers(topic, now)
-        if key not in self._counts and len(self._counts) >= 16:
-            key = topic, "further publishers"
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self._last, self._what = now, f"malformed messages on {topic} from {key[1]} are ignored"
-        self._node.get_logger().warning(
-            f"malformed message on {topic} from {key[1]} is ignored: {shortened(str(error))}", throttle_duration_sec=5.0
-        )
+        topic, now = subscription.topic_name, time.monotonic()
+        if now >= self._names.get(topic, (0.0, ""))[0]:  # rclpy does not tell which publisher sent a message
+            names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
+            who = f"one of {', '.join(names)}" if len(names) > 1 else (names or ["an unknown publisher"])[0]
+            self._names[topic] = now + ASKED_EVERY, who
+        what = f"malformed messages on {topic} from {self._names[topic][1]}"
+        if what not in self._counts and len(self._counts) >= 32:
+            what = f"malformed messages on {topic} from further publishers"
+        self._node.get_logger().warning(self._add(what, "ignored", error), throttle_duration_sec=5.0)
 
     def count_request(self, service: str, error: Exception | str) -> None:
         """Count a request to a service; error: why it is refused or cannot be read."""
-        self._requests[service] = self._requests.get(service, 0) + 1
-        self._last, self._what = time.monotonic(), f"malformed requests to {service} are refused"
-        self._node.get_logger().warning(
-            f"malformed request to {service} is refused: {shortened(str(error))}", throttle_duration_sec=5.0
-        )
+        text = self._add(f"malformed requests to {service}", "refused", error)
+        self._node.get_logger().warning(text, throttle_duration_sec=5.0)
+
+    def _add(self, what: str, done: str, error: Exception | str) -> str:
+        self._counts[what] += 1
+        self._last, self._what = time.monotonic(), f"{what} are {done}"
+        return f"{self._what}: {shortened(str(error))}"
 
     @property
     def recent(self) -> str:
         """Return what was ignored or refused in the last seconds; empty if nothing was."""
         return self._what if time.monotonic() - self._last < WARNED else ""
 
-    def _publishers(self, topic: str, now: float) -> str:
-        """Return who may have sent a message on a topic: its publishers' nodes, because rclpy does not tell the one."""
-        if now >= self._next_question.get(topic, 0.0):
-            self._next_question[topic] = now + ASKED_EVERY
-            names = sorted({_named(info) for info in self._node.get_publishers_info_by_topic(topic)})
-            self._names[topic] = (
-                f"one of {', '.join(names)}" if len(names) > 1 else (names or ["an unknown publisher"])[0]
-            )
-        return self._names[topic]
-
     def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
         """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning
         while they arrive.
         """
-        if not self._counts and not self._requests:
-            return level, message, values
         if self.recent:
-            level = "warn" if level == "ok" else level
-            message = f"{message}; {self.recent}"
-        counts = {f"malformed messages on {topic} from {name}": count for (topic, name), count in self._counts.items()}
-        requests = {f"malformed requests to {service}": count for service, count in self._requests.items()}
-        return level, message, values | counts | requests
+            level, message = "warn" if level == "ok" else level, f"{message}; {self.recent}"
+        return level, message, {**values, **self._counts}
 
 
 def shortened(text: str) -> str:
@@ -175,7 +161,10 @@ class GuardedNode(Node):
         super().__init__(node_name)
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[..., object], **more: object) -> Service:
-        """Create a service as Node does; the callback may raise, or return something that is not a response."""
+        """Create a service as Node does; the callback may raise, or return something that is not a response.
+
+        A HexapodError is the reason of a refusal; anything else that is raised is counted as a malformed request.
+        """
 
         async def answer(request: object, response: object) -> object:
             try:
@@ -186,6 +175,8 @@ class GuardedNode(Node):
                 if not isinstance(answered, srv_type.Response):
                     raise TypeError(f"the callback returned {answered!r}, which is no {srv_type.__name__}.Response")
                 return answered
+            except HexapodError as error:  # what is asked for is impossible: the request itself is in order
+                return refusal(srv_type, str(error))
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)
 
@@ -231,8 +222,8 @@ class GuardedNode(Node):
                 malformed.count(subscription, described(error))
                 log_defect(self, error, f"a message on {topic}")
 
-        more["raw"] = True  # rclpy's executor drops what it cannot read, without a word
-        subscription = super().create_subscription(msg_type, topic, accept, qos_profile, **more)
+        # rclpy's executor drops what it cannot read, without a word.
+        subscription = super().create_subscription(msg_type, topic, accept, qos_profile, raw=True, **more)
         return subscription
 
 

@@ -152,7 +152,7 @@ class OnDemand:
 class Diagnostics:
     """Publishes one status a second on /diagnostics under the name of the node.
 
-    `diagnose` is called in each period and returns (level, message, {key: value}); level is one of ok, warn, error,
+    `diagnose` is called each time and returns (level, message, {key: value}); level is one of ok, warn, error,
     stale. Malformed messages of the node's topics are added. every(period [s], callback): arranges the periodic
     calls, by default with a timer; a node with a TickLoop passes `TickLoop.every`.
     """
@@ -162,18 +162,16 @@ class Diagnostics:
         node: GuardedNode,
         hardware_id: str,
         diagnose: Callable[[], tuple[str, str, Mapping[str, object]]],
-        period: float = 1.0,
         every: Callable[[float, Callable[[], object]], object] | None = None,
     ) -> None:
         self._node, self._diagnose = node, diagnose
-        self._status = DiagnosticStatus(name=node.get_fully_qualified_name().lstrip("/"), hardware_id=hardware_id)
+        self._about = node.get_fully_qualified_name().lstrip("/"), hardware_id
         self._publishers = PublisherCheck(node)
-        self._array, self._keys = DiagnosticArray(status=[self._status]), None  # keys of the values in the last status
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         if every is None:
-            steady_timer(node, period, self.publish)
+            steady_timer(node, 1.0, self.publish)
         else:
-            every(period, self.publish)
+            every(1.0, self.publish)
 
     def publish(self) -> None:
         """Call `diagnose` and publish its status now."""
@@ -181,15 +179,6 @@ class Diagnostics:
         unreceived = self._publishers.reasons()
         if unreceived:
             level, message = ("warn" if level == "ok" else level), "; ".join([message, *unreceived])
-        status = self._status
-        status.level, status.message = LEVELS[level], message
-        texts = [text_of(value) for value in values.values()]  # objects are kept while the keys do not change
-        if self._keys == [*values]:
-            for pair, text in zip(status.values, texts, strict=True):
-                if pair.value != text:
-                    pair.value = text
-        else:
-            self._keys = [*values]
-            status.values = [KeyValue(key=key, value=text) for key, text in zip(self._keys, texts, strict=True)]
-        self._array.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(self._array)
+        array = DiagnosticArray(status=[status_of(*self._about, level, message, values)])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
