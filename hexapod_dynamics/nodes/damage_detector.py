@@ -24,11 +24,9 @@ from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot, status_of, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 
-SENSOR = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 TRUE, FALSE = text_of(True), text_of(False)
 
 
@@ -55,7 +53,7 @@ class DamageDetectorNode(GuardedNode):
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
-        self.loop.subscribe(Imu, "imu/data", self._on_imu, SENSOR)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.detection.set_following(m.data), LATCHED)

@@ -13,7 +13,7 @@ from hexapod_dynamics.parameters.damage_manager import parameters_of
 from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rcl_interfaces.srv import SetParametersAtomically
@@ -43,7 +43,7 @@ class DamageManager(GuardedNode):
         # Only the newest message counts, and only when a joint is locked: it is read at that moment, and in each tick
         # so that its age is known. The message does not wake this node.
         self.loop = TickLoop(self, 0.2)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, newest=True)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1)
         self._declare()
         self._restore()
         self._follow({})
@@ -141,14 +141,11 @@ class DamageManager(GuardedNode):
 
         The answer is given when the change is on the disk, so that no crash forgets what was answered.
         """
-        try:
-            self._declarations.check_rate(time.monotonic())
-            values = values_of(request.parameters)
-            self.loop.poll()
-            self._declarations.check(time.monotonic(), values)
-            response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
-        except MorphologyError as error:
-            response.result.successful, response.result.reason = False, str(error)
+        self._declarations.check_rate(time.monotonic())
+        values = values_of(request.parameters)
+        self.loop.poll()
+        self._declarations.check(time.monotonic(), values)
+        response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
         failure = await self._session_state.stored() if response.result.successful else ""
         if failure:
             response.result.reason = f"a restart of this node would lose the declared damage: {failure}"

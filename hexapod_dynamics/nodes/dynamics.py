@@ -24,10 +24,9 @@ from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import FOREIGN, LATCHED, Diagnostics, declare, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
@@ -60,12 +59,12 @@ class DynamicsNode(GuardedNode):
             if problem := self.prediction.restore(place):
                 self.get_logger().warning(problem)
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
-        self.loop = TickLoop(self, 1.0 / rate, self._tick)
+        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period)
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, needed=self._untimed)
-        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 10, needed=self._untimed)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, 5)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.prediction.set_following(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)

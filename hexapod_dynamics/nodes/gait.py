@@ -35,7 +35,6 @@ from hexapod_dynamics.se3 import roll_pitch_yaw
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -95,9 +94,9 @@ class GaitNode(GuardedNode):
         self._publisher, self._stamps = self.create_publisher(JointState, "joint_commands", 10), StampConverter()
         self._state_publisher = self.create_publisher(DiagnosticStatus, "gait_state", LATCHED)
         self.loop = TickLoop(self, settings.period, self._tick)
-        self.loop.subscribe(Imu, "imu/data", self._on_imu, qos_profile_sensor_data, newest=True)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, 1)
         VelocityInput(self, self.loop, faults, lambda twist: self.control.command(time.monotonic(), twist), timeout)
-        self.loop.subscribe(JointState, "joint_states", self._on_joints, FOREIGN, self._awaits_joints, newest=True)
+        self.loop.subscribe(JointState, "joint_states", self._on_joints, 1, needed=self._awaits_joints)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.control.set_following(m.data), LATCHED)
         self.create_subscription(Pose, "body_pose", self._on_body_pose, FOREIGN)
@@ -158,10 +157,7 @@ class GaitNode(GuardedNode):
 
     def _serve(self, name: str, action: Callable[[], object]) -> None:
         def answer(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            try:
-                response.success, response.message = True, action() or "ok"
-            except HexapodError as error:
-                response.success, response.message = False, str(error)
+            response.success, response.message = True, action() or "ok"
             return response
 
         self.create_service(Trigger, name, answer)

@@ -23,7 +23,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.robot.ros2_control import with_ros2_control
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, Diagnostics, OnDemand, declare_all, frame, load_robot
+from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, OnDemand, declare_all, frame, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import rotation_z
 from rcl_interfaces.msg import ParameterEvent
@@ -83,7 +83,7 @@ class RobotDescription(GuardedNode):
             (JointState, "predicted_joint_states", lambda message: self._on_joints(PREDICTED, message)),
             (Imu, "imu/data", self._on_imu),
         ):
-            self.loop.subscribe(kind, topic, callback, NEWEST, needed=self._is_watched)
+            self.loop.subscribe(kind, topic, callback, 1, needed=self._is_watched)
         self._diagnostics = Diagnostics(self, self.robot.name, self._diagnose, every=self.loop.every)
 
     def _accept(self, morphology: Morphology) -> None:

@@ -18,7 +18,7 @@ from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.parameters.displays import WALK_STATUS
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, NEWEST, declare_all, stamp_seconds, text_of
+from hexapod_dynamics.ros.node_functions import LATCHED, declare_all, stamp_seconds, text_of
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.se3 import euler_zyx, rotation_vector
 from nav_msgs.msg import Odometry
@@ -155,7 +155,7 @@ class WalkStatus(GuardedNode):
         self._started, self._seen = time.monotonic(), {}
         # Only the newest of a hundred true poses a second is needed.
         self.loop = TickLoop(self, 0.1)
-        self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, NEWEST)
+        self.loop.subscribe(Odometry, "simulator/odom", self._on_truth, 1)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 50)
         self.loop.every(1.0, self._print)

@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, TypeVar
 from rclpy.callback_groups import CallbackGroup
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, ShutdownException
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 if TYPE_CHECKING:
     from hexapod_dynamics.ros.guarded_node import GuardedNode
     from rclpy.executors import Executor
-    from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
 
 T = TypeVar("T")
+MOST = 64  # messages of a subscription that are taken in a tick, so that a flooded topic does not stop the ticks
 
 
 class _FairLock:
@@ -71,13 +72,20 @@ class TickLoop:
     """Calls `tick` every `period` [s] on the steady clock; a node stores this object as `loop`, and `running`
     runs it.
 
-    Missed periods are skipped, as with a timer of rclpy.
+    Missed periods are skipped, as with a timer of rclpy. poll_period [s]: messages are taken in the first tick after
+    this time only, because several at once cost less than each of them after a sleep.
     """
 
-    def __init__(self, node: GuardedNode, period: float, tick: Callable[[], object] = lambda: None) -> None:
-        self._node, self.period, self._tick = node, float(period), tick
+    def __init__(
+        self,
+        node: GuardedNode,
+        period: float,
+        tick: Callable[[], object] = lambda: None,
+        poll_period: float = 0.0,
+    ) -> None:
+        self._node, self.period, self._tick, self._poll_period = node, float(period), tick, poll_period
         self._group, self._at_times = _NoExecutor(), []
-        self._polled: list[tuple[Subscription, bool]] = []
+        self._polled: list[tuple[Subscription, int]] = []  # with the number of messages that are taken in a tick
         self._slow, self._next_slow = [], 0.0  # [monotonic time [s] of the next call, period [s], callback]
         self._due = time.monotonic()
         self._lock, self._running = _FairLock(), False
@@ -108,18 +116,20 @@ class TickLoop:
         callback: Callable[..., object],
         qos: QoSProfile | int,
         needed: Callable[[], bool] | None = None,
-        newest: bool = False,
-    ) -> tuple[Subscription, bool] | None:
+    ) -> tuple[Subscription, int] | None:
         """Create a subscription; the loop takes its messages before each tick.
 
-        newest: of several messages since the last tick only the newest is read. needed(): while it returns False,
-        there is no subscription, so that the publisher does not have to send.
+        qos: a QoSProfile, or the depth of a queue without acknowledgements, which cost as much as frequent messages.
+        With a depth of 1, only the newest message since the last tick is taken. needed(): while it returns False, there
+        is no subscription, so that the publisher does not have to send.
         """
         if needed is not None:
-            self._at_times.append([needed, (kind, topic, callback, qos), {"newest": newest}, None])
+            self._at_times.append([needed, (kind, topic, callback, qos), None])
             return None
+        if isinstance(qos, int):
+            qos = QoSProfile(depth=qos, reliability=ReliabilityPolicy.BEST_EFFORT)
         subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group)
-        self._polled.append((subscription, newest))
+        self._polled.append((subscription, MOST if qos.depth > 1 else 1))
         return self._polled[-1]
 
     def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
@@ -127,16 +137,11 @@ class TickLoop:
 
         This is for messages that are used less often than they arrive.
         """
-        subscription = self._node.create_subscription(kind, topic, callback, 1, callback_group=self._group)
+        polled = self.subscribe(kind, topic, callback, 1)
+        self._polled.remove(polled)
+        return lambda: _take(*polled)
 
-        def poll_once() -> None:
-            data = _next_message(subscription)
-            if data is not None:
-                subscription.callback(data)
-
-        return poll_once
-
-    def unsubscribe(self, polled: tuple[Subscription, bool]) -> None:
+    def unsubscribe(self, polled: tuple[Subscription, int]) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
         self._polled.remove(polled)
         self._node.destroy_subscription(polled[0])
@@ -144,13 +149,13 @@ class TickLoop:
     def _attend(self) -> None:
         """Create or destroy the subscriptions that are needed only at times."""
         for each in self._at_times:
-            needed, arguments, options, polled = each
+            needed, arguments, polled = each
             if needed() == (polled is None):
                 if polled is None:
-                    each[3] = self.subscribe(*arguments, **options)
+                    each[2] = self.subscribe(*arguments)
                 else:
                     self.unsubscribe(polled)
-                    each[3] = None
+                    each[2] = None
 
     def every(self, period: float, callback: Callable[[], object]) -> None:
         """Call `callback` every `period` [s] in a tick: a replacement of slow timers without an executor."""
@@ -173,18 +178,8 @@ class TickLoop:
         """Take the received messages and call the callbacks."""
         if self._at_times:
             self._attend()
-        for subscription, newest in tuple(self._polled):
-            kept = None
-            for _ in range(64):  # at most, so that a flooded topic does not stop the ticks
-                data = _next_message(subscription)
-                if data is None:
-                    break
-                if newest:
-                    kept = data
-                else:
-                    subscription.callback(data)
-            if kept is not None:
-                subscription.callback(kept)
+        for polled in tuple(self._polled):
+            _take(*polled)
 
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""
@@ -192,7 +187,7 @@ class TickLoop:
         thread = threading.Thread(target=self._serve, args=(executor,), name="executor", daemon=True)
         thread.start()
         self._due = now = time.monotonic()
-        look = now
+        look = next_poll = now
         try:
             while now < look or running():
                 if now >= look:
@@ -203,7 +198,9 @@ class TickLoop:
                         raise self._error
                     now = time.monotonic()
                     self._due = max(self._due + self.period, now - self.period)
-                    self.poll()
+                    if now >= next_poll:
+                        next_poll = now + self._poll_period - 0.5 * self.period
+                        self.poll()
                     self._tick()
                     if now >= self._next_slow:
                         self._call_slow(now)
@@ -237,7 +234,10 @@ class TickLoop:
         self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))
 
 
-def _next_message(subscription: Subscription) -> bytes | None:
-    """Return the bytes of the next message, None if there is none; its `callback` reads them (GuardedNode)."""
-    taken = subscription.handle.take_message(subscription.msg_type, True)
-    return None if taken is None else taken[0]
+def _take(subscription: Subscription, most: int) -> None:
+    """Take messages as bytes and call the subscription's callback, which reads them (GuardedNode)."""
+    for _ in range(most):
+        taken = subscription.handle.take_message(subscription.msg_type, True)
+        if taken is None:
+            return
+        subscription.callback(taken[0])
