@@ -22,6 +22,7 @@ from hexapod_dynamics.estimation.fall_detector import FallDetector
 from hexapod_dynamics.gait.interface import BRACES, OFF_ITS_FEET, WALKING, Gait
 from hexapod_dynamics.gait.modes import LIVE
 from hexapod_dynamics.gait.recovery.brace import Brace
+from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE
 from hexapod_dynamics.gait_kinds import ADAPTIVE, GaitValue, make
 from hexapod_dynamics.onboard.getting_up import GettingUp
 from hexapod_dynamics.onboard.inputs import Faults, ImuReading
@@ -105,7 +106,7 @@ class GaitControl:
         self._payload = 0.0, 0.0, 0.0
         self._body_pose: tuple[float, ...] = (0.0,) * 6
         self.permit, self.falls = permit or WalkPermit(pause=settings.timeout), FallDetector()
-        self.get_up = GettingUp(robot, settings.period, settings.get_up, settings.get_up_speed, report, announce)
+        self.get_up = GettingUp(robot, settings, report, announce)
         self.brace, self.trial = Brace(robot), JointTrial(robot)
         self._report, self._keep, self._kept = report, keep, self.permit.state
         self._imu_time: float | None = None  # of the last usable sample
@@ -249,7 +250,7 @@ class GaitControl:
     def ask_to_get_up(self, t: float) -> str:
         """Begin to get up; return what follows, HexapodError tells why not."""
         self.get_up.begin(t, self.gait, self.permit.waiting)
-        return f"moves after {self.get_up.announce_time:.0f} s at rest"
+        return f"moves after {ANNOUNCE:.0f} s at rest"
 
     # ---- out ---------------------------------------------------------------------------------------------------------
 
@@ -269,7 +270,7 @@ class GaitControl:
         self.gait.adopt_plan()
         if self.get_up.active:
             self.brace.stop()
-            commands = self.get_up.step(t, period)
+            commands = self.get_up.step(t)
             if commands is None:
                 return None
         elif not self.permit.may_walk or not self._moving:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import Gait
-from hexapod_dynamics.gait.recovery.get_up import ANNOUNCE, ANNOUNCES, GetUp, Phase
+from hexapod_dynamics.gait.recovery.get_up import ANNOUNCES, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.gait.recovery.motion import Sensed
 from hexapod_dynamics.robot import Morphology, Robot
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.onboard.gait_control import GaitControlSettings
 
 AUTOMATIC = "automatic"
 OLDEST_IMU = 0.3  # [s] age of a sample above which getting up ends
@@ -29,9 +33,7 @@ class GettingUp:
 
     Args:
         robot: the Robot.
-        period: time between two steps [s].
-        mode: asked, or automatic: once after each fall.
-        speed: largest speed of a joint [rad/s].
+        settings: get_up, get_up_speed and period of GaitControlSettings.
         report: report(level, text) for each change of what it does; level: warn or error.
         announce: announce(on) when the motion is announced (buzzer), and when that ends.
 
@@ -40,14 +42,13 @@ class GettingUp:
     def __init__(
         self,
         robot: Robot,
-        period: float,
-        mode: str,
-        speed: float,
+        settings: GaitControlSettings,
         report: Callable[[str, str], None],
         announce: Callable[[bool], None],
     ) -> None:
-        self._automatic, self._log, self._announce = mode == AUTOMATIC, report, announce
-        self._get_up = GetUp(robot, find_get_up_library(robot), speed, period)
+        self._automatic, self._log, self._announce = settings.get_up == AUTOMATIC, report, announce
+        self._period = settings.period
+        self._get_up = GetUp(robot, find_get_up_library(robot), settings.get_up_speed, settings.period)
         self._morphology = Morphology.whole(robot)
         n = robot.joint_count
         self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -65,11 +66,6 @@ class GettingUp:
     def doing(self) -> str:
         """The action, or the reason for its end, in words; empty after the robot has stood up."""
         return "" if self._get_up.phase in (Phase.IDLE, Phase.DONE) else self._get_up.doing
-
-    @property
-    def announce_time(self) -> float:
-        """Time at rest before the first motion [s]."""
-        return ANNOUNCE
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -131,17 +127,17 @@ class GettingUp:
 
     # ---- every tick --------------------------------------------------------------------------------------------------
 
-    def step(self, t: float, dt: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return positions and velocities (n,) to command for the next `dt` [s]; None if there is no command."""
+    def step(self, t: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return positions and velocities (n,) to command for the next period; None if there is no command."""
         reason = self._missing(t)
         if reason:
             self._get_up.lack(reason)
-        setpoints = self._get_up.step(dt, self._sensed)
+        setpoints = self._get_up.step(self._period, self._sensed)
         self._report()
         if setpoints is None:
             self._last[:] = np.nan
             return None
-        rates = np.nan_to_num((setpoints - self._last) / dt)
+        rates = np.nan_to_num((setpoints - self._last) / self._period)
         self._last[:] = setpoints
         return setpoints, rates
 
