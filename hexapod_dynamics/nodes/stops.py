@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hexapod_dynamics.drivers.gpio import StopButton
@@ -19,6 +20,7 @@ from hexapod_dynamics.drivers.stop_request import socket_path
 from hexapod_dynamics.drivers.stop_socket import StopSocket
 from hexapod_dynamics.errors import DeviceError, HexapodError, UnsafePathError
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool, Trigger
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from hexapod_dynamics.ros.tick_loop import TickLoop
     from rclpy.logging import RcutilsLogger
 
+Request, Response = SetBool.Request | Trigger.Request, SetBool.Response | Trigger.Response
 PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end, and for the disk
 PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
 
@@ -46,7 +49,7 @@ class GamePad:
         self._button, self._press = button, press
         self._received, self._down, self.reason = None, False, ""
         if button >= 0:
-            loop.subscribe(Joy, "joy", self._on_joy, 10)
+            loop.subscribe(Joy, "joy", self._on_joy, QoSProfile(depth=10))
 
     def _on_joy(self, message: Joy) -> None:
         self._received = time.monotonic()
@@ -124,13 +127,13 @@ class Stops:
         except (DeviceError, UnsafePathError) as error:
             self._log.warning(str(error))
         group = ReentrantCallbackGroup()
-        for kind, name, callback in (
-            (SetBool, "emergency_stop", self._on_emergency_stop),
-            (SetBool, "~/torque", self._on_torque),
-            (Trigger, "~/release", self._on_release),
-            (Trigger, "~/follow", self._on_follow),
+        for kind, name, action in (
+            (SetBool, "emergency_stop", self._emergency_stop),
+            (SetBool, "~/torque", self._torque),
+            (Trigger, "~/release", self._release),
+            (Trigger, "~/follow", lambda _request: self._control.resume()),
         ):
-            node.create_service(kind, name, callback, callback_group=group)
+            node.create_service(kind, name, partial(self._serve, action), callback_group=group)
 
     def stop(self) -> tuple[bool, str]:
         """Stop at once, from any thread but the one that ticks; return (success, message) once it is on the disk."""
@@ -190,20 +193,23 @@ class Stops:
 
     # Services ---------------------------------------------------------------------------------------------------------
 
-    async def _stored(self, response: SetBool.Response | Trigger.Response) -> SetBool.Response | Trigger.Response:
-        """Return the response of a request when its state is on the disk; meanwhile the node works."""
+    async def _serve(
+        self, action: Callable[[Request], tuple[bool, str]], request: Request, response: Response
+    ) -> Response:
+        """Answer a request when its state is on the disk; meanwhile the node works."""
+        response.success, response.message = action(request)
         failure = await self._session_state.stored()
         if failure:
             response.message += f"; a restart of this node would lose this state: {failure}"
         return response
 
-    async def _on_emergency_stop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _emergency_stop(self, request: SetBool.Request) -> tuple[bool, str]:
         refusal = "" if request.data else self._refuse_resume()
-        response.success, response.message = (False, refusal) if refusal else self._control.emergency_stop(request.data)
+        answer = (False, refusal) if refusal else self._control.emergency_stop(request.data)
         self._on_stop()
-        return await self._stored(response)
+        return answer
 
-    async def _on_torque(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+    def _torque(self, request: SetBool.Request) -> tuple[bool, str]:
         control = self._control
         if request.data:
             refusal = control.stand()
@@ -214,15 +220,8 @@ class Stops:
             refusal, done = control.sit_down("requested by ~/torque", time.monotonic()), "switching torque off"
             if control.sitting is not None:
                 done = f"sitting down first, torque off in {control.sitting.until_done:.1f} s; ~/release: at once"
-        response.success, response.message = not refusal, refusal or done
-        return await self._stored(response)
+        return not refusal, refusal or done
 
-    async def _on_release(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _release(self, _request: Trigger.Request) -> tuple[bool, str]:
         refusal = self._control.disable_torque()
-        done = "torque off; /diagnostics names each servo that has not confirmed it"
-        response.success, response.message = not refusal, refusal or done
-        return await self._stored(response)
-
-    async def _on_follow(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success, response.message = self._control.resume()
-        return await self._stored(response)
+        return not refusal, refusal or "torque off; /diagnostics names each servo that has not confirmed it"
