@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 Request, Response = SetBool.Request | Trigger.Request, SetBool.Response | Trigger.Response
 PATIENCE = 5.0  # [s] for which a stop that was sent may wait for a tick to end, and for the disk
-PAD_SILENT = 1.0  # [s] without a message of the game pad after which it is reported as lost
 
 
 class GamePad:
@@ -63,18 +62,17 @@ class GamePad:
     @property
     def held(self) -> bool:
         """Whether the button is down in the last message of the game pad."""
-        return self._down and time.monotonic() - self._received <= PAD_SILENT
+        return self._down and not self._is_lost(time.monotonic())
+
+    def _is_lost(self, now: float) -> bool:
+        return self._received is not None and now - self._received > 1.0
 
     def assess(self, now: float) -> tuple[str, list[str]]:
         """Return level and texts at the monotonic time `now` [s]."""
-        if self._received is None:
-            return "ok", []
-        silence = now - self._received
-        if silence > PAD_SILENT:
-            return "warn", [
-                f"game pad lost: no joy message for {silence:.0f} s, its stop button has no effect; check its "
-                "connection, and that autorepeat_rate of joy_node is 2 Hz or more"
-            ]
+        if self._is_lost(now):
+            silence = f"no joy message for {now - self._received:.0f} s, its stop button has no effect"
+            remedy = "check its connection, and that autorepeat_rate of joy_node is 2 Hz or more"
+            return "warn", [f"game pad lost: {silence}; {remedy}"]
         return ("warn", [self.reason]) if self.reason else ("ok", [])
 
 

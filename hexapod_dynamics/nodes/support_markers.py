@@ -24,7 +24,6 @@ COLOURS = {
     CENTER: (0.55, 0.2, 0.75),
     ZMP: (0.1, 0.6, 0.25),
 }
-LIFETIME = 1  # [s] after which markers vanish when `dynamics` has ended
 
 
 class SupportMarkers:
@@ -53,7 +52,7 @@ class SupportMarkers:
         marker.header.frame_id = self._frame
         marker.scale.x, marker.scale.y, marker.scale.z = scale
         (marker.color.r, marker.color.g, marker.color.b), marker.color.a = COLOURS[what], 1.0
-        marker.lifetime.sec = LIFETIME
+        marker.lifetime.sec = 1  # after which markers vanish when `dynamics` has ended
         return marker
 
     @property

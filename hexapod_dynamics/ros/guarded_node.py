@@ -15,6 +15,7 @@ too.
 from __future__ import annotations
 
 import inspect
+import math
 import time
 import traceback
 from collections import Counter
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 # Exceptions of `read_message` for bytes that are no message of the type: of rclpy (RuntimeError: RMWError;
 # MemoryError: a length beyond the memory).
 MALFORMED = (ValueError, RuntimeError, MemoryError)
-WARNED = 5.0  # [s] for which a node reports a warning after a malformed message
 ASKED_EVERY = 1.0  # [s] at least between two queries for publishers, because one takes a millisecond
 
 
@@ -62,7 +62,7 @@ class MalformedMessages:
         self._node = node
         self._counts: Counter[str] = Counter()
         self._names: dict[str, tuple[float, str]] = {}  # {topic: (monotonic time [s] of the next query, publishers)}
-        self._last, self._what = -WARNED, ""
+        self._last, self._what = -math.inf, ""
 
     def count(self, subscription: Subscription, error: Exception | str) -> None:
         """Count one message; error: the exception raised when it was read."""
@@ -89,7 +89,7 @@ class MalformedMessages:
     @property
     def recent(self) -> str:
         """Return what was ignored or refused in the last seconds; empty if nothing was."""
-        return self._what if time.monotonic() - self._last < WARNED else ""
+        return self._what if time.monotonic() - self._last < 5.0 else ""
 
     def report(self, level: str, message: str, values: Mapping[str, object]) -> tuple[str, str, Mapping[str, object]]:
         """Add the malformed messages and requests to a diagnostic status and return it; it is at least a warning

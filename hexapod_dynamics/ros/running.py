@@ -23,9 +23,6 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 LIBC = ctypes.CDLL(None)
-# Time [s] for which the middleware may destroy nodes (`bounded_end`). Cyclone DDS waits 1 s for the acknowledgements of
-# a process that was killed in the last 10 s.
-MIDDLEWARE_ENDS = 2.0
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 
 
@@ -202,13 +199,14 @@ def end(node: Node) -> None:
 
 @contextlib.contextmanager
 def bounded_end() -> Iterator[None]:
-    """Give the middleware MIDDLEWARE_ENDS seconds to destroy nodes whose devices are closed and whose state is stored.
+    """Give the middleware two seconds to destroy nodes whose devices are closed and whose state is stored.
 
-    Fast DDS was seen to spin there for ever. The process then ends with exit code 1 and the place in its log, whether
+    Cyclone DDS waits 1 s for the acknowledgements of a process that was killed in the last 10 s. Fast DDS was seen to
+    spin there for ever. The process then ends with exit code 1 and the place in its log, whether
     Python's lock is held or not; of several nodes in the process all end, and a launch file starts them again.
     """
     with ENDING:
-        faulthandler.dump_traceback_later(MIDDLEWARE_ENDS, exit=True)
+        faulthandler.dump_traceback_later(2.0, exit=True)
         try:
             yield
         finally:
