@@ -265,7 +265,7 @@ class DamageDetector:
     def _from_bus(self, time: float) -> list[Decision]:
         """Decide on silent servos unless the bus is slow; check whether commands or readings are late."""
         pace = self.bus_evidence.pace(time, self.morphology.existing_mask)
-        if self._timing.check_bus(time, pace, self.features.commanded.late_at):
+        if self._timing.check_bus(time, pace, self.features.model.late_at):
             return []
         timely = not self.disturbed
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.detection.commanded_model import CommandedModel
+from hexapod_dynamics.detection.running_model import RunningModel
 from hexapod_dynamics.detection.settings import DetectorSettings
 from hexapod_dynamics.detection.timing import common_lag
 from hexapod_dynamics.kinematics import LegKinematics
@@ -124,8 +124,7 @@ class FeatureExtractor:
     """
 
     def __init__(self, robot: Robot, settings: DetectorSettings) -> None:
-        self.robot, self.commanded = robot, CommandedModel(robot, settings)
-        self.model = self.commanded.model
+        self.robot, self.model = robot, RunningModel(robot, settings)
         self.morphology = Morphology.whole(robot)
         n, legs = robot.joint_count, len(robot.legs)
         self._weight = robot.gravity * (robot.body.mass + sum(link.mass for leg in robot.legs for link in leg.links))
@@ -170,7 +169,7 @@ class FeatureExtractor:
 
     def command(self, time: float, positions: np.ndarray, torques: np.ndarray | None = None) -> None:
         """Add a command (n,) [rad], NaN: none; torques (n,) [N m]: feed-forward."""
-        self.commanded.command(time, positions, torques)
+        self.model.command(time, positions, torques)
 
     def reading(self, time: float, joint: int, angle: float) -> None:
         """Add the angle [rad] of a joint, read at a time [s]."""
@@ -197,7 +196,7 @@ class FeatureExtractor:
 
     def restart(self) -> None:
         """Discard the model's state and all measurements; what was learnt about the servos stays."""
-        self.commanded.clear()
+        self.model.clear()
         self._readings.clear()
         self._attitudes.clear()
         self._moving.clear()
@@ -213,14 +212,14 @@ class FeatureExtractor:
         Raises HexapodError if the model is not finite.
         """
         if not self.model.started:
-            if self.commanded.start(self._angle, self.morphology):
+            if self.model.start(self._angle, self.morphology):
                 self._readings.clear()
                 self._attitudes.clear()
                 self._started = time
                 if not self._sign.any():
                     self._sign = self._signs()
             return None
-        self.commanded.advance(time)
+        self.model.advance(time)
         self._step += 1
         last = float(self.model.time[self.model.row(self.model.tick - 1)])
         self._compare_joints(last)

@@ -207,15 +207,15 @@ def test_a_crash_forgets_nothing_that_was_answered_and_a_clean_end_forgets(probe
     other = probe.morphology("/other/morphology")
     hurt = after("RM") | {"locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
     for ending, known in ((Process.kill, hurt), (Process.interrupt, WHOLE)):
-        process = Process(sys.executable, "-c", SLOW_DISK, "--ros-args", *arguments)
-        wait_until(other, 30, lambda process=process: process.output)
-        values = {"legs.RM": False, "locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
-        assert probe.set("/other/set_morphology", values) == (True, "")
-        ending(process)
+        with Process(sys.executable, "-c", SLOW_DISK, "--ros-args", *arguments) as process:
+            wait_until(other, 30, lambda process=process: process.output)
+            values = {"legs.RM": False, "locked.RF.tibia": True, "locked_at.RF.tibia": 0.4}
+            assert probe.set("/other/set_morphology", values) == (True, "")
+            ending(process)
         probe.messages["/other/morphology"].clear()
-        process = Process.node("damage_manager", *arguments)
-        wait_until(lambda known=known: other() == known, 30, lambda: list_losses(other() or {}))
-        assert process.interrupt()[1] == 0
+        with Process.node("damage_manager", *arguments) as process:
+            wait_until(lambda known=known: other() == known, 30, lambda: list_losses(other() or {}))
+            assert process.interrupt()[1] == 0
         probe.messages["/other/morphology"].clear()
     assert last() == WHOLE  # the namespace kept them apart
 
