@@ -6,12 +6,15 @@ raise MissingPackageError without it.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from types import ModuleType
 
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import MissingPackageError
+
+_log = logging.getLogger(__name__)
 
 
 def import_gpio(purpose: str, remedy: str = "pip install Jetson.GPIO") -> ModuleType:
@@ -98,5 +101,8 @@ class StopButton:
             if now == before and now != self.pressed:
                 self.pressed = now
                 if now:
-                    self._press()
+                    try:
+                        self._press()
+                    except Exception:  # an error in the node must not end the only thread that reads the button
+                        _log.exception("the stop button was pressed, and the stop has failed")
             before = now

@@ -92,6 +92,20 @@ def test_a_button_that_is_pressed_at_the_start_stops_and_a_pin_that_cannot_be_re
     assert "pin 25" in button.fault and button.count() == 0
 
 
+def test_a_press_whose_stop_fails_does_not_end_the_button(pins):
+    presses = []
+
+    def press():
+        presses.append(1)
+        raise OSError("the node has a fault")
+
+    button = StopButton(25, "low", press, pins)
+    for level in (1, 0, 1, 0):
+        pins.put(level)
+    assert len(presses) == 2 and button.pressed
+    button.close()
+
+
 def test_without_the_package_the_error_names_it():
     with pytest.raises(MissingPackageError, match=r"a stop button needs the package Jetson\.GPIO"):
         StopButton(25, "low", lambda: None)

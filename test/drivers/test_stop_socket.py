@@ -120,6 +120,13 @@ def test_a_caller_that_does_not_wait_stops_the_robot_all_the_same(robots):
     wait_until(lambda: robot.stops == 1, 5.0)
 
 
+def test_a_stop_that_fails_is_no_answer_and_the_next_one_is_served(robots):
+    robot = robots("", None)  # unpacking it raises
+    assert request_stop("", 5.0) is None and robot.stops == 1
+    robot._answer = True, "the pose is frozen"
+    assert request_stop("", 5.0) == robot._answer and robot.stops == 2
+
+
 def test_a_socket_that_is_deleted_is_made_again(robots):
     robot = robots()
     os.unlink(socket_path())
