@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -34,19 +35,15 @@ def prefer_this_process(priority: int) -> str:
 
 
 def _prefer(threads: Sequence[int], policy: int, priority: int, who: str) -> str:
-    try:
-        for thread in threads:
-            os.sched_setscheduler(thread, policy, os.sched_param(priority))
-        return f"SCHED_FIFO {priority}"
-    except ProcessLookupError as error:  # a thread has ended meanwhile: its successors have the priority already
-        _log.debug("%s: %s", who, error)
-        return f"SCHED_FIFO {priority}"
-    except OSError as error:
-        _log.debug("%s: no real-time priority (%s)", who, error)
-    try:
-        for thread in threads:
-            os.setpriority(os.PRIO_PROCESS, thread, NICE)
-        return f"nice {NICE}"
-    except OSError as error:
-        _log.debug("%s: no nice value of %d (%s)", who, NICE, error)
+    for name, prefer in (
+        (f"SCHED_FIFO {priority}", lambda each: os.sched_setscheduler(each, policy, os.sched_param(priority))),
+        (f"nice {NICE}", lambda each: os.setpriority(os.PRIO_PROCESS, each, NICE)),
+    ):
+        try:
+            for thread in threads:
+                with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                    prefer(thread)
+            return name
+        except OSError as error:
+            _log.debug("%s: no %s (%s)", who, name, error)
     return "normal"

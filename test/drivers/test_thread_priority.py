@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.drivers.thread_priority import prefer_this_process, prefer_this_thread
 
 
 def in_a_thread(work):
@@ -47,6 +47,23 @@ def test_else_it_has_a_nice_value_else_none_and_the_log_has_a_line_at_debug_leve
     monkeypatch.setattr(os, "setpriority", refuse)
     assert in_a_thread(lambda: prefer_this_thread(12)) == "normal"
     assert {record.levelname for record in caplog.records} == {"DEBUG"} and "thread bus" in caplog.text
+
+
+@pytest.mark.parametrize(("refused", "told"), [((), "SCHED_FIFO 10"), (("sched_setscheduler",), "nice -10")])
+def test_a_thread_that_has_ended_meanwhile_keeps_no_other_one_from_its_priority(monkeypatch, refused, told):
+    preferred = []
+
+    def prefer(*arguments):
+        thread = arguments[told == "nice -10"]
+        if thread == 11:
+            raise ProcessLookupError(3, "No such process")
+        preferred.append(thread)
+
+    monkeypatch.setattr(os, "listdir", lambda _path: ["11", "12", "13"])
+    for name in ("sched_setscheduler", "setpriority"):
+        monkeypatch.setattr(os, name, refuse if name in refused else prefer)
+    assert prefer_this_process(10) == told
+    assert preferred == [12, 13]
 
 
 def test_a_process_that_must_not_wait_prefers_all_its_threads():
