@@ -158,7 +158,7 @@ def interface_record() -> dict:
     if hasattr(servos, "identify"):
         note("identify", servos.identify(4))
     else:
-        servos.line.exchange(ids[4], 14)
+        servos.exchange(ids[4], 14)
         note("identify", "LX/HTD bus servo")
     random = np.random.default_rng(1)
     for k in range(60):

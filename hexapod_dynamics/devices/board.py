@@ -16,8 +16,7 @@ from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.imu import mpu6050 as chip
-from hexapod_dynamics.drivers.servos.board_port import FrameParser
-from hexapod_dynamics.drivers.servos.board_protocol import Function, build
+from hexapod_dynamics.drivers.servos.board.protocol import READS, FrameParser, Function, build
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command, Frame
 
@@ -28,18 +27,7 @@ _THINKING = 0.0003  # [s] the board's delay from a request to the servos' line a
 _START = 0.3  # [s] after a reset in which the board is silent
 _IMU_RATE, _JITTER = 100.0, 0.002  # [1/s] of the IMU's frames, [s] their largest delay
 _LONGEST_QUEUE = 0.2  # [s] duration of the frames for the servos that the board queues
-# The values of an answer are bytes of the servo's answer.
-_READS = {
-    0x05: Command.POS_READ,
-    0x07: Command.VIN_READ,
-    0x09: Command.TEMP_READ,
-    0x0D: Command.LOAD_OR_UNLOAD_READ,
-    0x12: Command.ID_READ,
-    0x22: Command.ANGLE_OFFSET_READ,
-    0x32: Command.ANGLE_LIMIT_READ,
-    0x36: Command.VIN_LIMIT_READ,
-    0x3A: Command.TEMP_MAX_LIMIT_READ,
-}
+_READS = {int(read): command for command, read in READS.items()}
 
 
 class BoardDevice(SerialDevice):
@@ -48,14 +36,15 @@ class BoardDevice(SerialDevice):
     sensor: the chip behind the board; samples whose exchange fails are not reported. link, session: as in SerialDevice.
     """
 
+    echoes = False
+
     def __init__(
         self, servos: VirtualServos, sensor: VirtualMpu6050, link: str | os.PathLike, *, session: str = ""
     ) -> None:
-        super().__init__(link, 1_000_000, session)
+        super().__init__(link, 1_000_000, FrameParser(longest=255), session)
         self.servos, self.sensor = servos, sensor
         self.mute = False  # the board neither receives nor sends
         self.refuse_rate = 0.0  # share of the answers that report a failure
-        self._parser = FrameParser(longest=255)
         self._line_free = 0.0  # [s] time at which the servos' line is free
         self._starting_until = 0.0
         self.beeps: list[tuple[int, int, int, int]] = []  # frequency [Hz], on and off [ms], repeats
@@ -89,26 +78,25 @@ class BoardDevice(SerialDevice):
     # What the host sends ---------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes, now: float) -> None:
-        """Take the host's bytes; each complete frame takes effect when its last byte is in."""
-        self.occupy(len(data), now)
-        heard = self.hears(data)
+        """Take the host's bytes, unless the board starts or is mute."""
         if now < self._starting_until or self.mute:
+            self.occupy(len(data), now)
             self._parser.reset()
-            return
-        for function, payload, _ in self._parser.feed(heard):
-            self.counters.frames += 1
-            if function == Function.BUZZER and len(payload) == 8:
-                self.beeps.append(struct.unpack("<4H", payload))
-            elif function == Function.BUS_SERVO and payload:
-                self.at(self.host_busy, partial(self._obey, payload), self.host_busy)
+        else:
+            super().receive(data, now)
 
-    def cut_off(self, until: float) -> None:
-        """Forget half a frame."""
-        self._parser.reset()
+    def obey(self, packet: bytes, end: float) -> None:
+        """Let a frame take effect when all bytes that came with it are in."""
+        self.counters.frames += 1
+        function, payload = packet[2], packet[4:-1]
+        if function == Function.BUZZER and len(payload) == 8:
+            self.beeps.append(struct.unpack("<4H", payload))
+        elif function == Function.BUS_SERVO and payload:
+            self.at(self.host_busy, partial(self._execute_command, payload), self.host_busy)
 
     # The servos' line ------------------------------------------------------------------------------------------------
 
-    def _obey(self, data: bytes, when: float) -> None:
+    def _execute_command(self, data: bytes, when: float) -> None:
         command = data[0]
         if command == 0x01 and len(data) >= 4 and len(data) == 4 + 3 * data[3]:
             duration = data[1] | data[2] << 8

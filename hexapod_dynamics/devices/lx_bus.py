@@ -18,8 +18,6 @@ from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Frame
 
-_PAUSE = 0.005  # [s] a servo forgets half a frame after this much silence
-
 
 class ServoBusDevice(SerialDevice):
     """Servos on a pty; `link` is the stable path to open.
@@ -27,6 +25,8 @@ class ServoBusDevice(SerialDevice):
     link, session: as in SerialDevice. turnaround [s]: from a request's last byte to the answer's first.
     on_frame(frame, time): called in the device's thread for each frame the servos hear.
     """
+
+    pause = 0.005
 
     def __init__(
         self,
@@ -37,36 +37,32 @@ class ServoBusDevice(SerialDevice):
         on_frame: Callable[[Frame, float], object] | None = None,
         session: str = "",
     ) -> None:
-        super().__init__(link, lx.DEFAULT_BAUDRATE, session)
+        super().__init__(link, lx.DEFAULT_BAUDRATE, lx.FrameParser(), session)
         self.servos, self.on_frame = servos, on_frame
         self._turnaround = turnaround
-        self._parser = lx.FrameParser()
         self._spoken: deque[tuple[float, float]] = deque(maxlen=8)  # (begin, end) of the last transmissions
 
-    def receive(self, data: bytes, now: float) -> None:
-        """Put the host's bytes on the wire; each frame takes effect when its last byte is out."""
-        if now - self.host_busy > _PAUSE:
-            self._parser.reset()
-        begin = self.occupy(len(data), now)
-        self._spoken.append((begin, self.host_busy))
-        heard = self.faults.noisy(data)
-        if self.faults.echo:
-            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
-        for frame in self._parser.feed(heard):
-            when = end = self.host_busy - frame.behind * self.byte_time
-            if frame.command in lx.READS:
-                # The servo answers when the last byte is out: one waking instead of two for each read.
-                when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()
-            # A latched target waits for its start, so the thread need not wake for it: the next event does.
-            urgent = frame.command != lx.Command.MOVE_TIME_WAIT_WRITE
-            self.at(when, partial(self._happen, frame), end, urgent)
+    def occupy(self, count: int, now: float) -> None:
+        """Reserve the line, and note for when: what a servo sends meanwhile is garbled."""
+        super().occupy(count, now)
+        self._spoken.append((self.host_busy - count * self.byte_time, self.host_busy))
+
+    def obey(self, packet: bytes, end: float) -> None:
+        """Let a frame take effect when its last byte is out."""
+        frame, when = Frame(packet[2], packet[4], packet[5:-1]), end
+        if frame.command in lx.READS:
+            # The servo answers when the last byte is out: one waking instead of two for each read.
+            when += self._turnaround + lx.reply_size(frame.command) * self.byte_time + self.faults.lateness()
+        # A latched target waits for its start, so the thread need not wake for it: the next event does.
+        urgent = frame.command != lx.Command.MOVE_TIME_WAIT_WRITE
+        self.at(when, partial(self._happen, frame), end, urgent)
 
     def cut_off(self, until: float) -> None:
         """Shorten what is on the wire, and forget half a frame."""
+        super().cut_off(until)
         for _ in range(len(self._spoken)):
             begin, end = self._spoken.popleft()
             self._spoken.append((begin, min(end, until)))
-        self._parser.reset()
 
     def _happen(self, frame: Frame, when: float) -> None:
         self.counters.frames += 1
@@ -91,4 +87,4 @@ class ServoBusDevice(SerialDevice):
             self.counters.collisions += 1
             data = bytes(byte & self.faults.random.randrange(256) for byte in data)
         self._spoken.append((begin, end))
-        self.say(self.faults.noisy(data))
+        self.speak(data)

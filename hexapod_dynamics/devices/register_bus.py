@@ -18,8 +18,7 @@ from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.register_packets import (
     BROADCAST_ID,
     Instruction,
-    Protocol1,
-    Protocol2,
+    Packets,
     Register,
     Request,
 )
@@ -110,6 +109,8 @@ class RegisterBusDevice(SerialDevice):
     the registers of each servo. errors: bits that a servo reports, by its index.
     """
 
+    pause = 0.02
+
     def __init__(
         self,
         servos: VirtualServos,
@@ -119,10 +120,9 @@ class RegisterBusDevice(SerialDevice):
         session: str = "",
         on_write: Callable[[int, int, bytes, float], object] | None = None,
     ) -> None:
-        super().__init__(link, 1_000_000, session)
+        self._packets = Packets(MODELS[model].protocol)
+        super().__init__(link, 1_000_000, self._packets, session)
         self.servos, self.model, self.on_write = servos, MODELS[model], on_write
-        self._packets = Protocol1() if self.model.protocol == 1 else Protocol2()
-        self._spoken_until = 0.0
         self.errors: dict[int, int] = {}
         self.memory = [bytearray(256) for _ in range(len(servos))]
         with servos.lock:
@@ -135,32 +135,17 @@ class RegisterBusDevice(SerialDevice):
                 self._put(i, self.model.current, 12)
             self._put(i, self.model.goal, self.model.counts.count(servos.shaft(i)))
 
-    # The host's bytes ------------------------------------------------------------------------------------------------
-
-    def receive(self, data: bytes, now: float) -> None:
-        """Take the host's bytes; each packet takes effect when its last byte is out."""
-        self.occupy(len(data), now)
-        if now - self._spoken_until > 0.02:  # a servo forgets half a packet after a pause
-            self._packets.reset()
-        received = self.hears(data)
-        if self.faults.echo:
-            self.at(self.host_busy, lambda _: self.say(received), self.host_busy)
-        self._spoken_until = self.host_busy
-        for packet, behind in self._packets.find(received):
-            end = self.host_busy - behind * self.byte_time
-            self.at(end, partial(self._obey, self._packets.request(packet)), end)
-
-    def cut_off(self, until: float) -> None:
-        """Forget half a packet."""
-        self._packets.reset()
-
     # What the servos do ----------------------------------------------------------------------------------------------
 
     def _addressed(self, servo_id: int) -> list[int]:
         silent = self.faults.silent
         return [int(i) for i in self.servos.addressed(servo_id) if int(self.servos.ids[i]) not in silent]
 
-    def _obey(self, request: Request, when: float) -> None:
+    def obey(self, packet: bytes, end: float) -> None:
+        """Let a packet take effect when its last byte is out."""
+        self.at(end, partial(self._execute, self._packets.request(packet)), end)
+
+    def _execute(self, request: Request, when: float) -> None:
         self.counters.frames += 1
         servo_id, instruction, words = request
         at = self._packets.width

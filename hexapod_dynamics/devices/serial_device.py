@@ -1,7 +1,7 @@
 """A simulated serial device on a pty: the port that a driver opens, noise on its line, unplugging, events in time.
 
-What lives behind the port (`servo_bus_device.py`, `board_device.py`, `register_bus_device.py`) is a subclass: it
-receives the host's bytes and schedules the effects.
+What lives behind the port (`lx_bus.py`, `board.py`, `register_bus.py`) is a subclass: it schedules what the host's
+packets do.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import fcntl
 import heapq
 import itertools
 import logging
+import math
 import os
 import random
 import select
@@ -25,7 +26,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.drivers.simulated_port import PortClaim
 from hexapod_dynamics.errors import DeviceError
 
@@ -108,13 +110,17 @@ class SerialDevice(ABC):
     """A device on a pty; `link` is the stable path to open.
 
     link: symlink that is made (and replaced after an unplug); a record beside it proves which process it belongs
-    to (drivers.simulated_port). session: name of the launch's session.
+    to (drivers.simulated_port). parser: finds its packets; pause [s]: a silence after which it forgets half a packet.
+    echoes: whether the adapter may return the host's bytes. session: name of the launch's session.
     """
 
-    def __init__(self, link: str | os.PathLike, baudrate: int, session: str = "") -> None:
+    pause, echoes = math.inf, True
+
+    def __init__(self, link: str | os.PathLike, baudrate: int, parser: FrameFinder, session: str = "") -> None:
         self.link = Path(link)
         self.faults, self.counters = BusFaults(), BusCounters()
         self.baudrate, self.byte_time = baudrate, BITS_PER_BYTE / baudrate
+        self._parser = parser
         self.host_busy = 0.0  # monotonic time [s] until which the wire carries the host's bytes
         self._session = session
         self._claim: PortClaim | None = None
@@ -130,12 +136,23 @@ class SerialDevice(ABC):
     # What a subclass does --------------------------------------------------------------------------------------------
 
     @abstractmethod
+    def obey(self, packet: bytes, end: float) -> None:
+        """Take a complete packet of the host, whose last byte leaves it at the monotonic time `end` [s]."""
+
     def receive(self, data: bytes, now: float) -> None:
         """Take bytes that the host has written at the monotonic time `now` [s], before the noise of the line."""
+        if now - self.host_busy > self.pause:
+            self._parser.reset()
+        self.occupy(len(data), now)
+        heard = self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)  # else garbage
+        if self.faults.echo and self.echoes:
+            self.at(self.host_busy, lambda _: self.say(heard), self.host_busy)
+        for packet, behind in self._parser.find(heard):
+            self.obey(packet, self.host_busy - behind * self.byte_time)
 
-    @abstractmethod
     def cut_off(self, until: float) -> None:
         """Forget a packet whose end the host has flushed; `until`: monotonic [s] of the last byte transmitted."""
+        self._parser.reset()
 
     # Life ------------------------------------------------------------------------------------------------------------
 
@@ -210,15 +227,9 @@ class SerialDevice(ABC):
 
     # The wire --------------------------------------------------------------------------------------------------------
 
-    def occupy(self, count: int, now: float) -> float:
-        """Reserve the line for `count` bytes of the host; return the monotonic [s] at which they begin."""
-        begin = max(now, self.host_busy)
-        self.host_busy = begin + count * self.byte_time
-        return begin
-
-    def hears(self, data: bytes) -> bytes:
-        """Return the host's bytes as the device receives them; garbage if the host has another speed."""
-        return self.faults.noisy(data) if self._same_speed() else bytes(byte & 0x55 for byte in data)
+    def occupy(self, count: int, now: float) -> None:
+        """Reserve the line for `count` bytes of the host."""
+        self.host_busy = max(now, self.host_busy) + count * self.byte_time
 
     def speak(self, data: bytes) -> None:
         """Send bytes to the host through the simulated faults of the line; garbage if it has another speed."""

@@ -24,16 +24,28 @@ _PRIORITY = 13  # real-time priority where permitted: above that of the bus thre
 
 
 class _Caller(socketserver.BaseRequestHandler):
-    """One caller, in a thread of its own: a request, or nothing for a second."""
+    """One caller, in a thread of its own: a request, or nothing for a second; the same user or root."""
+
+    server: StopSocket
 
     def handle(self) -> None:
+        user = struct.unpack("3i", self.request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+        if user not in (os.geteuid(), 0) or not self.server.places.acquire(blocking=False):
+            return
         prefer_this_thread(_PRIORITY)
-        self.request.settimeout(1.0)
-        with contextlib.suppress(OSError):  # it has closed the connection or says nothing
-            if self.request.recv(1) == STOP:
+        try:
+            self.request.settimeout(1.0)
+            word = b""
+            with contextlib.suppress(OSError):  # it says nothing, or has closed the connection
+                word = self.request.recv(1)
+            if word == STOP:
                 success, message = self.server.stop()
-                # the connection may be closed meanwhile; the robot is stopped all the same
-                self.request.sendall(f"{int(success)} {' '.join(message.split())}\n".encode())
+                with contextlib.suppress(OSError):  # the connection is closed; the robot is stopped all the same
+                    self.request.sendall(f"{int(success)} {' '.join(message.split())}\n".encode())
+        except Exception:  # of `stop`; others are served all the same
+            _log.exception("a local request for the emergency stop has failed")
+        finally:
+            self.server.places.release()
 
 
 class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -50,7 +62,8 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def __init__(self, path: str, stop: Callable[[], tuple[bool, str]]) -> None:
         super().__init__(path, _Caller, bind_and_activate=False)
-        self.stop, self._places, self._ending = stop, threading.Semaphore(self.request_queue_size), False
+        self.path, self.stop, self._ending = path, stop, False
+        self.places = threading.Semaphore(self.request_queue_size)  # for callers
         self._listen()
         self._thread = threading.Thread(target=self._run, name="stop_socket", daemon=True)
         self._thread.start()
@@ -59,15 +72,15 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """End the thread and delete the socket."""
         self._ending = True
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:  # wakes the thread
-            caller.connect(self.server_address)
+            caller.connect(self.path)
         self._thread.join(2.0)
         if self._is_there():
-            os.unlink(self.server_address)
+            os.unlink(self.path)
         self.server_close()
 
     def _listen(self) -> None:
         """Make the socket, in place of one that a killed node has left or that was deleted."""
-        listener, path = socket.socket(socket.AF_UNIX), self.server_address
+        listener, path = socket.socket(socket.AF_UNIX), self.path
         try:
             if _answers(path):
                 raise DeviceError(f"another node listens at {path}: local stop requests go to that one")
@@ -90,7 +103,7 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def _is_there(self) -> bool:
         try:
-            status = os.lstat(self.server_address)
+            status = os.lstat(self.path)
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
@@ -103,24 +116,6 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
                 # no directory, or another node listens: the next attempt is in a second
                 with contextlib.suppress(DeviceError, OSError):
                     self._listen()
-
-    # Of the server ---------------------------------------------------------------------------------------------------
-
-    def verify_request(self, request: socket.socket, client_address: object) -> bool:
-        """Return whether a caller is served: it is the same user or root, and there are not too many."""
-        user = struct.unpack("3i", request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
-        return user in (os.geteuid(), 0) and self._places.acquire(blocking=False)
-
-    def process_request_thread(self, request: socket.socket, client_address: object) -> None:
-        """Serve a caller, then leave its place to others."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
-
-    def handle_error(self, request: socket.socket, client_address: object) -> None:
-        """Log an error of `stop`; others are served all the same."""
-        _log.exception("a local request for the emergency stop has failed")
 
 
 def _answers(path: str) -> bool:

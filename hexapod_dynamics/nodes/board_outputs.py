@@ -6,14 +6,14 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.drivers.servos import board_protocol as frames
+from hexapod_dynamics.drivers.servos.board import protocol as frames
 from hexapod_dynamics.drivers.servos.interface import BusError
 from hexapod_dynamics.runtime_directory import device_directory
 from sensor_msgs.msg import Joy
 from std_msgs.msg import Bool
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.drivers.servos.board_servos import BoardServos
+    from hexapod_dynamics.drivers.servos.board.servos import BoardServos
     from hexapod_dynamics.nodes.stops import Stops
     from rclpy.node import Node
 
@@ -29,7 +29,7 @@ class BoardOutputs:
         self._sender = frames.ImuSender(device_directory(node.get_namespace()) / frames.SOCKET)
         self._joy, self._next_joy, self._last = node.create_publisher(Joy, "joy", 10), 0.0, None
         self._remote_until, self._remote_lost = 0.0, True
-        self._board = servos.board
+        self._board = servos
         self._board.listener = self.on_report
         node.create_subscription(Bool, "buzzer", self._on_buzzer, 1)
 

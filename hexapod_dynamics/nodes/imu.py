@@ -15,8 +15,8 @@ import numpy as np
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
 from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
-from hexapod_dynamics.drivers.imu.reader import ImuReader, RelayedImu, SubscribedImu
-from hexapod_dynamics.drivers.servos.board_protocol import SOCKET
+from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
+from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import age_of, fill_transform, read_imu, transform
 from hexapod_dynamics.onboard.inputs import Faults, ImuInput, Vector
 from hexapod_dynamics.parameters.imu import CHIP, PARAMETERS
@@ -77,17 +77,11 @@ class ImuNode(GuardedNode):
         self.create_service(Trigger, "~/calibrate", self._on_calibrate, callback_group=group)
         if values["publish_tf"]:
             self._broadcast(robot.imu)
+        self._level: str | None = None
         if self.source == "topic":
-            self.reader = SubscribedImu(self._on_sample)
+            remedy = ": is the driver of the IMU up, is its topic remapped?"
             what = "IMU of another driver"
-        elif self.source == "board":
-            self.reader = RelayedImu(device_directory(self.get_namespace()) / SOCKET, self._on_sample)
-            what = "IMU of the STM32 board"
-        else:
-            self.reader = ImuReader(self.bus, settings, self._on_sample)
-            what = f"MPU6050 at 0x{settings.address:02x} on I2C bus {self.bus}"
-        self._level, self._late, self._counted = None, "", (0, 0)
-        if self.source == "topic":
+            self.reader = ImuSource(self._on_sample, what, "message on imu/data_raw", remedy)
             # No sample may be lost, because the attitude is the integral of the rates: the queue holds the samples of
             # half a second, in case the computer is busy.
             self._faults = Faults()
@@ -97,8 +91,12 @@ class ImuNode(GuardedNode):
             all_samples = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
             self.loop.subscribe(Imu, "imu/data_raw", self._on_foreign, all_samples)
         else:
+            if self.source == "board":
+                self.reader = RelayedImu(device_directory(self.get_namespace()) / SOCKET, self._on_sample)
+            else:
+                self.reader = ImuReader(self.bus, settings, self._on_sample)
             self.loop = TickLoop(self, 0.1, self._report_changes)
-        self.diagnostics = Diagnostics(self, what, self._diagnose, every=self.loop.every)
+        self.diagnostics = Diagnostics(self, self.reader.what, self._diagnose, every=self.loop.every)
         self.reader.start()
 
     def _set_noise(self, chip: Chip) -> None:
@@ -125,13 +123,17 @@ class ImuNode(GuardedNode):
         self._broadcaster.sendTransform(mounting)
 
     def _on_foreign(self, message: Imu) -> None:
-        now = time.monotonic()
+        now, age = time.monotonic(), age_of(message.header.stamp)
         reading = read_imu(self._foreign, message, now)
         if reading.chip_force is None or reading.chip_rate is None:
-            reasons = self._faults.recent(now)
-            self.reader.refuse(reasons[0] if reasons else "imu/data_raw has no acceleration or no angular velocity")
+            missing = "imu/data_raw has no acceleration or no angular velocity"
+            self.reader.health.count_error("refused", next(iter(self._faults.recent(now)), missing))
+        elif not abs(age) <= 1.0:
+            refusal = f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?"
+            self.reader.health.count_error("refused", refusal)
         else:
-            self.reader.accept(reading.chip_force, reading.chip_rate, age_of(message.header.stamp), now)
+            sample = Sample(reading.chip_force, reading.chip_rate, math.nan, False, b"")
+            self.reader.deliver(sample, now - max(age, 0.0))
 
     # In the reader's thread ------------------------------------------------------------------------------------------
 
@@ -195,50 +197,20 @@ class ImuNode(GuardedNode):
             self.executor.wake()
 
     def _assess(self) -> tuple[str, str]:
-        health = self.reader.health
-        if not health.connected:
-            return ("error", health.last_error) if health.last_error else ("warn", "opening the IMU")
-        if health.warning:
-            return "warn", health.warning
-        wrong = [self._late] if self._late else []
-        if not self.imu.calibrated:
-            wrong.append(f"gyro not calibrated: {self.imu.calibration_error or 'waiting for samples'}")
-        return ("warn", "; ".join(wrong)) if wrong else ("ok", "measuring")
+        level, words = self.reader.assess()
+        if self.reader.health.connected and not self.imu.calibrated:
+            level = "warn"
+            words.append(f"gyro not calibrated: {self.imu.calibration_error or 'waiting for samples'}")
+        return level, "; ".join(words) or "measuring"
 
     def _report_changes(self) -> None:
-        if self.source == "topic":
-            self.reader.check_timeout(time.monotonic())
+        self.reader.check_timeout(time.monotonic())
         if self._assess()[0] != self._level:
             self.diagnostics.publish()
 
-    def _count_late(self) -> None:
-        """Store whether more than a tenth of the samples were left out since the last call."""
-        health = self.reader.health
-        late, samples = health.late - self._counted[0], health.samples - self._counted[1]
-        self._counted = health.late, health.samples
-        self._late = ""
-        if late > 0.1 * (late + samples):
-            left_out = f"{late} of {late + samples} samples were left out"
-            self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
-
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        health = self.reader.health
-        self._count_late()
+        values = self.reader.figures() | self.imu.figures()
         self._level, message = self._assess()
-        values = (
-            {
-                "samples": health.samples,
-                "starts": health.starts,
-                "frozen": health.frozen,
-                "saturated": health.saturated,
-                "late periods": health.late,
-                "longest gap [s]": health.longest_gap,
-                "priority of the thread": health.priority,
-                "last error": health.last_error,
-            }
-            | self.imu.figures()
-            | {f"errors {kind}": count for kind, count in list(health.errors.items())}
-        )
         return self._level, message, values
 
     def close(self) -> None:

@@ -24,13 +24,12 @@ class ReadingsBus:
     """
 
     def __init__(self, robot: Robot, reads_a_second: float = READS_A_SECOND) -> None:
-        self.machine = ChainStateMachine(robot.joint_count, ChainSettings())
-        self.state = self.machine.state
+        self.state = ChainStateMachine(robot.joint_count, ChainSettings())
         self.targets = np.full(robot.joint_count, np.nan)
         with_ids = all(joint.servo_id is not None for joint in robot.joints)
         self._map = ServoMap.from_robot(robot) if with_ids else ServoMap.of_joints(robot.joint_names)
         self._pace, self._last, self._credit = reads_a_second, -math.inf, 0.0
-        self.machine.open(-math.inf)
+        self.state.open(-math.inf)
 
     # ---- what a ServoSupervisor calls --------------------------------------------------------------------------------
 
@@ -47,18 +46,18 @@ class ReadingsBus:
         if epoch == self.state.epoch and self.state.torque and not self.state.frozen:
             given = np.isfinite(angles) & ~self.state.missing
             self.targets[given] = self._map.quantised(angles)[given]
-            self.machine.trusts_targets = True
+            self.state.trusts_targets = True
 
     def freeze(self) -> bool:
         """Stop all motion: each joint holds where it was measured last."""
         measured = np.isfinite(self.state.angle) & ~self.state.missing
         self.targets[measured] = self.state.angle[measured]
-        self.machine.set_frozen(True, self._last)
+        self.state.set_frozen(True, self._last)
         return True
 
     def unfreeze(self) -> None:
         """Allow poses again, planned from newly measured positions."""
-        self.machine.set_frozen(False, self._last)
+        self.state.set_frozen(False, self._last)
 
     def set_torque(self, on: bool) -> None:
         """Switch torque of all servos; they start again from newly measured positions, and hold there until then."""
@@ -66,11 +65,11 @@ class ReadingsBus:
             self.targets[:] = np.nan
         elif not self.state.torque:
             self.targets[:] = np.where(self.state.missing, np.nan, self.state.angle)
-        self.machine.set_torque(on, self._last)
+        self.state.set_torque(on, self._last)
 
     def set_missing(self, missing: np.ndarray) -> None:
         """Set the joints (n,) bool that are not on the robot: they are neither moved nor read."""
-        self.machine.set_missing(missing)
+        self.state.set_missing(missing)
         self.targets[missing] = np.nan
 
     # ---- readings ----------------------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ class ReadingsBus:
         self._last = t
         self._credit = min(self._credit + elapsed * self._pace, 4.0)  # requests, after a pause
         joints: list[int] = []
-        schedule = self.machine.schedule
+        schedule = self.state.schedule
         while self._credit >= 1.0:
             joint, due = schedule.position(self.state, t)
             if joint < 0 or due > t:
@@ -89,31 +88,31 @@ class ReadingsBus:
             self._credit -= 1.0
             schedule.asked(joint, t, bool(self.state.silent[joint]))
             joints.append(joint)
-        probed = self.machine.next_missing(t)
+        probed = self.state.next_missing(t)
         return [*joints, probed] if probed >= 0 else joints
 
     def answered(self, t: float, joint: int, angle: float) -> bool:
         """Process an answer; return whether it is a measurement, because the joint is not declared missing."""
-        machine, state = self.machine, self.state
+        state = self.state
         if state.missing[joint]:
-            machine.probed(joint, True)
+            state.probed(joint, True)
             return False
-        machine.answered(joint, t)
+        state.note_answer(joint, t)
         start = None
-        if machine.needs_start(joint, t):
-            holds = state.torque and machine.trusts_targets
-            start = machine.start_from(angle, self.targets[joint]) if holds else angle
-        machine.measured(joint, angle, t, start)
+        if state.needs_start(joint, t):
+            holds = state.torque and state.trusts_targets
+            start = state.start_from(angle, self.targets[joint]) if holds else angle
+        state.measured(joint, angle, t, start)
         return True
 
     def unanswered(self, t: float, joint: int) -> None:
         """Process a request that was not answered."""
         if self.state.missing[joint]:
-            self.machine.probed(joint, False)
+            self.state.probed(joint, False)
             return
-        self.machine.unanswered(joint)
+        self.state.note_no_answer(joint)
         if not self.state.silent[joint]:
-            self.machine.schedule.ask_soon(joint)
+            self.state.schedule.ask_soon(joint)
 
 
 class Servos:

@@ -138,7 +138,7 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
     except MissingPackageError as error:  # without the pins the port's file is checked, and the port never opened
         obstacle = str(error)
         bus = make_servos(replace(port, direction="adapter"), ids, servos["protocol"])
-    ends.callback(bus.line.release)
+    ends.callback(bus.release)
     i2c = "" if imu["source"] == "board" else str(imu["bus"])
     supply = SupplyLimits(servos["warn_voltage"], servos["sit_voltage"], release=0.0)
     settings = Mpu6050Settings(address=imu["address"])

@@ -15,8 +15,8 @@ from typing import TextIO
 
 from hexapod_dynamics.drivers.servos.interface import Fault, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
@@ -60,7 +60,7 @@ class ServoTool:
 
     def __init__(
         self,
-        bus: ServoBus,
+        bus: LxServos,
         robot: Robot,
         ask: Callable[[str], bool],
         say: Callable[[str], object] = print,
@@ -127,7 +127,7 @@ class ServoTool:
 
     def _summary(self, servo_id: int) -> str:
         angle, volts, heat, limits = (
-            self._bus.read(servo_id, command)
+            self._bus.ask(servo_id, command)
             for command in (Command.POS_READ, Command.VIN_READ, Command.TEMP_READ, Command.VIN_LIMIT_READ)
         )
         warning = ""
@@ -140,7 +140,7 @@ class ServoTool:
         servo_id = self._id(which)
         self._say(f"servo {servo_id}: {self._named(servo_id)}")
         for title, command, text in REGISTERS:
-            self._say(f"  {title:26} {text(self._bus.read(servo_id, command))}")
+            self._say(f"  {title:26} {text(self._bus.ask(servo_id, command))}")
         return True
 
     def center(self, which: Sequence[str]) -> bool:
@@ -153,7 +153,7 @@ class ServoTool:
             self._go(servo_id, 0.0)
             progress.show(done, self._named(servo_id))
         for servo_id in ids:
-            angle = self._bus.read(servo_id, Command.POS_READ)
+            angle = self._bus.ask(servo_id, Command.POS_READ)
             if abs(angle) > math.radians(2.0):
                 self._say_of(servo_id, f"is {math.degrees(angle):.1f} deg off: blocked?")
         return True
@@ -168,14 +168,14 @@ class ServoTool:
         if not self._ask(f"Move {name} to {angle} rad? The feet must be in the air."):
             return False
         self._go(joint.servo_id, joint.servo_direction * angle)
-        self._say(f"{name} is at {joint.servo_direction * self._bus.read(joint.servo_id, Command.POS_READ):.3f} rad")
+        self._say(f"{name} is at {joint.servo_direction * self._bus.ask(joint.servo_id, Command.POS_READ):.3f} rad")
         return True
 
     def _go(self, servo_id: int, angle: float) -> None:
         """Move a servo slowly to an angle [rad] from its centre; return after the time that it needs to come to
         rest there.
         """
-        before = self._bus.read(servo_id, Command.POS_READ)
+        before = self._bus.ask(servo_id, Command.POS_READ)
         duration = min(max(abs(angle - before) / math.radians(30.0), 0.2), lx.MAX_MOVE_TIME)
         self._bus.send(lx.move_time(servo_id, angle, duration))
         self._bus.drain()
@@ -184,10 +184,10 @@ class ServoTool:
     def calibrate(self, which: str, degrees: float) -> bool:
         """Set the deviation (trim) of a servo [deg]; it moves at once. It is saved to flash only if the user agrees."""
         servo_id = self._id(which)
-        before = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
+        before = self._bus.ask(servo_id, Command.ANGLE_OFFSET_READ)
         self._say(f"servo {servo_id} ({self._named(servo_id)}): deviation is {math.degrees(before):.2f} deg")
         self._bus.send(lx.angle_offset_adjust(servo_id, math.radians(degrees)))
-        now = self._bus.read(servo_id, Command.ANGLE_OFFSET_READ)
+        now = self._bus.ask(servo_id, Command.ANGLE_OFFSET_READ)
         if lx.offset_count(now) != lx.offset_count(math.radians(degrees)):
             raise NoReply(f"servo {servo_id} reads back {math.degrees(now):.2f} deg instead of {degrees:.2f}")
         self._say(f"now {math.degrees(now):.2f} deg, until the power is switched off")
@@ -214,7 +214,7 @@ class ServoTool:
         self._bus.send(lx.id_write(old, new))
         self._bus.drain()
         time.sleep(0.1)
-        if self._bus.read(new, Command.ID_READ) != new:
+        if self._bus.ask(new, Command.ID_READ) != new:
             raise NoReply(f"servo {new} does not confirm its new id")
         self._say(f"servo {old} is now {new}")
         return True
@@ -269,7 +269,7 @@ def main(args: list[str] | None = None) -> None:
     try:
         robot = load_robot(given.robot)
         port = given.port or str(device_directory() / SERVO_BUS)
-        bus = ServoBus(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout))
+        bus = LxServos(PortSettings(port, given.baudrate, given.direction, reply_timeout=given.reply_timeout), ())
         bus.open()
         tool = ServoTool(
             bus,

@@ -5,21 +5,19 @@ import threading
 import time
 
 from hexapod_dynamics.devices.serial_device import SerialDevice
+from hexapod_dynamics.drivers.servos.lx.protocol import FrameParser
 
 
 class Silent(SerialDevice):
     """A device that answers nothing."""
 
-    def receive(self, data, now):
+    def obey(self, packet, end):
         """Ignore it."""
-
-    def cut_off(self, until):
-        """Forget nothing."""
 
 
 def test_events_of_other_threads_are_all_executed_and_the_device_lives_on(tmp_path):
     """A remote control that was moved while the board sent ended the thread of the device once."""
-    device, done = Silent(tmp_path / "port", 115200), []
+    device, done = Silent(tmp_path / "port", 115200, FrameParser()), []
     device.start()
 
     def put(many=4000):

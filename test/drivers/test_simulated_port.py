@@ -11,7 +11,7 @@ import support.lx_rig
 from support.lx_rig import make_device
 
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.simulated_port import PortClaim, proved_device
 from hexapod_dynamics.errors import DeviceError
 
@@ -47,7 +47,7 @@ def test_a_killed_simulators_link_is_not_opened_whoever_has_its_terminal_now(kil
     try:
         assert os.ttyname(strangers[-1][1]) == port, "the number was given to a stranger"
         os.set_blocking(strangers[-1][0], False)
-        bus = ServoBus(PortSettings(str(link), prove=lambda: _proved(link)))
+        bus = LxServos(PortSettings(str(link), prove=lambda: _proved(link)), ())
         with pytest.raises(BusError, match="left by a simulator that has died"):
             bus.open()
         with pytest.raises(BlockingIOError):

@@ -11,7 +11,7 @@ import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist, TwistStamped
-from hexapod_dynamics.drivers.servos.interface import BusError
+from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
 from hexapod_dynamics.drivers.servos.topics import TopicServos
 from hexapod_dynamics.nodes.foreign_joints import ForeignJoints
 from hexapod_dynamics.onboard.inputs import Faults, JointInput
@@ -167,7 +167,7 @@ def test_joint_states_of_another_driver_are_received_with_either_reliability(pro
     ],
 )
 def test_joint_states_of_other_names_or_in_degrees_are_told_as_that(names, positions, said):
-    servos = TopicServos(range(18))
+    servos = TopicServos(PortSettings("joint_states"), range(18))
     joints = ForeignJoints(MagicMock(), servos, ROBOT, "joint_commands", JointInput(ROBOT, Faults()))
     joints._on_states(JointState(name=names, position=positions))
     with pytest.raises(BusError, match=said):
@@ -183,7 +183,9 @@ def test_set_points_are_published_in_the_form_of_the_other_driver(interface):
     node, sent = MagicMock(), {}
     node.create_publisher = lambda kind, topic, qos: MagicMock(publish=lambda message: sent.update({topic: message}))
     node.get_clock().now().to_msg.return_value = Time()
-    joints = ForeignJoints(node, TopicServos(range(18)), ROBOT, interface, JointInput(ROBOT, Faults()))
+    joints = ForeignJoints(
+        node, TopicServos(PortSettings("joint_states"), range(18)), ROBOT, interface, JointInput(ROBOT, Faults())
+    )
     angles = np.linspace(-0.5, 0.5, 18)
     joints.publish(angles, 0.5)
     assert set(sent) == {"joint_commands", interface}

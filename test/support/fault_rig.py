@@ -16,8 +16,8 @@ from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.health import ServoHealth
 from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.supervisor import ServoSupervisor, SupervisorSettings
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
@@ -65,20 +65,20 @@ HIDES = {
 }
 
 
-class TappedBus(ServoBus):
-    """A ServoBus that checks what is sent: only harmless commands, only to the robot's ids."""
+class TappedServos(LxServos):
+    """LxServos that checks what is sent: only harmless commands, only to the robot's ids."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.wrong = []
 
-    def send(self, frames):
+    def _put(self, frames):
         """Check, then send."""
         for frame in lx.FrameParser().feed(frames):
             known = frame.servo_id in MAP.ids or (frame.servo_id, frame.command) == (254, Command.MOVE_START)
             if frame.command not in SENT or not known:
                 self.wrong.append(frame)
-        super().send(frames)
+        super()._put(frames)
 
 
 class Rig:
@@ -90,8 +90,8 @@ class Rig:
         self.servos, self.bus_device = self.hardware.servos, self.hardware.servo_bus
         self.injector = FaultInjector(MAP.joint_names, self.bus_device, self.chip)
         self.hardware.start()
-        self.bus = TappedBus(PortSettings(str(Path(directory) / SERVO_BUS)))
-        self.chain = ServoChain(LxServos(self.bus, MAP.ids), MAP)
+        self.bus = TappedServos(PortSettings(str(Path(directory) / SERVO_BUS)), MAP.ids)
+        self.chain = ServoChain(self.bus, MAP)
         self.samples = 0
         self.imu = ImuReader(str(self.hardware.i2c.path), Mpu6050Settings(), self._on_sample)
         self.health, self.told = ServoHealth(MAP.joint_names), []
@@ -135,7 +135,7 @@ class Rig:
     def sayings(self):
         """What has been diagnosed since `forget`."""
         words, health = list(self.said), self.imu.health
-        if not health.connected:
+        if not health.connected and health.last_error:
             words.append("imu lost")
         if health.starts > self._marks[0]:
             words.append("imu started again")

@@ -7,7 +7,7 @@ from hexapod_dynamics.devices.lx_bus import ServoBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -25,7 +25,7 @@ def make_device(link, angle=0.1, **options):
 
 def make_chain(device, direction=None, **settings):
     """Make the bus thread, not started, with these settings of the port."""
-    return ServoChain(LxServos(ServoBus(PortSettings(str(device.link), **settings), direction), MAP.ids), MAP)
+    return ServoChain(LxServos(PortSettings(str(device.link), **settings), MAP.ids, direction), MAP)
 
 
 def settled(chain):

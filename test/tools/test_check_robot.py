@@ -15,7 +15,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import BusError, PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import LxServos, ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
@@ -54,7 +54,7 @@ class Rehearsal:
             time.sleep(0.01)
 
     def bench(self, joints=LEFT_FRONT, speed=1.0, owner=None):
-        port = ServoBus(PortSettings(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT))
+        port = PortSettings(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
         bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
         return Bench(
             ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), owner or self.owner, joints, speed
@@ -65,7 +65,7 @@ class Rehearsal:
         try:
             return list(run_checks(checks or tuple(CHECKS), bench))
         finally:
-            bench.bus.line.release()
+            bench.bus.release()
 
     def close(self):
         self._watching = False
@@ -248,8 +248,8 @@ def test_a_port_that_another_process_has_is_refused_with_that_process(rehearse):
     one = rehearse()
     code = (
         "from hexapod_dynamics.drivers.servos.interface import PortSettings\n"
-        "from hexapod_dynamics.drivers.servos.lx.bus import ServoBus\n"
-        f"bus = ServoBus(PortSettings({str(one.robot.servo_bus.link)!r}))\n"
+        "from hexapod_dynamics.drivers.servos.lx.servos import LxServos\n"
+        f"bus = LxServos(PortSettings({str(one.robot.servo_bus.link)!r}), ())\n"
         "bus.open(); print(flush=True); input()  # node servos"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -397,4 +397,4 @@ def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     assert not owner.holds(Attitude.LEVEL) and not owner.permits("more")  # the end of the answers
     assert "Move it?" in said[0]
     with pytest.raises(BusError):
-        ServoBus(PortSettings("nowhere")).open()
+        LxServos(PortSettings("nowhere"), ()).open()

@@ -11,7 +11,7 @@ from support.lx_rig import MAP
 from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.servos.interface import PortSettings
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.tools.servo_tool import Progress, ServoTool
@@ -24,7 +24,7 @@ class Session:
     """A tool on the rig's bus, its answers, and what it said and asked."""
 
     def __init__(self, rig, answers=(), ids=range(25)):
-        self.bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.06))
+        self.bus = LxServos(PortSettings(str(rig.link), reply_timeout=0.06), ())
         self.bus.open()
         self.said, self.asked, self.answers = [], [], list(answers)
         self.tool = ServoTool(self.bus, ROBOT, self._ask, self.said.append, ids)

@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from hexapod_dynamics.errors import DeviceError
 
@@ -25,7 +25,7 @@ READ_BLOCK, READ_BYTE, WRITE_BYTE = 1, 2, 3
 
 
 class SocketSMBus:
-    """The calls of smbus2, sent to a simulated bus through a local socket (one packet per exchange)."""
+    """The calls of smbus2's SMBus, sent to a simulated bus through a local socket (one packet per exchange)."""
 
     def __init__(self, path: str, timeout: float = 1.0) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -68,24 +68,10 @@ class SocketSMBus:
         self._socket.close()
 
 
-class I2cBus(Protocol):
-    """The calls of smbus2's SMBus that the driver uses; failed exchanges raise OSError."""
-
-    def read_i2c_block_data(self, i2c_addr: int, register: int, length: int) -> list[int]:
-        """Read up to 32 bytes, starting at a register."""
-
-    def read_byte_data(self, i2c_addr: int, register: int) -> int:
-        """Read one register."""
-
-    def write_byte_data(self, i2c_addr: int, register: int, value: int) -> None:
-        """Write one register."""
-
-    def close(self) -> None:
-        """Close the bus."""
-
-
-def open_bus(bus: str) -> I2cBus:
-    """Open I2C bus number `bus` ("1" is /dev/i2c-1) or the socket at that path; raises DeviceError with the remedy."""
+def open_bus(bus: str) -> SocketSMBus:
+    """Open I2C bus number `bus` ("1" is /dev/i2c-1), with smbus2, or the socket at that path; raises DeviceError with
+    the remedy.
+    """
     number = bus.removeprefix("/dev/i2c-")
     try:
         if not number.isdigit():
@@ -233,7 +219,7 @@ class Mpu6050:
     """The chip on an open I2C bus; sleep(seconds) waits during `start`."""
 
     def __init__(
-        self, bus: I2cBus, settings: Mpu6050Settings | None = None, sleep: Callable[[float], object] = time.sleep
+        self, bus: SocketSMBus, settings: Mpu6050Settings | None = None, sleep: Callable[[float], object] = time.sleep
     ) -> None:
         self.settings = settings or Mpu6050Settings()
         self.identity: int | None = None

@@ -17,14 +17,14 @@ from hexapod_dynamics.drivers.imu.mpu6050 import (
     MPU6050,
     STANDARD_GRAVITY,
     Chip,
-    I2cBus,
     Mpu6050,
     Mpu6050Settings,
     Sample,
+    SocketSMBus,
     UnexpectedAnswer,
     open_bus,
 )
-from hexapod_dynamics.drivers.servos.board_protocol import SAMPLE
+from hexapod_dynamics.drivers.servos.board.protocol import SAMPLE
 from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
 from hexapod_dynamics.errors import DeviceError
 
@@ -65,14 +65,18 @@ class ImuHealth:
 class ImuSource:
     """Passes samples on to on_sample(sample, monotonic time [s]), if it has a thread (`_run`) in that thread.
 
-    expected: what does not come when there are no samples; remedy: why that may be so at the start, for people.
+    what: the device, for people. expected: what does not come when there are no samples; remedy: why that may be so at
+    the start. The node that receives imu/data_raw of another driver calls `deliver` itself.
     """
 
-    def __init__(self, on_sample: Callable[[Sample, float], object], expected: str = "", remedy: str = "") -> None:
-        self.on_sample, self.health = on_sample, ImuHealth()
+    def __init__(
+        self, on_sample: Callable[[Sample, float], object], what: str, expected: str = "", remedy: str = ""
+    ) -> None:
+        self.on_sample, self.what, self.health = on_sample, what, ImuHealth()
         self._expected, self._same, self._last_raw = expected, 0, b""
         if expected:
             self.health.last_error = f"no {expected}{remedy}"
+        self._late, self._counted = "", (0, 0)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="imu", daemon=True)
 
@@ -98,7 +102,10 @@ class ImuSource:
             health.longest_gap = max(health.longest_gap, stamp - health.last_sample)
         health.last_sample, health.samples = stamp, health.samples + 1
         health.saturated += sample.saturated
-        self.on_sample(sample, stamp)
+        try:
+            self.on_sample(sample, stamp)
+        except Exception:  # an error in the consumer must not end the readings
+            _log.exception("the consumer of the IMU samples failed")
 
     def _stands_still(self, raw: bytes) -> bool:
         """Count identical samples in a row; return whether there are too many."""
@@ -108,29 +115,36 @@ class ImuSource:
 
     def check_timeout(self, now: float) -> None:
         """Note at the monotonic time `now` [s] that no sample has come for a while."""
-        if self.health.connected and now - self.health.last_sample > 0.5:
+        if self._expected and self.health.connected and now - self.health.last_sample > 0.5:
             self.health.lose(f"no {self._expected} for more than 0.5 s")
 
+    def assess(self) -> tuple[str, list[str]]:
+        """Return level ('ok', 'warn', 'error') and what is wrong with the samples."""
+        health = self.health
+        if not health.connected:
+            return ("error", [health.last_error]) if health.last_error else ("warn", ["opening the IMU"])
+        words = [text for text in (health.warning, self._late) if text]
+        return ("warn" if words else "ok"), words
 
-class SubscribedImu(ImuSource):
-    """Passes samples on to on_sample(sample, monotonic time [s]); its calls come from the thread that receives."""
-
-    def __init__(self, on_sample: Callable[[Sample, float], object]) -> None:
-        remedy = ": is the driver of the IMU up, is its topic remapped?"
-        super().__init__(on_sample, "message on imu/data_raw", remedy)
-
-    def accept(self, acceleration: Sequence[float], angular_velocity: Sequence[float], age: float, now: float) -> None:
-        """Process a sample [m/s^2, rad/s], `age` [s] old (0: no stamp), at the monotonic time `now` [s]."""
-        if not abs(age) <= 1.0:
-            self.refuse(f"imu/data_raw: stamps are {age:.1f} s old: do the clocks of both computers differ?")
-            return
-        x, y, z = map(float, acceleration)
-        p, q, r = map(float, angular_velocity)
-        self.deliver(Sample((x, y, z), (p, q, r), math.nan, False, b""), now - max(age, 0.0))
-
-    def refuse(self, reason: str) -> None:
-        """Count a sample that is not used, for a reason."""
-        self.health.count_error("refused", reason)
+    def figures(self) -> dict[str, object]:
+        """Values for the diagnostics, by name with unit; to be called once a second, because it counts late samples."""
+        health = self.health
+        late, samples = health.late - self._counted[0], health.samples - self._counted[1]
+        self._counted = health.late, health.samples
+        self._late = ""
+        if late > 0.1 * (late + samples):
+            left_out = f"{late} of {late + samples} samples were left out"
+            self._late = f"{left_out}: this machine is too slow or too busy, or the I2C bus is"
+        return {
+            "samples": health.samples,
+            "starts": health.starts,
+            "frozen": health.frozen,
+            "saturated": health.saturated,
+            "late periods": health.late,
+            "longest gap [s]": health.longest_gap,
+            "priority of the thread": health.priority,
+            "last error": health.last_error,
+        } | {f"errors {kind}": count for kind, count in list(health.errors.items())}
 
 
 def sample_of(values: Sequence[float], raw: bytes = b"") -> Sample:
@@ -145,7 +159,12 @@ class RelayedImu(ImuSource):
     """Calls on_sample(sample, monotonic time [s]) for each sample that comes, in its own thread; like an ImuReader."""
 
     def __init__(self, path: Path, on_sample: Callable[[Sample, float], object]) -> None:
-        super().__init__(on_sample, "IMU sample of the board", " yet: is the node servos up, with its board?")
+        super().__init__(
+            on_sample,
+            "IMU of the STM32 board",
+            "IMU sample of the board",
+            " yet: is the node servos up, with its board?",
+        )
         self.path = path
         self._socket: socket.socket | None = None
 
@@ -196,9 +215,9 @@ class ImuReader(ImuSource):
     """
 
     def __init__(self, bus: str, settings: Mpu6050Settings, on_sample: Callable[[Sample, float], object]) -> None:
-        super().__init__(on_sample)
+        super().__init__(on_sample, f"MPU6050 at 0x{settings.address:02x} on I2C bus {bus}")
         self.bus, self.settings = bus, settings
-        self._handle: I2cBus | None = None
+        self._handle: SocketSMBus | None = None
         self._sensor: Mpu6050 | None = None
         self._failures = self._attempts = 0
         self._next_verify = 0.0
@@ -270,15 +289,16 @@ class ImuReader(ImuSource):
             return
         now = time.monotonic()
         self._failures = 0
-        frozen = self._stands_still(sample.raw)
-        if (frozen or now >= self._next_verify) and not self._is_set_up(sensor, now, frozen):
-            return
-        try:
+        if self._stands_still(sample.raw):
+            self.health.frozen += 1
+            self.health.last_error = f"{self._same + 1} identical samples in a row: the chip is set up again"
+            self._close()
+        elif now >= self._next_verify and not self._is_set_up(sensor, now):
+            self._close()
+        else:
             self.deliver(sample, now)
-        except Exception:  # an error in the consumer must not end the readings
-            _log.exception("the consumer of the IMU samples failed")
 
-    def _is_set_up(self, sensor: Mpu6050, now: float, frozen: bool) -> bool:
+    def _is_set_up(self, sensor: Mpu6050, now: float) -> bool:
         """Compare the chip's registers with what was written; after a brown-out the chip answers, but is asleep.
 
         A failed exchange is no answer: the chip is asked again in the next period. Whether the bus is lost is decided
@@ -292,11 +312,6 @@ class ImuReader(ImuSource):
                 self._note(error)
                 wrong = wrong or isinstance(error, UnexpectedAnswer)
             else:
-                self._next_verify, wrong = now + _VERIFY_INTERVAL, False
-                break
-        if frozen:
-            self.health.frozen += 1
-            self.health.last_error = f"{self._same + 1} identical samples in a row: the chip is set up again"
-        if frozen or wrong:
-            self._close()
-        return not (frozen or wrong)
+                self._next_verify = now + _VERIFY_INTERVAL
+                return True
+        return not wrong

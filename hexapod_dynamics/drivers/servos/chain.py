@@ -49,7 +49,7 @@ class PoseWriter:
         it returns True (emergency stop, torque off), nothing is sent. An unchanged target is sent only now and then,
         because writes are never acknowledged.
         """
-        backlog = self._servos.line.free_at - time.monotonic()
+        backlog = self._servos.free_at - time.monotonic()
         if backlog > 0.001:
             time.sleep(backlog)
         if cancelled():
@@ -118,16 +118,18 @@ class PendingCommands:
 
 
 class ServoChain:
-    """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`."""
+    """All servos of a robot on one bus, served by one thread; servo_map names the joints of `servos.ids`.
+
+    The bus thread alone uses its state; others see a copy, which it renews after each change.
+    """
 
     def __init__(self, servos: ServoInterface, servo_map: ServoMap, settings: ChainSettings | None = None) -> None:
         self.servos, self.map, self.settings = servos, servo_map, settings or ChainSettings()
-        self._machine = ChainStateMachine(len(servo_map), self.settings)
-        self._state = self._machine.state
-        self._lock = threading.Lock()  # guards _state
+        self._state, self._shown = ChainStateMachine(len(servo_map), self.settings), ChainState(len(servo_map))
+        self._lock = threading.Lock()  # guards _shown
         self._pending_commands = PendingCommands()
         self._writer = PoseWriter(servos, self.settings)
-        self._reader = JointReader(servos, servo_map, self._machine, self._lock, self._writer.motions, self._idle)
+        self._reader = JointReader(servos, servo_map, self._state, self._writer.motions, self._idle)
         self.priority = ""  # priority of the bus thread that the kernel has permitted
         self._next_reopen = 0.0
         self._torque_asked = 0.0  # monotonic [s] of the last request to switch torque
@@ -141,9 +143,9 @@ class ServoChain:
 
     def restore(self, *, torque: bool, frozen: bool) -> None:
         """Start with torque off or frozen, as requested before a restart of the process; call it before `start`."""
-        with self._lock:
-            self._state.torque, self._state.frozen = torque, frozen
+        self._state.torque, self._state.frozen = torque, frozen
         self._pending_commands.frozen = frozen
+        self._show()
 
     def start(self) -> None:
         """Start the bus thread; it opens the port and keeps trying."""
@@ -156,7 +158,7 @@ class ServoChain:
         """
         self._request(stop=True)
         if self._thread.ident is None:  # never started
-            self.servos.line.release()
+            self.servos.release()
             return
         self._thread.join(timeout)
         if self._thread.is_alive():
@@ -197,11 +199,9 @@ class ServoChain:
         """Wait until all servos that answer, missing ones too, confirm a torque command; False after `timeout` [s]."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            with self._lock:
-                state = self._state
-                executed = state.torque_time >= self._torque_asked
-                if executed and not (state.unconfirmed & ~state.silent).any():
-                    return True
+            state = self.snapshot()
+            if state.torque_time >= self._torque_asked and not (state.unconfirmed & ~state.silent).any():
+                return True
             time.sleep(0.01)
         return False
 
@@ -221,7 +221,12 @@ class ServoChain:
         """Return a copy of the state, in `into` if given."""
         self._wake_overdue()
         with self._lock:
-            return self._state.copy(into)
+            return self._shown.copy(into)
+
+    def _show(self) -> None:
+        """Let other threads see the present state."""
+        with self._lock:
+            self._state.copy(self._shown)
 
     def _wake_overdue(self) -> None:
         """Wake a bus thread that waits 0.05 s too long: below Python 3.11 a wait ends at a time of the system clock; if
@@ -243,21 +248,21 @@ class ServoChain:
         self.priority, goes_on = prefer_this_thread(12), True
         while goes_on:
             try:
-                goes_on = self._serve() if self.servos.line.is_open else self._reopen()
+                goes_on = self._serve() if self.servos.is_open else self._reopen()
             except BusError as error:
                 self._lost(error)
             except Exception:  # an error must not end the only thread that can stop the robot
                 _log.exception("servo bus thread: unexpected error; the port is opened again")
                 self.servos.close()
                 self._lost(BusError("internal error, see the log"))
-        self.servos.line.release()
+        self.servos.release()
 
     def _lost(self, error: BusError) -> None:
         self._next_reopen = time.monotonic() + self.settings.reopen_interval
         with self._pending_commands.condition:
             self._pending_commands.torque = None  # so that it is not executed later, when the cable is connected again
-        with self._lock:
-            self._machine.lose(str(error))
+        self._state.lose(str(error))
+        self._show()
 
     def _reopen(self) -> bool:
         pending = self._pending_commands
@@ -270,17 +275,17 @@ class ServoChain:
         self.servos.open()  # raises BusError, and _run waits and tries again
         self._writer.motions.forget()
         self._reader.forget()
-        self._load_since, self._load_before = time.monotonic(), self.servos.line.busy_time
-        with self._lock:
-            self._machine.open(time.monotonic())
+        self._load_since, self._load_before = time.monotonic(), self.servos.busy_time
+        self._state.open(time.monotonic())
         if pending.frozen:
             self._send_stops()
+        self._show()
         return True
 
     def _serve(self) -> bool:
         pending, state = self._pending_commands, self._state
         now = time.monotonic()
-        index, due = self._machine.schedule.position(state, now)
+        index, due = self._state.schedule.position(state, now)
         due = max(due, self._reader.quiet_until)
         with pending.condition:
             if due > now and self._idle():
@@ -290,12 +295,11 @@ class ServoChain:
             torque, missing, pose, stops_sent = pending.torque, pending.missing, pending.pose, pending.stops_sent
             pending.torque = pending.missing = pending.pose = None
             stop, frozen, pending.stops_sent = pending.stop, pending.frozen, False
-            interrupted = self.servos.line.interrupted
+            interrupted = self.servos.interrupted
         changed = due > now or missing is not None or torque is not None or frozen != state.frozen or interrupted
         if missing is not None:  # before anything that the port may refuse
-            with self._lock:
-                back = self._machine.set_missing(missing)
-            self._reader.confirm_again(back)
+            self._reader.confirm_again(self._state.set_missing(missing))
+            self._show()
         if frozen != state.frozen or interrupted:
             self._apply_frozen(frozen, stops_sent)
         if state.frozen and self._stop_again <= time.monotonic():
@@ -307,13 +311,12 @@ class ServoChain:
             return False
         if pose is not None and pose[-1] == state.epoch and state.torque and not state.frozen:
             if self._writer.write(*pose[:-1], state, self._urgent):
-                with self._lock:
-                    self._machine.trusts_targets = True
-                    state.writes += 1
-                    state.write_time = self.servos.line.free_at
-        self._measure_load(time.monotonic())
+                self._state.trusts_targets = True
+                state.writes += 1
+                state.write_time = self.servos.free_at
+        self._measure_line(time.monotonic())
         self._read(-1 if changed else index)
-        state.late_wakes = self.servos.line.late_wakes
+        self._show()
         return True
 
     def _read(self, index: int) -> None:
@@ -321,7 +324,7 @@ class ServoChain:
 
         index: of the joint whose turn it is; -1: not determined yet.
         """
-        state, schedule = self._state, self._machine.schedule
+        state, schedule = self._state, self._state.schedule
         for _ in range(4 if schedule.reread.tolist().count(True) > 1 else 1):
             if index < 0:
                 now = time.monotonic()
@@ -331,6 +334,7 @@ class ServoChain:
             if self._held():
                 break
             self._reader.read_position(index)
+            self._show()
             index = -1
         if self._held():
             return
@@ -352,25 +356,23 @@ class ServoChain:
             pending.stop
             or pending.torque is not None
             or pending.frozen != self._state.frozen
-            or self.servos.line.interrupted
+            or self.servos.interrupted
         )
 
     def _send_stops(self) -> None:
         self.servos.stop()
-        with self._lock:
-            self._state.write_time = self.servos.line.free_at
+        self._state.write_time = self.servos.free_at
 
     def _apply_frozen(self, frozen: bool, stops_sent: bool) -> None:
         self.servos.resume()
         if frozen:
             if not stops_sent:
-                self.servos.line.discard_output()
                 self._send_stops()
             self._stop_again = time.monotonic() + 0.02  # on a bad line all copies of the first may be lost
         self._writer.motions.forget()
-        with self._lock:
-            self._machine.set_frozen(frozen, self.servos.line.free_at)
+        self._state.set_frozen(frozen, self.servos.free_at)
         self._reader.confirm_again()
+        self._show()
         if frozen:
             self._stopped.set()
 
@@ -379,20 +381,20 @@ class ServoChain:
         # A servo that is declared missing may still be connected: torque off is sent to it, too.
         addressed = [index for index, missing in enumerate(self._state.missing.tolist()) if not (on and missing)]
         self.servos.switch_torque(addressed, on, copies=2)
-        self.servos.line.drain()
+        self.servos.drain()
         self._writer.motions.forget()
-        with self._lock:
-            self._machine.set_torque(on, time.monotonic())
+        self._state.set_torque(on, time.monotonic())
         self._reader.confirm_again()
+        self._show()
 
     def _idle(self) -> bool:
         pending = self._pending_commands
         return pending.pose is None and pending.missing is None and not self._urgent()
 
-    def _measure_load(self, now: float) -> None:
-        """Share of the wire's time in use, over about a second."""
+    def _measure_line(self, now: float) -> None:
+        """Count late wakes, and the share of the wire's time in use over about a second."""
+        self._state.late_wakes = self.servos.late_wakes
         if now - self._load_since >= 1.0:
-            busy = self.servos.line.busy_time
-            with self._lock:
-                self._state.bus_load = (busy - self._load_before) / (now - self._load_since)
+            busy = self.servos.busy_time
+            self._state.bus_load = (busy - self._load_before) / (now - self._load_since)
             self._load_since, self._load_before = now, busy

@@ -32,22 +32,25 @@ class ChainState:
     """State of the bus thread; arrays are (n,) in joint order, times are monotonic seconds, NaN = never measured."""
 
     def __init__(self, n: int) -> None:
-        unknown, no = np.full((6, n), np.nan), np.zeros((7, n), bool)
-        self.angle, self.stamp, self.voltage, self.temperature = unknown[:4]
-        self.torque_on = unknown[4]  # 1: torque on, 0: torque off, NaN: not read
+        # The arrays below are rows of these three, which `copy` copies.
+        self._values, self._flags = np.full((7, n), np.nan), np.zeros((7, n), bool)
+        self._counts = np.zeros((2 + len(FAULTS), n), np.int64)
+        self.angle, self.stamp, self.voltage, self.temperature = self._values[:4]
+        self.torque_on = self._values[4]  # 1: torque on, 0: torque off, NaN: not read
         # [rad] the servo's own set-point when its joint is measured for the first time, or again after a loss
-        self.start_angle = unknown[5]
-        self.rate = np.zeros(n)  # [rad/s]
-        self.silent, self.missing = no[:2]  # does not answer; not on the robot, not read
-        self.lagging = no[2]  # joint does not reach its target: no torque, blocked or overloaded
-        self.unconfirmed = no[3]  # has not confirmed the last torque command
-        self.moving = no[4]  # found to move although the pose is frozen
-        self.missing_but_answering = no[5]  # declared missing, but its servo answers
+        self.start_angle = self._values[5]
+        self.rate = self._values[6]  # [rad/s]
+        self.rate[:] = 0.0
+        self.silent, self.missing = self._flags[:2]  # does not answer; not on the robot, not read
+        self.lagging = self._flags[2]  # joint does not reach its target: no torque, blocked or overloaded
+        self.unconfirmed = self._flags[3]  # has not confirmed the last torque command
+        self.moving = self._flags[4]  # found to move although the pose is frozen
+        self.missing_but_answering = self._flags[5]  # declared missing, but its servo answers
         # torque was switched off while the joint was declared missing, and has not been switched on since
-        self.torque_left_off = no[6]
-        self.generation = np.zeros(n, np.int64)  # incremented each time start_angle is determined: then start from it
-        self.back = np.zeros(n, np.int64)  # consecutive answers of a servo that is declared missing
-        self.errors = np.zeros((n, len(FAULTS)), np.int64)
+        self.torque_left_off = self._flags[6]
+        self.generation = self._counts[0]  # incremented each time start_angle is determined: then start from it
+        self.back = self._counts[1]  # consecutive answers of a servo that is declared missing
+        self.errors = self._counts[2:].T  # (n, kinds of FAULTS)
         self.connected = False
         self.epoch = 0  # increases with every opening of the port, torque command and freeze: older plans are invalid
         self.opened = 0  # how often the port was opened
@@ -84,11 +87,11 @@ class ChainState:
     def copy(self, into: ChainState | None = None) -> ChainState:
         """Return a copy, in the arrays of `into` if given."""
         copy = into or ChainState(len(self.angle))
-        for name, value in vars(self).items():
-            if isinstance(value, np.ndarray):
-                vars(copy)[name][...] = value
-            else:
-                setattr(copy, name, value)
+        for name, value in vars(copy).items():
+            if not isinstance(value, np.ndarray):
+                setattr(copy, name, getattr(self, name))
+            elif value.base is None:
+                value[...] = getattr(self, name)
         return copy
 
 
@@ -233,14 +236,14 @@ class ServoLossDetector:
         return loss < 1.0 and failures * math.log(loss) < math.log(1e-5)
 
 
-class ChainStateMachine:
-    """Changes a ChainState of n joints; one thread at a time calls it.
+class ChainStateMachine(ChainState):
+    """The state of n joints with its transitions; one thread at a time uses it, others get a `copy`.
 
     trusts_targets: each servo holds at its last set-point, because no stop has replaced it.
     """
 
     def __init__(self, n: int, settings: ChainSettings) -> None:
-        self.settings, self.state = settings, ChainState(n)
+        super().__init__(n)
         self.schedule, self.losses = ReadSchedule(n, settings), ServoLossDetector(n)
         self.trusts_targets = True
         self._initialised = np.zeros(n, bool)  # start_angle has been determined since the joint was last lost
@@ -251,58 +254,51 @@ class ChainStateMachine:
 
     def open(self, t: float) -> None:
         """Forget every measurement, because the port was opened: the servos may have moved."""
-        state = self.state
-        state.connected, state.epoch, state.last_received = True, state.epoch + 1, t
-        state.opened, state.unanswered = state.opened + 1, 0
-        state.angle[:] = state.stamp[:] = np.nan
-        state.reports = ()
-        state.silent[:] = state.moving[:] = False
+        self.connected, self.epoch, self.last_received = True, self.epoch + 1, t
+        self.opened, self.unanswered = self.opened + 1, 0
+        self.angle[:] = self.stamp[:] = np.nan
+        self.reports = ()
+        self.silent[:] = self.moving[:] = False
         # Servos that must be without torque are read, and switched off if needed; none is switched on.
-        state.unconfirmed[:] = not state.torque
-        state.torque_on[:] = np.nan
+        self.unconfirmed[:] = not self.torque
+        self.torque_on[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
         self.schedule.forget()
         self.losses.forget()
 
     def lose(self, error: str) -> None:
         """Note why the port has failed."""
-        state = self.state
-        state.connected, state.last_port_error = False, error
-        state.port_errors += 1
+        self.connected, self.last_port_error = False, error
+        self.port_errors += 1
 
     def set_frozen(self, frozen: bool, t: float) -> None:
         """Freeze the pose, or allow poses again, with commands that had been sent at the time t [s]."""
-        state = self.state
-        state.epoch += 1
-        state.frozen, state.write_time = frozen, t
+        self.epoch += 1
+        self.frozen, self.write_time = frozen, t
         if not frozen:
-            state.moving[:] = False
-            state.angle[:] = np.nan  # no joint moves before every joint has been measured again
+            self.moving[:] = False
+            self.angle[:] = np.nan  # no joint moves before every joint has been measured again
         self._initialised[:], self.trusts_targets = False, False
 
     def set_torque(self, on: bool, t: float) -> None:
         """Switch the torque of all servos, off also of those that are missing: all have to be measured again."""
-        state = self.state
-        state.torque, state.torque_time = on, t
-        state.epoch += 1
-        state.unconfirmed[:] = ~state.missing if on else True
-        state.torque_left_off[:] = (
-            state.torque_left_off & state.missing if on else state.torque_left_off | state.missing
-        )
-        state.torque_on[:] = state.angle[:] = np.nan
+        self.torque, self.torque_time = on, t
+        self.epoch += 1
+        self.unconfirmed[:] = ~self.missing if on else True
+        self.torque_left_off[:] = self.torque_left_off & self.missing if on else self.torque_left_off | self.missing
+        self.torque_on[:] = self.angle[:] = np.nan
         self._initialised[:], self.trusts_targets = False, True
 
     def set_missing(self, missing: np.ndarray) -> np.ndarray:
         """Set the joints (n,) bool that are not on the robot; return those (n,) bool that have come back."""
-        state = self.state
-        back: np.ndarray = state.missing & ~missing
-        state.missing[:] = missing
-        state.missing_but_answering[~missing] = False
-        if not state.torque:
-            state.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
-        state.angle[back] = np.nan
-        state.silent[back | missing] = False
-        state.back[back | ~missing] = 0
+        back: np.ndarray = self.missing & ~missing
+        self.missing[:] = missing
+        self.missing_but_answering[~missing] = False
+        if not self.torque:
+            self.unconfirmed[back] = True  # servos that come back are read, and switched off if needed
+        self.angle[back] = np.nan
+        self.silent[back | missing] = False
+        self.back[back | ~missing] = 0
         self._initialised[back | missing] = False
         self.losses.forget(back)
         self.schedule.forget(back)
@@ -310,29 +306,27 @@ class ChainStateMachine:
 
     # Answers ---------------------------------------------------------------------------------------------------------
 
-    def answered(self, joint: int, t: float, *, late: bool = False) -> None:
+    def note_answer(self, joint: int, t: float, *, late: bool = False) -> None:
         """Process a valid answer of a joint that is not missing, complete at the time t [s]."""
-        state = self.state
         self.losses.note(joint, True)
-        state.reads += 1
-        state.late_answers += late
-        state.unanswered, state.last_received = 0, t
-        if state.silent[joint]:  # read all silent joints one after the other
-            self.schedule.forget(state.silent)
+        self.reads += 1
+        self.late_answers += late
+        self.unanswered, self.last_received = 0, t
+        if self.silent[joint]:  # read all silent joints one after the other
+            self.schedule.forget(self.silent)
 
-    def unanswered(self, joint: int) -> bool:
+    def note_no_answer(self, joint: int) -> bool:
         """Process a request without an answer; return whether the joint counts as silent from now on."""
-        state = self.state
         self.losses.note(joint, False)
-        state.unanswered += 1
-        lost = not state.silent[joint] and self.losses.is_silent(joint)
+        self.unanswered += 1
+        lost = not self.silent[joint] and self.losses.is_silent(joint)
         if lost:
-            state.silent[joint], self._initialised[joint] = True, False
+            self.silent[joint], self._initialised[joint] = True, False
         return lost
 
     def needs_start(self, joint: int, t: float) -> bool:
         """Whether a measurement of the time t [s] has to determine the joint's start_angle."""
-        if t - self.state.stamp[joint] > 0.7:  # its servo may have lost its supply meanwhile
+        if t - self.stamp[joint] > 0.7:  # its servo may have lost its supply meanwhile
             self._initialised[joint] = False
         return not self._initialised[joint]
 
@@ -347,53 +341,50 @@ class ChainStateMachine:
 
     def measured(self, joint: int, angle: float, t: float, start: float | None = None) -> None:
         """Process a measured angle [rad] of the time t [s]; start [rad]: start_angle, where it is needed."""
-        state = self.state
         if start is not None:
-            state.start_angle[joint] = start
-            state.generation[joint] += 1
+            self.start_angle[joint] = start
+            self.generation[joint] += 1
             # While a servo's torque is off, its target follows its position, so that it does not jump when torque
             # returns.
-            self._initialised[joint] = state.torque_on[joint] != 0.0 or not state.torque
-        step = t - state.stamp[joint]
-        rate = (angle - state.angle[joint]) / step if 0.0 < step < 1.0 else 0.0
-        state.rate[joint] = rate if math.isfinite(rate) else 0.0
-        state.angle[joint], state.stamp[joint], state.silent[joint] = angle, t, False
+            self._initialised[joint] = self.torque_on[joint] != 0.0 or not self.torque
+        step = t - self.stamp[joint]
+        rate = (angle - self.angle[joint]) / step if 0.0 < step < 1.0 else 0.0
+        self.rate[joint] = rate if math.isfinite(rate) else 0.0
+        self.angle[joint], self.stamp[joint], self.silent[joint] = angle, t, False
         # A joint at rest is measured with up to 0.3 rad/s; 0.15 s after a freeze no joint may move any more.
-        state.moving[joint] = state.frozen and abs(state.rate[joint]) > 0.3 and t - state.write_time > 0.15
+        self.moving[joint] = self.frozen and abs(self.rate[joint]) > 0.3 and t - self.write_time > 0.15
 
     def loaded(self, joint: int, on: bool) -> None:
         """Process whether a servo exerts torque; without torque its joint starts again from the measured position."""
-        state = self.state
-        state.torque_on[joint] = on
-        if state.missing[joint]:
-            state.missing_but_answering[joint], state.unconfirmed[joint] = True, on and not state.torque
+        self.torque_on[joint] = on
+        if self.missing[joint]:
+            self.missing_but_answering[joint], self.unconfirmed[joint] = True, on and not self.torque
             self._unanswered_probes[joint] = 0
             return
         if on:
-            state.torque_left_off[joint] = False
-        if on == state.torque:
-            state.unconfirmed[joint] = False
-        elif not state.torque:
-            state.unconfirmed[joint] = True  # a servo that should be limp has torque: repeat the command
-        if not on and state.torque:
+            self.torque_left_off[joint] = False
+        if on == self.torque:
+            self.unconfirmed[joint] = False
+        elif not self.torque:
+            self.unconfirmed[joint] = True  # a servo that should be limp has torque: repeat the command
+        if not on and self.torque:
             self._initialised[joint] = False
 
     # Servos that are declared missing --------------------------------------------------------------------------------
 
     def next_missing(self, t: float) -> int:
         """Return the missing joint that is asked at the time t [s] whether it is connected again; -1: none."""
-        if t < self._next_missing_probe or True not in self.state.missing.tolist():
+        if t < self._next_missing_probe or True not in self.missing.tolist():
             return -1
         self._next_missing_probe = t + SILENT_PROBE
-        self._missing_turn = next_in_turn(np.flatnonzero(self.state.missing), self._missing_turn)
+        self._missing_turn = next_in_turn(np.flatnonzero(self.missing), self._missing_turn)
         return self._missing_turn
 
     def probed(self, joint: int, answered: bool) -> None:
         """Process whether a missing joint has answered."""
-        state = self.state
         self._unanswered_probes[joint] = 0 if answered else self._unanswered_probes[joint] + 1
         if answered:
-            state.missing_but_answering[joint] = True
+            self.missing_but_answering[joint] = True
         elif self._unanswered_probes[joint] >= MISSING_TRIES:  # one answer may be lost on the line
-            state.missing_but_answering[joint] = False
-        state.back[joint] = state.back[joint] + 1 if answered else 0
+            self.missing_but_answering[joint] = False
+        self.back[joint] = self.back[joint] + 1 if answered else 0

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2, Register
+from hexapod_dynamics.drivers.servos.register_packets import Packets, Register
 from hexapod_dynamics.drivers.servos.register_servos import RPM, TURN, Modes, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -72,7 +72,7 @@ def _protocol_1(name: str, numbers: Mapping[int, str], counts: CountScale, unit:
     return ServoModel(
         name=name,
         variants=_products(numbers, Register(40, 2, 100.0 / 1023.0, sign=10), "%"),
-        packets=partial(Protocol1, bulk),
+        packets=partial(Packets, 1, bulk),
         counts=counts,
         model=Register(0, 2),
         speed=Register(32, 2, unit * RPM),
@@ -101,7 +101,7 @@ def _protocol_2(name: str, variants: Mapping[int, Variant]) -> ServoModel:
     return ServoModel(
         name=name,
         variants=variants,
-        packets=Protocol2,
+        packets=partial(Packets, 2),
         counts=_MX,
         model=Register(0, 2),
         speed=Register(112, 4, 0.229 * RPM),  # profile velocity
@@ -170,6 +170,6 @@ MODELS = {
 
 
 class DynamixelServos(RegisterServos):
-    """Dynamixel servos of one model; see `models`."""
+    """Dynamixel servos of one model."""
 
-    MODELS, DEFAULT_MODEL = MODELS, "ax12"
+    MODELS = MODELS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Register
+from functools import partial
+
+from hexapod_dynamics.drivers.servos.register_packets import Packets, Register
 from hexapod_dynamics.drivers.servos.register_servos import TURN, Modes, RegisterServos, ServoModel, Variant
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -22,7 +24,7 @@ MODELS = {
     "sts3215": ServoModel(
         name="sts3215",
         variants={777: Variant("STS3215", _CURRENT, "A"), 2825: Variant("STS3250", _CURRENT, "A")},
-        packets=Protocol1,
+        packets=partial(Packets, 1),
         counts=CountScale(2048, _COUNTS, 4095),
         model=Register(3, 2),
         speed=Register(46, 2, 1.0 / _COUNTS),  # counts a second
@@ -56,6 +58,6 @@ MODELS = {
 
 
 class FeetechServos(RegisterServos):
-    """Feetech servos of one model; see `MODELS`."""
+    """Feetech servos of one model."""
 
-    MODELS, DEFAULT_MODEL = MODELS, "sts3215"
+    MODELS = MODELS

@@ -13,6 +13,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,16 @@ SILENT = "does not answer: broken off, unplugged or without power"
 UNMEASURED = "is not measured: joint_states has no position of it, or one and the same while it is commanded to move"
 
 
+class _Slot(NamedTuple):
+    """Counts so far at the beginning of a slot of 0.4 s: errors (n, kinds), answers, late wakes, late answers."""
+
+    time: float
+    errors: np.ndarray
+    reads: int = 0
+    late_wakes: int = 0
+    late_answers: int = 0
+
+
 class ServoHealth:
     """Assesses the ChainStates of joints `names`."""
 
@@ -40,8 +51,7 @@ class ServoHealth:
         self._names = list(names)
         busy = "this computer is too busy, or the simulator has faults"
         self._cause = busy if simulated else "cable, ground or bus drive"
-        none = -np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64), 0, 0, 0
-        # (time, errors, reads, late wakes, late answers) so far, at the beginnings of slots of 0.4 s
+        none = _Slot(-np.inf, np.zeros((len(self._names), len(FAULTS)), np.int64))
         self._slots = deque([none], maxlen=3)
         self._noise = ""
 
@@ -51,59 +61,46 @@ class ServoHealth:
             return ("error", [state.last_port_error]) if state.last_port_error else ("warn", ["opening the port"])
         if t - state.last_received > 0.5 and state.unanswered >= 6 and not state.missing.all():
             return "error", ["no servo answers: is the servo supply on, is another program using the bus?"]
-        wrong = []
         off = not state.torque
         reporting = np.array([bool(words) for words in state.reports] or np.zeros(len(self._names)), bool)
         let_go = state.known & (state.torque_on == 0.0) & state.torque
-        for mask, words in (
-            (
-                state.unconfirmed_there & (state.torque_on == 1.0) & off,
-                "still has torque although torque is off: the command is repeated",
-            ),
-            (state.unconfirmed_there & (state.torque_on != 1.0) & off, "has not confirmed that its torque is off"),
-            (state.moving & state.known & state.frozen, "still moves although the pose is frozen"),
-            (state.silent & ~(state.unconfirmed & off), self._silence),
-            (
-                let_go & state.torque_left_off,
-                "has no torque: it was switched off while the joint was declared missing; servos/torque true switches "
-                "it on where it stands",
-            ),
-            (
-                let_go & ~state.torque_left_off & ~reporting,  # what a servo reports is the cause
-                "has switched its torque off: too hot, or the supply is outside the servo's limits",
-            ),
-            (
-                state.known & state.lagging & (state.torque_on != 0.0) & state.torque,
-                "does not reach its target: blocked or overloaded",
-            ),
-        ):
-            if mask.any():
-                wrong.append(f"{self._named(mask)} {words}")
+        unconfirmed = state.unconfirmed_there & off
+        table = {
+            "still has torque although torque is off: the command is repeated": unconfirmed & (state.torque_on == 1.0),
+            "has not confirmed that its torque is off": unconfirmed & (state.torque_on != 1.0),
+            "still moves although the pose is frozen": state.moving & state.known & state.frozen,
+            self._silence: state.silent & ~(state.unconfirmed & off),
+            "has no torque: it was switched off while the joint was declared missing; servos/torque true switches it "
+            "on where it stands": let_go & state.torque_left_off,
+            # What a servo reports is the cause.
+            "has switched its torque off: too hot, or the supply is outside the servo's limits": let_go
+            & ~state.torque_left_off
+            & ~reporting,
+            "does not reach its target: blocked or overloaded": state.known
+            & state.lagging
+            & (state.torque_on != 0.0)
+            & state.torque,
+        }
+        wrong = [f"{self._named(mask)} {words}" for words, mask in table.items() if mask.any()]
         for name, words, missing, off_itself in zip(self._names, state.reports, state.missing, let_go, strict=False):
             if words and not missing:
                 wrong.append(f"{name} has switched its torque off: it {words}" if off_itself else f"{name} {words}")
         noise = self._line(state, t)
         switching = off and t - state.torque_time < 1.0 and not (state.silent | state.moving).any()
-        if wrong and switching:
-            return "warn", [*wrong, noise] if noise else wrong
-        if noise:
-            return ("error" if wrong else "warn"), [*wrong, noise]
-        return ("error" if wrong else "ok"), wrong
+        level = "ok" if not wrong and not noise else "error" if wrong and not switching else "warn"
+        return level, [*wrong, noise] if noise else wrong
 
     def _named(self, mask: np.ndarray) -> str:
         return ", ".join(itertools.compress(self._names, mask))
 
     def _line(self, state: ChainState, t: float) -> str:
-        """Fault of the line, from the recent errors; empty if they are few."""
-        if t - self._slots[-1][0] > 0.4:
-            self._slots.append((t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
-            begin = self._slots[0]
-            late, late_answers, reads = (
-                state.late_wakes - begin[3],
-                state.late_answers - begin[4],
-                state.reads - begin[2],
-            )
-            self._noise = self._describe(state.errors - begin[1], reads, state.silent, late)
+        """Fault of the line, from the errors since the slot before the last one began; empty if they are few."""
+        if t - self._slots[-1].time > 0.4:
+            self._slots.append(_Slot(t, state.errors.copy(), state.reads, state.late_wakes, state.late_answers))
+            before = self._slots[0]
+            reads, late = state.reads - before.reads, state.late_wakes - before.late_wakes
+            late_answers = state.late_answers - before.late_answers
+            self._noise = self._describe(state.errors - before.errors, reads, state.silent, late)
             # A busy machine delays only single answers.
             if not self._noise and late_answers > max(_FEW, 0.2 * reads):
                 self._noise = f"slow line ({late_answers} of {reads} answers late): latency timer of the USB adapter?"

@@ -88,44 +88,6 @@ class PortSettings:
     model: str = ""
 
 
-class Line:
-    """The line to the servos as the bus thread sees it; servos behind a port have a `SerialLink`.
-
-    port: path, for messages. reply_timeout [s]: an answer that comes later than this after its request is late.
-    patience [s]: the longest wait for an answer. free_at: monotonic [s] at which everything that was sent so far has
-    left the line. busy_time [s]: for which it has been in use. late_wakes: number of waits that ended late because this
-    computer is too slow or too busy. strays: bytes or answers since the last good answer that were not the awaited one.
-    lateness [s]: longest time from an abandoned request to its answer; the reader sets it to zero. interrupted: whether
-    a stop from another thread has cut in, until the bus thread calls `ServoInterface.resume`.
-    """
-
-    is_open = interrupted = False
-    free_at = busy_time = lateness = 0.0
-    late_wakes = strays = 0
-
-    def __init__(self, port: str, reply_timeout: float, patience: float) -> None:
-        self.port, self.reply_timeout, self.patience = port, reply_timeout, patience
-
-    def open(self) -> None:
-        """Open the line for this process alone."""
-        self.is_open = True
-
-    def close(self) -> None:
-        """Close the line after everything queued has been transmitted."""
-        self.is_open = False
-
-    def release(self) -> None:
-        """Close the line and release all other hardware."""
-        self.close()
-
-    def drain(self) -> None:
-        """Wait until everything that was sent has left the line."""
-        time.sleep(max(0.0, self.free_at - time.monotonic()))
-
-    def discard_output(self) -> None:
-        """Drop everything that is queued and has not left the line."""
-
-
 class Motions:
     """The present motion of n servos, each uniform to its set-point in a duration; NaN where no set-point is known."""
 
@@ -171,11 +133,11 @@ class ServoInterface(ABC):
 
     Requests raise BusError when the port fails; a servo that does not answer is no error, except in `require`.
 
-    ids: of the servos, 0 to `highest_id`, else DeviceError. counts: the whole numbers in which they take set-points;
-    None: they take any. resolution [rad]: between two set-points. port: of `line`, for messages. readable:
-    lowest and highest angle [rad] that a working servo reports; a reading outside this range is an error of the line.
-    pose_times [s]: time of a pose on the line, without servos and for each servo in it. reports: what each servo
-    reports about itself that a person has to know, in words, empty: nothing; () if none ever does.
+    settings: the port and its waits. ids: of the servos, 0 to `highest_id`, else DeviceError. counts: the whole numbers
+    in which they take set-points; None: they take any. resolution [rad]: between two set-points. readable: lowest and
+    highest angle [rad] that a working servo reports; a reading outside this range is an error of the line. pose_times
+    [s]: time of a pose on the line, without servos and for each servo in it. reports: what each servo reports about
+    itself that a person has to know, in words, empty: nothing; () if none ever does.
     """
 
     readable: tuple[float, float]
@@ -187,22 +149,42 @@ class ServoInterface(ABC):
     fault: Fault | None = None
     read_time = delay = 0.0
 
-    def __init__(self, line: Line, ids: Sequence[int], highest_id: int, counts: CountScale | None = None) -> None:
+    # Of the line: whether a stop from another thread has cut in, until `resume`; monotonic [s] at which all that was
+    # sent has left it; [s] for which it has been in use; waits that ended late because this computer is too slow or too
+    # busy; bytes or answers since the last good answer that were not the awaited one; longest time [s] from a request
+    # that was given up to its answer, which the reader sets to zero.
+    is_open = interrupted = False
+    free_at = busy_time = 0.0
+    late_wakes = strays = 0
+    lateness = 0.0
+
+    def __init__(
+        self, settings: PortSettings, ids: Sequence[int], highest_id: int, counts: CountScale | None = None
+    ) -> None:
         for servo_id in ids:
             if not 0 <= servo_id <= highest_id:
                 raise DeviceError(
                     f"servo id {servo_id} is outside 0..{highest_id}: give the joint another one in the robot file"
                 )
-        self.line, self.ids, self.counts, self.port = line, tuple(ids), counts, line.port
+        self.port, self.reply_timeout, self.patience = settings.port, settings.reply_timeout, settings.patience
+        self.ids, self.counts = tuple(ids), counts
         self.resolution = 1.0 / counts.per_radian if counts else 1e-6
 
+    @abstractmethod
     def open(self) -> None:
         """Open the port for this process alone."""
-        self.line.open()
 
+    @abstractmethod
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
-        self.line.close()
+
+    def release(self) -> None:
+        """Close the port and release all other hardware."""
+        self.close()
+
+    def drain(self) -> None:
+        """Wait until everything that was sent has left the line."""
+        time.sleep(max(0.0, self.free_at - time.monotonic()))
 
     def quantise(self, angles: np.ndarray) -> np.ndarray:
         """Return the nearest set-points (n,) [rad] that the servos take for `angles` (n,) [rad]; NaN stays NaN."""
@@ -239,7 +221,7 @@ class ServoInterface(ABC):
 
     def resume(self) -> None:
         """Send again, after `stop_now`."""
-        self.line.interrupted = False
+        self.interrupted = False
 
     @abstractmethod
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
@@ -267,11 +249,11 @@ def require(servos: ServoInterface, index: int, quantity: Quantity, retries: int
     raise no_reply(servos.ids[index], f"the request of its {quantity}", 1 + retries, servos.fault)
 
 
-# The protocols, {name: "module:class"}; the class has from_settings(PortSettings, ids), and its module is imported when
-# it is chosen: a node loads one driver.
+# The protocols, {name: "module:class"}; the class takes (PortSettings, ids), and its module is imported when it is
+# chosen: a node loads one driver.
 PROTOCOLS = {
-    "lx": "hexapod_dynamics.drivers.servos.lx.bus:LxServos",
-    "board": "hexapod_dynamics.drivers.servos.board_servos:BoardServos",
+    "lx": "hexapod_dynamics.drivers.servos.lx.servos:LxServos",
+    "board": "hexapod_dynamics.drivers.servos.board.servos:BoardServos",
     "dynamixel": "hexapod_dynamics.drivers.servos.dynamixel:DynamixelServos",
     "feetech": "hexapod_dynamics.drivers.servos.feetech:FeetechServos",
     "topics": "hexapod_dynamics.drivers.servos.topics:TopicServos",
@@ -284,5 +266,5 @@ def make_servos(settings: PortSettings, ids: Sequence[int], protocol: str = DEFA
     if protocol not in PROTOCOLS:
         raise DeviceError(f"servo protocol {protocol!r} is unknown; known are {', '.join(PROTOCOLS)}")
     module, _, name = PROTOCOLS[protocol].partition(":")
-    servos: ServoInterface = getattr(importlib.import_module(module), name).from_settings(settings, ids)
+    servos: ServoInterface = getattr(importlib.import_module(module), name)(settings, ids)
     return servos

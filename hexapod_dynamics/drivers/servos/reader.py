@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -67,7 +66,7 @@ class PositionGate:
 
 
 class JointReader:
-    """Reads joints in the bus thread and passes the results to `machine`, which is protected by `lock`.
+    """Reads joints in the bus thread and passes the results to `state`.
 
     idle(): called during a long wait for an answer; it returns False to end the wait, when a command is pending.
     """
@@ -76,18 +75,17 @@ class JointReader:
         self,
         servos: ServoInterface,
         servo_map: ServoMap,
-        machine: ChainStateMachine,
-        lock: threading.Lock,
+        state: ChainStateMachine,
         motions: Motions,
         idle: Callable[[], bool],
     ) -> None:
         n = len(servo_map)
         self.servos, self.map = servos, servo_map
-        self._machine, self._state, self._schedule = machine, machine.state, machine.schedule
-        self._lock, self._motions, self._idle = lock, motions, idle
+        self._state, self._schedule = state, state.schedule
+        self._motions, self._idle = motions, idle
         self._checks = [PositionGate(*servos.readable) for _ in range(n)]
         self._lag_count = np.zeros(n, np.int64)
-        self._delay = 0.5 * servos.line.reply_timeout  # [s] longest recent delay of the answers
+        self._delay = 0.5 * servos.reply_timeout  # [s] longest recent delay of the answers
         self.quiet_until = 0.0  # monotonic [s] before which no servo is asked
         self._confirm_turn = 0
         self._next_confirm = np.full(n, -np.inf)
@@ -124,12 +122,11 @@ class JointReader:
         loaded = self._ask_loaded(index)
         pause = SILENT_PROBE if state.silent[index] else 0.02
         self._next_confirm[index] = time.monotonic() + pause
-        if loaded is None and state.missing[index] and not self.servos.line.interrupted:
+        if loaded is None and state.missing[index] and not self.servos.interrupted:
             self._missing_tries[index] += 1
             if self._missing_tries[index] >= MISSING_TRIES and not state.missing_but_answering[index]:
-                with self._lock:
-                    # the servo is really missing; `probe_missing` finds it if it is connected again
-                    state.unconfirmed[index] = False
+                # the servo is really missing; `probe_missing` finds it if it is connected again
+                state.unconfirmed[index] = False
                 return
         if (loaded is None or bool(loaded) != wanted) and not (wanted and state.missing[index]):
             # The command is also repeated without an answer: the request may have been lost like the command.
@@ -137,7 +134,7 @@ class JointReader:
 
     def probe_missing(self, now: float) -> None:
         """Read one of the servos that are declared missing, to find out whether it is connected again."""
-        index = self._machine.next_missing(now)
+        index = self._state.next_missing(now)
         if index < 0:
             return
         if self._state.torque:
@@ -146,8 +143,7 @@ class JointReader:
             answered = self._ask_loaded(index) is not None
             if not answered:  # the servo may receive although its answers are lost
                 self.servos.switch_torque((index,), False, copies=2)
-        with self._lock:
-            self._machine.probed(index, answered)
+        self._state.probed(index, answered)
 
     def read_position(self, index: int) -> None:
         """Read the position of one joint."""
@@ -159,7 +155,7 @@ class JointReader:
                 if not self._state.silent[index]:
                     self._schedule.ask_soon(index)
                 return
-            self._store_report(index)
+            self._state.reports = tuple(self.servos.reports)
             now = self.servos.read_time
             distance = abs(value - target)  # NaN where nothing has been sent
             accepted = self._checks[index].accept(value, now, target)
@@ -169,24 +165,16 @@ class JointReader:
                 break
         else:
             if not (self.servos.reports and self.servos.reports[index]):  # else the servo itself is the cause
-                self._count(index, "implausible")
+                self._state.errors[index, FAULTS.index("implausible")] += 1
             return
         angle = self.map.angle(index, value)
         start = None
-        if self._machine.needs_start(index, now):
+        if self._state.needs_start(index, now):
             start = self._find_start(index, angle)
             self._motions.forget(index)
         lagging = self._lags(index, distance > 0.25)
-        with self._lock:
-            self._machine.measured(index, angle, now, start)
-            self._state.lagging[index] = lagging
-
-    def _store_report(self, index: int) -> None:
-        """Store what a servo has reported about itself."""
-        known, words = self._state.reports or ("",) * len(self.map), self.servos.reports
-        if words and words[index] != known[index]:
-            with self._lock:
-                self._state.reports = (*known[:index], words[index], *known[index + 1 :])
+        self._state.measured(index, angle, now, start)
+        self._state.lagging[index] = lagging
 
     def _lags(self, index: int, away: bool) -> bool:
         """Whether a joint does not follow: three consecutive readings are away from its target, or two that agree. One
@@ -204,10 +192,10 @@ class JointReader:
     def _find_start(self, index: int, angle: float) -> float:
         """Return start_angle of a joint measured at `angle` [rad]; see `ChainStateMachine.start_from`."""
         loaded = self._ask_loaded(index) or not self.servos.knows(index, "loaded")
-        if not loaded or not self._machine.trusts_targets or not self.servos.knows(index, "target"):
+        if not loaded or not self._state.trusts_targets or not self.servos.knows(index, "target"):
             return angle
         held = self._ask(index, "target")
-        return angle if held is None else self._machine.start_from(angle, self.map.angle(index, held))
+        return angle if held is None else self._state.start_from(angle, self.map.angle(index, held))
 
     def read_slow(self, now: float) -> None:
         """Read one slow value, if one is due."""
@@ -222,11 +210,10 @@ class JointReader:
         value, state = self._ask(index, kind), self._state
         if value is None:
             return
-        with self._lock:
-            getattr(state, kind)[index] = value
-            if kind == "voltage":
-                self._supply.append(value)
-                state.supply = statistics.median(self._supply)
+        getattr(state, kind)[index] = value
+        if kind == "voltage":
+            self._supply.append(value)
+            state.supply = statistics.median(self._supply)
 
     def _check_load(self, index: int) -> None:
         """Read the load state of a servo away from its target, sooner than it counts as lagging; ten times a second."""
@@ -242,50 +229,47 @@ class JointReader:
         answer = None
         if not self.servos.knows(index, "loaded"):
             return None
-        while answer is None and tries > 0 and not self.servos.line.interrupted:
+        while answer is None and tries > 0 and not self.servos.interrupted:
             answer, tries = ask(index, "loaded"), tries - 1
         if answer is None:
             return None
-        with self._lock:
-            self._machine.loaded(index, answer != 0.0)
-        return answer != 0.0
+        on = answer != 0.0
+        self._state.loaded(index, on)
+        return on
 
     def _ask(self, index: int, quantity: Quantity) -> float | None:
         servos = self.servos
         was_silent = bool(self._state.silent[index])
         # The long timeout is for single late answers. For a servo that failed while others answered, the timeout is the
         # present answer time: nine silent servos would otherwise block the bus.
-        losses = self._machine.losses
+        losses = self._state.losses
         failing = was_silent or losses.failing[index] > 0
         suspected = failing or self._state.unanswered > 1
-        timeout = max(servos.line.reply_timeout, min(0.002 + 1.5 * self._delay, servos.line.patience))
+        timeout = max(servos.reply_timeout, min(0.002 + 1.5 * self._delay, servos.patience))
         # While the line loses answers of all servos, or the computer is late, all servos get the same timeout, so that
         # the test for silent servos is fair.
         if failing and self._state.unanswered < len(self.map) and losses.loss(index) < 0.1:
             timeout = min(timeout, max(0.003, 0.002 + 3.0 * self._delay))
-        value = servos.read(index, quantity, None if suspected else self._idle, timeout)
-        if value is None:
-            self._count(index, servos.fault.name.lower())
-            if servos.fault is not Fault.TIMEOUT:  # a corrupted answer came quickly: read again at once
-                for check in self._checks:
-                    check.warn(time.monotonic())
-                value = servos.read(index, quantity, None, timeout)
-                if value is None:
-                    self._count(index, servos.fault.name.lower())
-        self._delay, servos.line.lateness = max(self._delay, servos.line.lateness), 0.0
-        if servos.line.interrupted:
+        for idle in (None if suspected else self._idle, None):
+            value = servos.read(index, quantity, idle, timeout)
+            if value is not None:
+                break
+            self._state.errors[index, FAULTS.index(servos.fault.name.lower())] += 1
+            if servos.fault is Fault.TIMEOUT:
+                break
+            for check in self._checks:  # a corrupted answer came quickly: read again at once
+                check.warn(time.monotonic())
+        self._delay, servos.lateness = max(self._delay, servos.lateness), 0.0
+        if servos.interrupted:
             return value
         if value is None:
-            with self._lock:
-                lost = self._machine.unanswered(index)
-            if lost:
+            if self._state.note_no_answer(index):
                 self._checks[index].forget()
             self._back_off(self._state.unanswered)
             return None
         self.quiet_until = 0.0
         self._delay = max(0.97 * self._delay, min(servos.delay, 0.05))  # the longest delay is forgotten slowly
-        with self._lock:
-            self._machine.answered(index, servos.read_time, late=servos.delay > servos.line.reply_timeout)
+        self._state.note_answer(index, servos.read_time, late=servos.delay > servos.reply_timeout)
         return value
 
     def _back_off(self, unanswered: int) -> None:
@@ -294,9 +278,5 @@ class JointReader:
         Requests at the pace of the timeouts would collide with late answers, and accumulate before a blocked line. The
         pauses, of 2 to 16 ms, let the line become quiet.
         """
-        if unanswered > 1 and (self.servos.line.strays or unanswered > len(self.map)):
+        if unanswered > 1 and (self.servos.strays or unanswered > len(self.map)):
             self.quiet_until = time.monotonic() + 0.002 * 2.0 ** min(unanswered - 2, 3)
-
-    def _count(self, index: int, fault: str) -> None:
-        with self._lock:
-            self._state.errors[index, FAULTS.index(fault)] += 1

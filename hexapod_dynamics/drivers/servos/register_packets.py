@@ -1,22 +1,19 @@
-"""Registers, packets and bus of Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
+"""Registers and packets of Dynamixel protocol 1 (also Feetech's) and 2, byte for byte as the makers' SDKs.
 
-Protocol 1: FF FF, id, length, instruction or error, parameters, ~sum. Protocol 2: FF FF FD 00, id, length (2),
-instruction, (error,) parameters, CRC-16; within the parameters, FF FF FD is followed by one more FD. Sources:
-ROBOTIS e-manual, dynamixel-sdk and ftservo-python-sdk.
+Both: header, id, length, instruction, parameters, check; the length counts what is behind it. Protocol 1: FF FF, length
+and check (~sum) of one byte, an answer has its error in the place of the instruction. Protocol 2: FF FF FD 00, length
+and check (CRC-16) of two bytes, an answer has its error before the data; behind each FF FF FD of instruction and
+parameters stands one more FD. Sources: ROBOTIS e-manual, dynamixel-sdk and ftservo-python-sdk.
 """
 
 from __future__ import annotations
 
-import time
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
-from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings
-from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
 from hexapod_dynamics.errors import DeviceError
 
 BROADCAST_ID = 254  # addresses all servos
@@ -82,107 +79,6 @@ class Register:
         return slice(begin, begin + self.size)
 
 
-class Packets(FrameFinder):
-    """How packets are built and found.
-
-    overhead: number of bytes of an answer besides its data. longest: most data bytes of a packet that this
-    computer sends. width: bytes of an address and of a size.
-    """
-
-    overhead: int
-    longest: int
-    width: int
-
-    @abstractmethod
-    def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
-        """Return a packet of this computer."""
-
-    def read(self, servo_id: int, address: int, size: int) -> bytes:
-        """Return the packet that reads registers."""
-        return self.build(servo_id, Instruction.READ, self._numbers(address, size))
-
-    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
-        """Return the packet that writes registers of one servo."""
-        return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
-
-    def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
-        """Return the packets that write the same registers of several servos: parts (id, data), data of one size."""
-        sizes = {len(data) for _, data in parts}
-        if len(sizes) > 1:
-            raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
-        packets, most = b"", max(1, (self.longest - 8) // (1 + max(sizes, default=0)))
-        for first in range(0, len(parts), most):
-            listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts[first : first + most])
-            packets += self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
-        return packets
-
-    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
-        """Return the packet that reads the same registers of several servos; they answer in this order."""
-        return self.build(BROADCAST_ID, Instruction.SYNC_READ, self._numbers(address, size) + bytes(ids))
-
-    def _numbers(self, *values: int) -> bytes:
-        return b"".join(value.to_bytes(self.width, "little") for value in values)
-
-    @abstractmethod
-    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
-        """Return the packet with which a servo answers (used by simulated servos)."""
-
-    @abstractmethod
-    def request(self, frame: bytes) -> Request:
-        """The request in a packet of the computer (used by simulated servos)."""
-
-    @abstractmethod
-    def answer(self, frame: bytes) -> Status | None:
-        """The answer in a packet; None for a packet of this computer (an echo)."""
-
-    def feed(self, chunk: bytes) -> list[Status]:
-        """Return the answers that are complete with these bytes."""
-        return [status for frame, _ in self.find(chunk) if (status := self.answer(frame)) is not None]
-
-
-class Protocol1(Packets):
-    """Dynamixel protocol 1, and Feetech; bulk: several servos are read by BULK_READ (MX) instead of SYNC_READ."""
-
-    header, shortest = b"\xff\xff", 4
-    overhead, longest, width = 6, 244, 1
-
-    def __init__(self, bulk: bool = False) -> None:
-        super().__init__()
-        self._bulk = bulk
-
-    def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
-        """Return FF FF, id, length, instruction, parameters, ~sum."""
-        body = bytes((servo_id, len(parameters) + 2, instruction)) + parameters
-        return b"\xff\xff" + body + bytes((~sum(body) & 0xFF,))
-
-    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
-        """Return the packet that reads the same registers of several servos."""
-        if self._bulk:
-            listed = b"".join(bytes((size, servo_id, address)) for servo_id in ids)
-            return self.build(BROADCAST_ID, Instruction.BULK_READ, b"\x00" + listed)
-        return super().sync_read(address, size, ids)
-
-    def size(self, held: bytearray) -> int:
-        """Size of the packet that begins with these bytes; 0 if they are none."""
-        return 4 + held[3] if held[2] <= BROADCAST_ID and held[3] >= 2 else 0
-
-    def is_intact(self, frame: bytes) -> bool:
-        """Whether the sum is right."""
-        return ~sum(frame[2:-1]) & 0xFF == frame[-1]
-
-    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
-        """Return the packet with which a servo answers: the error is in the place of the instruction."""
-        return self.build(servo_id, error, data)
-
-    def request(self, frame: bytes) -> Request:
-        """The request in a packet."""
-        return Request(frame[2], frame[4], frame[5:-1])
-
-    def answer(self, frame: bytes) -> Status:
-        """The answer in a packet; one of this computer looks alike."""
-        return Status(*self.request(frame))
-
-
 def _crc_table() -> tuple[int, ...]:
     table = []
     for value in range(256):
@@ -204,89 +100,97 @@ def crc16(data: bytes | bytearray) -> int:
     return check
 
 
-class Protocol2(Packets):
-    """Dynamixel protocol 2."""
+class Packets(FrameFinder):
+    """How packets of protocol `version` (1, 2) are built and found.
 
-    header, shortest = b"\xff\xff\xfd\x00", 8
-    overhead, longest, width = 11, 1024, 2
+    bulk: several servos are read by BULK_READ (MX with protocol 1) instead of SYNC_READ. width: bytes of an address, of
+    a size, of the length and of the check. overhead: bytes of an answer besides its data.
+    """
+
+    def __init__(self, version: int, bulk: bool = False) -> None:
+        super().__init__()
+        self.width, self._bulk = version, bulk
+        self.header = b"\xff\xff" if version == 1 else b"\xff\xff\xfd\x00"
+        self._begin = len(self.header) + 1 + self.width  # where the instruction stands
+        self.shortest = self._begin
+        self.overhead = self._begin + version + self.width  # the error, in protocol 2 also the instruction; the check
+        self._longest = 244 if version == 1 else 1024  # data bytes of a packet that this computer sends
+
+    def _check(self, data: bytes) -> bytes:
+        """Return the check of a packet without it."""
+        check = ~sum(data[2:]) & 0xFF if self.width == 1 else crc16(data)
+        return check.to_bytes(self.width, "little")
 
     def build(self, servo_id: int, instruction: int, parameters: bytes) -> bytes:
-        """Return FF FF FD 00, id, length, instruction, stuffed parameters, CRC-16."""
-        inner = (bytes((instruction,)) + parameters).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
-        head = b"\xff\xff\xfd\x00" + bytes((servo_id,)) + (len(inner) + 2).to_bytes(2, "little")
-        return head + inner + crc16(head + inner).to_bytes(2, "little")
+        """Return a packet."""
+        inner = bytes((instruction,)) + parameters
+        if self.width == 2:
+            inner = inner.replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
+        packet = self.header + bytes((servo_id,)) + self._numbers(len(inner) + self.width) + inner
+        return packet + self._check(packet)
+
+    def read(self, servo_id: int, address: int, size: int) -> bytes:
+        """Return the packet that reads registers."""
+        return self.build(servo_id, Instruction.READ, self._numbers(address, size))
+
+    def write(self, servo_id: int, address: int, data: bytes) -> bytes:
+        """Return the packet that writes registers of one servo."""
+        return self.build(servo_id, Instruction.WRITE, self._numbers(address) + data)
+
+    def sync_write(self, address: int, parts: Sequence[tuple[int, bytes]]) -> bytes:
+        """Return the packets that write the same registers of several servos: parts (id, data), data of one size."""
+        sizes = {len(data) for _, data in parts}
+        if len(sizes) > 1:
+            raise DeviceError(f"a sync write has data of one size, given are {sorted(sizes)} bytes")
+        packets, most = b"", max(1, (self._longest - 8) // (1 + max(sizes, default=0)))
+        for first in range(0, len(parts), most):
+            listed = b"".join(bytes((servo_id,)) + data for servo_id, data in parts[first : first + most])
+            packets += self.build(BROADCAST_ID, Instruction.SYNC_WRITE, self._numbers(address, *sizes) + listed)
+        return packets
+
+    def sync_read(self, address: int, size: int, ids: Sequence[int]) -> bytes:
+        """Return the packet that reads the same registers of several servos; they answer in this order."""
+        if self._bulk:
+            listed = b"".join(bytes((size, servo_id, address)) for servo_id in ids)
+            return self.build(BROADCAST_ID, Instruction.BULK_READ, b"\x00" + listed)
+        return self.build(BROADCAST_ID, Instruction.SYNC_READ, self._numbers(address, size) + bytes(ids))
+
+    def _numbers(self, *values: int) -> bytes:
+        return b"".join(value.to_bytes(self.width, "little") for value in values)
 
     def size(self, held: bytearray) -> int:
         """Size of the packet that begins with these bytes; 0 if they are none."""
-        length = held[5] | held[6] << 8
-        return 7 + length if 3 <= length <= self.longest else 0
+        length = int.from_bytes(held[self._begin - self.width : self._begin], "little")
+        possible = held[len(self.header)] <= BROADCAST_ID and self.width < length <= max(self._longest, 255)
+        return self._begin + length if possible else 0
 
     def is_intact(self, frame: bytes) -> bool:
-        """Whether the CRC is right."""
-        return crc16(frame[:-2]) == frame[-2] | frame[-1] << 8
-
-    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
-        """Return the packet with which a servo answers: the error is the first parameter."""
-        return self.build(servo_id, Instruction.STATUS, bytes((error,)) + data)
+        """Whether the check is right."""
+        return self._check(frame[: -self.width]) == frame[-self.width :]
 
     def request(self, frame: bytes) -> Request:
-        """The request in a packet."""
-        return Request(frame[4], frame[7], frame[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
+        """The request in a packet of the computer (used by simulated servos)."""
+        parameters = frame[self._begin + 1 : -self.width]
+        if self.width == 2:
+            parameters = parameters.replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+        return Request(frame[len(self.header)], frame[self._begin], parameters)
 
-    def answer(self, frame: bytes) -> Status | None:
-        """The answer in a packet; None for one of this computer."""
-        servo_id, instruction, parameters = self.request(frame)
-        if instruction != Instruction.STATUS or not parameters:
-            return None
-        return Status(servo_id, parameters[0], parameters[1:])
+    def status(self, servo_id: int, error: int, data: bytes) -> bytes:
+        """Return the packet with which a servo answers (used by simulated servos)."""
+        if self.width == 1:
+            return self.build(servo_id, error, data)
+        return self.build(servo_id, Instruction.STATUS, bytes((error,)) + data)
 
+    def feed(self, chunk: bytes) -> list[Status]:
+        """Return the answers that are complete with these bytes; with protocol 1, packets of this computer look alike.
 
-class RegisterBus(SerialLink):
-    """A serial port with servos that speak `packets`."""
-
-    def __init__(self, settings: PortSettings, packets: Packets) -> None:
-        super().__init__(settings)
-        self.packets = packets
-
-    def ask(
-        self, packet: bytes, ids: Sequence[int], size: int, idle: Idle = None, timeout: float | None = None
-    ) -> dict[int, tuple[Status, float]]:
-        """Send a packet; return the answers of these servos with `size` bytes of data, each with its arrival [s].
-
-        `fault` says why one is missing. timeout [s]: instead of reply_timeout; it counts from when all could have
-        answered. idle: called after that time; while it returns True, the wait goes on, for at most `patience`.
+        Other packets of protocol 2 are those of this computer (an echo).
         """
-        if self._serial is None:
-            raise self._not_open()
-        self.strays += len(self._discard_input())
-        packets, answers = self.packets, dict[int, tuple[Status, float]]()
-        packets.reset()
-        damaged, skipped = packets.damaged, packets.skipped
-        self.send(packet)
-        # A servo answers after 0.6 ms, unless its register says otherwise (250 counts of 2 us).
-        answer_time = (packets.overhead + size) * self.byte_time + 0.0006
-        needed = (timeout or self.reply_timeout) + answer_time * len(ids)
-        wait = ReplyWait(self.free_at, needed, self.patience, idle)
-        echo: bytearray | None = bytearray()
-        while len(answers) < len(ids) and not self.interrupted:
-            now = time.monotonic()
-            left = wait.left(now)
-            if left < 0.0:
-                break
-            chunk = self._wait(left, now)
-            if not chunk:
-                continue
-            if echo is not None:
-                echo += chunk
-                if len(echo) < len(packet) and packet.startswith(echo):
-                    continue
-                chunk, echo = bytes(echo.removeprefix(packet)), None
-            came = time.monotonic()
-            for status in packets.feed(chunk):
-                if status.servo_id in ids and len(status.data) == size:
-                    answers[status.servo_id] = status, came
-        if len(answers) == len(ids):
-            self.fault, self.strays = None, 0
-        else:
-            self.fault = Fault.of(packets.damaged > damaged, packets.skipped > skipped or packets.incomplete)
+        answers = []
+        for packet, _ in self.find(chunk):
+            servo_id, instruction, parameters = self.request(packet)
+            if self.width == 1:
+                answers.append(Status(servo_id, instruction, parameters))
+            elif instruction == Instruction.STATUS and parameters:
+                answers.append(Status(servo_id, parameters[0], parameters[1:]))
         return answers

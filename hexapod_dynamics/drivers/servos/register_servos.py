@@ -12,16 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hexapod_dynamics.drivers.servos.interface import (
-    BusError,
-    Fault,
-    Idle,
-    Motions,
-    PortSettings,
-    Quantity,
-    ServoInterface,
-)
-from hexapod_dynamics.drivers.servos.register_packets import Packets, Register, RegisterBus, Status
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Motions, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.register_packets import Packets, Register, Status
+from hexapod_dynamics.drivers.servos.serial_servos import ReplyWait, SerialServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import CountScale
 
@@ -100,29 +93,25 @@ class _Servo:
     outside: int = 0  # readings in a row outside the travel
 
 
-class RegisterServos(ServoInterface):
-    """The servos of these ids, all of one model; a subclass names the models of its maker. DeviceError: wrong ids."""
+class RegisterServos(SerialServos):
+    """The servos of these ids, all of one model, the first of `MODELS` or as the settings say; a subclass names the
+    models of its maker. DeviceError: wrong ids, or an unknown model.
+    """
 
     MODELS: ClassVar[Mapping[str, ServoModel]]
-    DEFAULT_MODEL: ClassVar[str]
     counts: CountScale
 
-    def __init__(self, bus: RegisterBus, ids: Sequence[int], model: ServoModel) -> None:
-        super().__init__(bus, ids, 252, model.counts)  # of protocol 2; 253 is reserved, 254 addresses all servos
-        self.bus, self.model, self._packets = bus, model, bus.packets
-        self.pose_times = 14 * bus.byte_time, (1 + model.goal_block.size) * bus.byte_time
+    def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
+        name = settings.model or next(iter(self.MODELS))
+        if name not in self.MODELS:
+            raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(self.MODELS)}")
+        self.model = model = self.MODELS[name]
+        super().__init__(settings, ids, 252, model.counts)  # of protocol 2; 253 is reserved, 254 addresses all servos
+        self._packets = model.packets()
+        self.pose_times = 14 * self.byte_time, (1 + model.goal_block.size) * self.byte_time
         self.readable = model.counts.angle(0) - 0.1, model.counts.angle(model.counts.top) + 0.1
         self._motions = Motions(len(ids))
         self._forget()
-
-    @classmethod
-    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> RegisterServos:
-        """Create the interface with its port closed; DeviceError for an unknown model."""
-        name = settings.model or cls.DEFAULT_MODEL
-        if name not in cls.MODELS:
-            raise DeviceError(f"servo model {name!r} is unknown; known are {', '.join(cls.MODELS)}")
-        model = cls.MODELS[name]
-        return cls(RegisterBus(settings, model.packets()), ids, model)
 
     # The port --------------------------------------------------------------------------------------------------------
 
@@ -157,7 +146,7 @@ class RegisterServos(ServoInterface):
         if model.acceleration is not None and self._read_register(index, model.acceleration) != 0:
             # A motion of a given duration would take longer; the register is volatile.
             none = bytes(model.acceleration.size)
-            self.bus.send(self._packets.write(self.ids[index], model.acceleration.address, none))
+            self.send(self._packets.write(self.ids[index], model.acceleration.address, none))
         servo.by_time, servo.variant = modes.by_time, model.variants[number]
         return ""
 
@@ -165,7 +154,7 @@ class RegisterServos(ServoInterface):
         """Inspect servos; close the port and raise BusError if there are some that must not be moved."""
         refused = [(index, why) for index in indices if (why := self._inspect(index))]
         if refused:
-            self.bus.close()
+            self.close()
             reasons = {why: ", ".join(str(self.ids[k]) for k, other in refused if other == why) for _, why in refused}
             words = "; ".join(f"servo {numbers} is {why}" for why, numbers in reasons.items())
             raise BusError(f"servo port {self.port}: {words}. Nothing was moved")
@@ -200,9 +189,13 @@ class RegisterServos(ServoInterface):
         """Queue one sync write of set-points and speeds for the chosen servos."""
         moved = [index for index, wanted in enumerate(chosen) if wanted]
         self._measure_unknown(moved)
-        now = time.monotonic()
-        parts = [(self.ids[k], self._begin_motion(k, angles[k], durations[k], now)) for k in moved]
-        self.bus.send(self._packets.sync_write(self.model.goal_block.address, parts))
+
+        def pose() -> bytes:
+            now = time.monotonic()
+            parts = [(self.ids[k], self._begin_motion(k, angles[k], durations[k], now)) for k in moved]
+            return self._packets.sync_write(self.model.goal_block.address, parts)
+
+        self.send(pose)
 
     def _measure_unknown(self, indices: Sequence[int]) -> None:
         """Measure servos of unknown set-point and angle, because a stop needs a position; inspect new ones."""
@@ -217,7 +210,7 @@ class RegisterServos(ServoInterface):
         """Queue torque off; or on, for servos that answer, with the present position as set-point first."""
         chosen = [index for index in indices if not on or self._hold_where_it_stands(index)]
         parts = [(self.ids[index], bytes((int(on),))) for index in chosen]
-        self.bus.send(self._packets.sync_write(self.model.registers["loaded"].address, parts) * copies)
+        self.send(self._packets.sync_write(self.model.registers["loaded"].address, parts) * copies)
 
     def _hold_where_it_stands(self, index: int) -> bool:
         """Write a servo's set-point to its measured angle, which is read now; False if it does not answer."""
@@ -226,28 +219,18 @@ class RegisterServos(ServoInterface):
         angle = self._measured(index)
         self._motions.hold(index, angle)
         goal = self._goal(index, angle)
-        self.bus.send(self._packets.write(self.ids[index], self.model.goal_block.address, goal))
+        self.send(self._packets.write(self.ids[index], self.model.goal_block.address, goal))
         return True
 
-    # Stops -----------------------------------------------------------------------------------------------------------
-
-    def _stops(self, indices: Sequence[int]) -> bytes:
+    def _stops(self, index: int | None) -> bytes:
         """Return the packets that stop servos; those about which nothing is known were not commanded to move."""
         now, parts = time.monotonic(), []
-        for index in indices:
-            place = self._motions.place(index, now, self._measured(index))
+        for each in range(len(self.ids)) if index is None else (index,):
+            place = self._motions.place(each, now, self._measured(each))
             if not math.isnan(place):
-                self._motions.hold(index, place)
-                parts.append((self.ids[index], self._goal(index, place)))
-        return self._packets.sync_write(self.model.goal_block.address, parts) * 2  # it is not acknowledged
-
-    def stop(self, index: int | None = None) -> None:
-        """Queue a stop of one servo, or of all."""
-        self.bus.send(self._stops(range(len(self.ids)) if index is None else (index,)))
-
-    def stop_now(self) -> bool:
-        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
-        return self.bus.interrupt(self._stops(range(len(self.ids))))
+                self._motions.hold(each, place)
+                parts.append((self.ids[each], self._goal(each, place)))
+        return self._packets.sync_write(self.model.goal_block.address, parts) * 2
 
     # Requests --------------------------------------------------------------------------------------------------------
 
@@ -308,22 +291,54 @@ class RegisterServos(ServoInterface):
         return self._measured(index)
 
     def _ask(self, indices: Sequence[int], register: Register, waits: Waits) -> dict[int, tuple[bytes, float]]:
-        """Read a register of servos, by one request; return the bytes of those that have answered, and their times."""
-        bus, packets = self.bus, self.bus.packets
-        ids = {self.ids[index]: index for index in indices}
-        if len(ids) == 1:
-            packet = packets.read(self.ids[indices[0]], register.address, register.size)
+        """Read a register of servos, by one request; return the bytes of those that have answered, and their times [s].
+
+        `fault` says why one is missing. The timeout counts from when all could have answered.
+        """
+        if self._serial is None:
+            raise self._not_open()
+        packets, size = self._packets, register.size
+        idle, timeout = waits
+        awaited = {self.ids[index]: index for index in indices}
+        if len(awaited) == 1:
+            packet = packets.read(self.ids[indices[0]], register.address, size)
         else:
-            packet = packets.sync_read(register.address, register.size, list(ids))
-        answers = bus.ask(packet, list(ids), register.size, *waits)
-        self.fault = bus.fault
-        # Several answers may come from the kernel at once; a servo measured at least one answer's duration before.
-        one, found = (packets.overhead + register.size) * bus.byte_time, {}
-        for servo_id, (status, came) in answers.items():
-            self._note_error(self._servos[ids[servo_id]], status)
-            found[ids[servo_id]] = status.data, came - one
-            if len(ids) == 1:
-                self.delay = max(0.0, came - one - bus.free_at)
+            packet = packets.sync_read(register.address, size, list(awaited))
+        self.strays += len(self._discard_input())
+        packets.reset()
+        damaged, skipped, found = packets.damaged, packets.skipped, dict[int, tuple[bytes, float]]()
+        self.send(packet)
+        # Several answers may come from the kernel at once; a servo measured at least one answer's duration before. It
+        # answers after 0.6 ms, unless its register says otherwise (250 counts of 2 us).
+        one = (packets.overhead + size) * self.byte_time
+        needed = (timeout or self.reply_timeout) + (one + 0.0006) * len(awaited)
+        wait = ReplyWait(self.free_at, needed, self.patience, idle)
+        echo: bytearray | None = bytearray()
+        while len(found) < len(awaited) and not self.interrupted:
+            now = time.monotonic()
+            left = wait.left(now)
+            if left < 0.0:
+                break
+            chunk = self._wait(left, now)
+            if not chunk:
+                continue
+            if echo is not None:
+                echo += chunk
+                if len(echo) < len(packet) and packet.startswith(echo):
+                    continue
+                chunk, echo = bytes(echo.removeprefix(packet)), None
+            measured = time.monotonic() - one
+            for status in packets.feed(chunk):
+                if status.servo_id in awaited and len(status.data) == size:
+                    index = awaited[status.servo_id]
+                    self._note_error(self._servos[index], status)
+                    found[index] = status.data, measured
+        if len(awaited) == len(found) == 1:
+            self.delay = max(0.0, measured - self.free_at)
+        if len(found) == len(awaited):
+            self.fault, self.strays = None, 0
+        else:
+            self.fault = Fault.of(packets.damaged > damaged, packets.skipped > skipped or packets.incomplete)
         return found
 
     def _read_states(self, indices: Sequence[int], waits: Waits = _NORMAL) -> list[int]:

@@ -7,7 +7,7 @@ only the next request of a person ends it. Times are monotonic seconds and argum
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hexapod_dynamics.control.pose_guard import COMMAND_TIMEOUT, MotionTime, PoseGuard
 from hexapod_dynamics.control.posture import SitDown, SupplyLimits, SupplyMonitor
 from hexapod_dynamics.drivers.servos.chain_state import ChainState
+from hexapod_dynamics.drivers.servos.health import SEVERITY
 from hexapod_dynamics.errors import DeviceError
 
 FROZEN = "the pose is frozen until `stop --resume`, or emergency_stop with false"
@@ -39,26 +40,22 @@ class StopState:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.mode, str)
-            or self.mode not in MODES
-            or not isinstance(self.frozen, bool)
-            or not isinstance(self.reason, str)
-        ):
+        kinds = [type(value) for value in vars(self).values()]
+        if kinds != [str, bool, str] or self.mode not in MODES:
             raise DeviceError(
                 f"{str(self)[:200]} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false"
             )
 
-    def to_values(self) -> dict:
+    def to_values(self) -> dict[str, str | bool]:
         """Values for a JSON file."""
-        return dict(self.__dict__)
+        return asdict(self)
 
     @classmethod
     def from_values(cls, values: object) -> StopState:
         """Read the values of `to_values`; None (nothing stored): the initial state; DeviceError for other values."""
         if values is None:
             return cls()
-        if not isinstance(values, dict) or set(values) != {"mode", "frozen", "reason"}:
+        if not isinstance(values, dict) or values.keys() != asdict(cls()).keys():
             raise DeviceError(f"{str(values)[:200]} is no stop state: mode, frozen and reason are needed")
         return cls(**values)
 
@@ -314,25 +311,27 @@ class ServoSupervisor:
 
     def doing(self) -> tuple[str, list[str]]:
         """Level ('ok', 'warn', 'error') and message on the supply and on what the robot does."""
-        supply, words, stop = f"supply at {self.state.supply:.1f} V", [], self.stop
-        level = {"ok": "ok", "warn": "warn"}.get(self.supply_level, "error")
-        if level == "error":
-            words.append(f"{supply}: {'sat down, torque off; ' if stop.mode == OFF else ''}charge the battery")
-        elif level == "warn":
-            words.append(f"{supply}: charge soon")
+        stop, supply = self.stop, f"supply at {self.state.supply:.1f} V"
+        off = stop.mode == OFF or (self.state.connected and not self.state.torque)
+        found = []  # levels with their words
+        if self.supply_level == "warn":
+            found.append(("warn", f"{supply}: charge soon"))
+        elif self.supply_level != "ok":
+            sat = "sat down, torque off; " if stop.mode == OFF else ""
+            found.append(("error", f"{supply}: {sat}charge the battery"))
         if self.not_kept:
-            level = "error"
-            words.append(f"a restart of this node would lose this state: {self.not_kept}")
+            found.append(("error", f"a restart of this node would lose this state: {self.not_kept}"))
         if stop.frozen:
-            return "error", [*words, f"emergency stop: {FROZEN}"]
-        if stop.mode == SIT:
-            return "warn" if level == "ok" else level, [*words, f"sitting down: {stop.reason}"]
-        if stop.mode == OFF or (self.state.connected and not self.state.torque):
-            return "warn" if level == "ok" else level, [*words, "torque is off"]
-        if stop.mode == HOLD:
-            why = f"holding where it stands, {stop.reason}: ~/follow lets joint_commands move it"
-            return "warn" if level == "ok" else level, [*words, why]
-        return level, [*words, "holding the pose, no commands" if self.holding else "following commands"]
+            found.append(("error", f"emergency stop: {FROZEN}"))
+        elif stop.mode == SIT:
+            found.append(("warn", f"sitting down: {stop.reason}"))
+        elif off:
+            found.append(("warn", "torque is off"))
+        elif stop.mode == HOLD:
+            found.append(("warn", f"holding where it stands, {stop.reason}: ~/follow lets joint_commands move it"))
+        else:
+            found.append(("ok", "holding the pose, no commands" if self.holding else "following commands"))
+        return max((level for level, _ in found), key=SEVERITY.index), [words for _, words in found]
 
     def _watch_supply(self, state: ChainState, t: float) -> None:
         level = self._supply.update(state.supply, t)

@@ -11,6 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from hexapod_dynamics.drivers.servos.interface import (
     BusError,
     Fault,
     Idle,
-    Line,
     Motions,
     PortSettings,
     Quantity,
@@ -111,13 +111,16 @@ _SILENT = 1.0  # [s] without any message after which the joints count as lost
 
 
 class TopicServos(ServoInterface):
-    """n joints; `ids` are their numbers. publish(angles (n,) [rad], duration [s]): set by the node."""
+    """n joints; `ids` are their numbers, settings.port the name of the topic for messages.
+
+    publish(angles (n,) [rad], duration [s]): set by the node.
+    """
 
     readable = -100.0, 100.0
 
-    def __init__(self, ids: Sequence[int], topic: str = "joint_states") -> None:
+    def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
         n = len(ids)
-        super().__init__(Line(topic, _WAIT, _WAIT), ids, n)
+        super().__init__(replace(settings, reply_timeout=_WAIT, patience=_WAIT), ids, n)
         self.publish: Callable[[np.ndarray, float], object] = lambda angles, duration: None
         self._new = threading.Condition()
         self._angle, self._stamp, self._given = np.full(n, np.nan), np.full(n, -np.inf), np.full(n, -np.inf)
@@ -129,11 +132,6 @@ class TopicServos(ServoInterface):
         self._targets = np.full(n, np.nan)
         self._echo = EchoDetector(n)
         self._shown, self._frozen, self._chains = np.full(n, np.nan), np.zeros(n, bool), FrozenChains(n, [])
-
-    @classmethod
-    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> TopicServos:
-        """Create the interface; settings.port is the name of the topic, for messages."""
-        return cls(ids, settings.port)
 
     # From the node ---------------------------------------------------------------------------------------------------
 
@@ -216,7 +214,11 @@ class TopicServos(ServoInterface):
         with self._sending:
             self._motions.forget()
             self._targets[:] = np.nan
-        super().open()
+        self.is_open = True
+
+    def close(self) -> None:
+        """Send nothing until `open`."""
+        self.is_open = False
 
     # Set-points ------------------------------------------------------------------------------------------------------
 
@@ -228,7 +230,7 @@ class TopicServos(ServoInterface):
         """Publish the set-points of all joints that have one; the others keep theirs."""
         now, longest = time.monotonic(), 0.0
         with self._sending:
-            if self.line.interrupted:
+            if self.interrupted:
                 return
             for index, wanted in enumerate(chosen):
                 if wanted:
@@ -255,8 +257,8 @@ class TopicServos(ServoInterface):
     def stop_now(self) -> bool:
         """Publish such set-points, from any thread, and nothing else until `resume`."""
         with self._sending:
-            already, self.line.interrupted = self.line.interrupted, True
-            if not self.line.is_open:
+            already, self.interrupted = self.interrupted, True
+            if not self.is_open:
                 return False
             if not already:
                 self._hold(range(len(self.ids)))
@@ -284,11 +286,11 @@ class TopicServos(ServoInterface):
         with self._new:
             while self._stamp[index] <= self._given[index]:
                 left = end - time.monotonic()
-                if left <= 0.0 or self.line.interrupted:
+                if left <= 0.0 or self.interrupted:
                     break
                 self._new.wait(left)
             if self.is_silent:
-                self.line.is_open = False
+                self.is_open = False
                 none = f"no message on {self.port} for more than {_SILENT:g} s: has the joints' driver ended?"
                 raise BusError(self._refusal() or none)
             if self._stamp[index] <= self._given[index]:

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY, Mpu6050, Sample, UnexpectedAnswer, open_bus
 from hexapod_dynamics.drivers.imu.reader import sample_of
-from hexapod_dynamics.drivers.servos.board_port import BoardPort
-from hexapod_dynamics.drivers.servos.board_protocol import ImuValues, Report
-from hexapod_dynamics.drivers.servos.board_servos import BoardServos
+from hexapod_dynamics.drivers.servos.board.protocol import ImuValues, Report
+from hexapod_dynamics.drivers.servos.board.servos import BoardServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.se3 import roll_pitch_yaw
 from hexapod_dynamics.tools.commissioning.bench import Attitude, Bench
@@ -31,7 +30,7 @@ from hexapod_dynamics.tools.commissioning.port import END_IT, check_file, check_
 class BoardSensor:
     """Gives the samples of an open board, each once; OSError if none arrives within half a second."""
 
-    def __init__(self, board: BoardPort) -> None:
+    def __init__(self, board: BoardServos) -> None:
         self._board = board
         self._new = threading.Condition()
         self._sample: Sample | None = None
@@ -54,7 +53,7 @@ class BoardSensor:
     @property
     def rate(self) -> float:
         """Samples a second; 0 while it is not known."""
-        return self._board.health.imu_rate
+        return self._board.clock.rate
 
     def read(self) -> Sample:
         """Wait for the next sample and return it."""
@@ -73,9 +72,9 @@ def open_sensor(bench: Bench) -> Iterator[Mpu6050 | BoardSensor]:
     if not bench.i2c:
         if not isinstance(bench.bus, BoardServos):
             raise CheckError("IMU", "source: board, and no board", "give servos the protocol `board` in the file")
-        if not bench.bus.line.is_open:
+        if not bench.bus.is_open:
             list(check_port(bench))
-        yield BoardSensor(bench.bus.board)
+        yield BoardSensor(bench.bus)
         return
     path = bench.i2c if not bench.i2c.isdigit() else f"/dev/i2c-{bench.i2c}"
     check_file(path, "i2c")

@@ -55,7 +55,7 @@ class SlowMove:
     def send(self, index: int, angle: float, duration: float) -> None:
         """Command a joint angle [rad], reached in `duration` [s]."""
         self.servos.write(index, self.map.servo_angle(index, angle), duration)
-        self.servos.line.drain()
+        self.servos.drain()
 
     def to(self, index: int, goal: float) -> float:
         """Move a joint to `goal` [rad], clamped to its limits; return the measured angle when it is there."""
@@ -105,7 +105,7 @@ class SlowMove:
         """Switch torque off and read the state back, up to five times; raises NoReply if it is not confirmed."""
         for _ in range(5):
             self.servos.switch_torque((index,), False)
-            self.servos.line.drain()
+            self.servos.drain()
             if not self.holds(index):
                 return
         raise NoReply(f"{self.map.joint_names[index]} does not confirm that its torque is off: it may hold still")
@@ -116,7 +116,7 @@ class SlowMove:
             self.servos.stop(index)
             if not held:
                 self.servos.switch_torque((index,), False, copies=3)
-            self.servos.line.drain()
+            self.servos.drain()
         except BusError as error:
             _log.warning("%s was not stopped, it ends its last step: %s", self.map.joint_names[index], error)
 

@@ -53,9 +53,9 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
         check = CHECKS[key]
         bench.owner.show(f"\n{key}: {check.title}. Right is: {check.right}.")
         if check.needs_bus and key != "port":
-            if not lost and not bench.bus.line.is_open:  # the check `port` was not chosen
+            if not lost and not bench.bus.is_open:  # the check `port` was not chosen
                 opening = list(of_check("port", check_port(bench)))
-                lost = not bench.bus.line.is_open
+                lost = not bench.bus.is_open
                 yield from opening if lost else ()
             if lost:
                 yield Finding(check.title, "needs the servo port", "see the check `port`", skipped=True, check=key)
@@ -65,4 +65,4 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
         except BusError as error:
             remedy = "was the cable or the supply lost? Then begin again"
             yield Finding(bench.bus.port, str(error), remedy, check=key)
-        lost = lost or (check.needs_bus and not bench.bus.line.is_open)
+        lost = lost or (check.needs_bus and not bench.bus.is_open)

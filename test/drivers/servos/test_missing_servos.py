@@ -167,7 +167,7 @@ def test_the_port_stays_open_while_the_bus_thread_still_uses_it(rig):
     assert direction.hung.wait(10)
     try:
         chain.stop(0.1)
-        assert chain.servos.line.is_open and not direction.closed
+        assert chain.servos.is_open and not direction.closed
     finally:
         direction.free.set()
-    wait_until(lambda: not chain.servos.line.is_open and direction.closed, what="the thread closes it at its end")
+    wait_until(lambda: not chain.servos.is_open and direction.closed, what="the thread closes it at its end")

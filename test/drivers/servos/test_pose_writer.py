@@ -6,10 +6,10 @@ import pytest
 from hexapod_dynamics.drivers.servos import chain as pose_writer
 from hexapod_dynamics.drivers.servos.chain import PoseWriter
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings, ChainState
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import LxServos
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -22,13 +22,12 @@ def angles(counts):
     return (counts - lx.BUS_SERVO.centre) / lx.BUS_SERVO.per_radian
 
 
-class Wire:
-    """What a bus offers to the writer; frames: (time, Frame) of all that was sent. The clock is the test's."""
+class Wire(LxServos):
+    """Servos behind a wire of the test; frames: (time, Frame) of all that was sent. The clock is the test's."""
 
     def __init__(self):
-        self.port = "wire"
-        self.now, self.free_at, self.byte_time = 100.0, 0.0, BITS_PER_BYTE / lx.DEFAULT_BAUDRATE
-        self.frames = []
+        super().__init__(PortSettings("wire"), MAP.ids)
+        self.now, self.frames = 100.0, []
 
     def monotonic(self):
         return self.now
@@ -54,7 +53,7 @@ def state():
 
 def moves_of(wire, state, seconds):
     """All joints move at SPEED for some seconds, 50 poses a second; (time, count, duration [s]) of each joint's."""
-    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
+    writer = PoseWriter(wire, ChainSettings())
     for _ in range(round(seconds / PERIOD)):
         wire.now += PERIOD
         state.stamp[:] = wire.now
@@ -83,7 +82,7 @@ def test_a_servo_that_is_written_seldom_moves_no_faster_than_allowed_and_delays_
 
 
 def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, state):
-    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
+    writer = PoseWriter(wire, ChainSettings())
     writer.write(angles(np.full(18, 300)), PERIOD, SPEEDS, state, lambda: False)
     wire.now += 1.0
     counts = np.full(18, 300)
@@ -99,6 +98,6 @@ def test_a_pose_that_is_sent_late_takes_longer_for_all_joints_together(wire, sta
 
 
 def test_a_cancelled_pose_is_not_sent(wire, state):
-    writer = PoseWriter(LxServos(wire, MAP.ids), ChainSettings())
+    writer = PoseWriter(wire, ChainSettings())
     assert not writer.write(angles(np.full(18, 300)), PERIOD, None, state, lambda: True)
     assert not wire.frames

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_dynamics.drivers.servos import board_protocol as frames
-from hexapod_dynamics.drivers.servos.board_port import FrameParser
-from hexapod_dynamics.drivers.servos.board_protocol import (
+from hexapod_dynamics.drivers.servos.board import protocol as frames
+from hexapod_dynamics.drivers.servos.board.protocol import (
     Answer,
+    FrameParser,
     Function,
     Pad,
     ServoCommand,

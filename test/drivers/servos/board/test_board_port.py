@@ -7,15 +7,15 @@ import time
 import numpy as np
 import pytest
 import serial
+from support.waiting import wait_until
 
 from hexapod_dynamics.devices.board import BoardDevice
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.devices.serial_device import SerialDevice
 from hexapod_dynamics.devices.servos import VirtualServos
 from hexapod_dynamics.drivers.imu.reader import RelayedImu
-from hexapod_dynamics.drivers.servos import board_protocol as frames
-from hexapod_dynamics.drivers.servos.board_port import BoardPort, SampleClock
-from hexapod_dynamics.drivers.servos.board_servos import BoardServos
+from hexapod_dynamics.drivers.servos.board import protocol as frames
+from hexapod_dynamics.drivers.servos.board.servos import BoardServos, SampleClock
 from hexapod_dynamics.drivers.servos.interface import BusError, Fault, PortSettings
 
 IDS = list(range(1, 19))
@@ -33,31 +33,31 @@ def board(tmp_path):
 
 @pytest.fixture
 def driver(board):
-    driver = BoardServos(BoardPort(PortSettings(str(board.link), board.baudrate, reply_timeout=TIMEOUT)), IDS)
+    driver = BoardServos(PortSettings(str(board.link), board.baudrate, reply_timeout=TIMEOUT), IDS)
     driver.open()
     yield driver
-    driver.line.release()
+    driver.release()
 
 
 class OtherDevice(SerialDevice):
     """A receiver of satellites: it speaks by itself and understands nothing."""
 
     def __init__(self, link):
-        super().__init__(link, 9600)
+        super().__init__(link, 9600, frames.FrameParser())
         self.last_received = b""
 
     def receive(self, data, now):
         self.last_received += data
         self.say(b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9\r\n")
 
-    def cut_off(self, until):
+    def obey(self, packet, end):
         pass
 
 
 def test_another_device_is_asked_and_never_moved(tmp_path):
     device = OtherDevice(tmp_path / "port")
     device.start()
-    port = BoardPort(PortSettings(str(device.link), 1_000_000), first_id=5)
+    port = BoardServos(PortSettings(str(device.link), 1_000_000), [5, 6])
     with pytest.raises(BusError, match="no STM32 board.*bytes that are no frames.*Nothing was moved"):
         port.open()
     device.stop()
@@ -67,7 +67,7 @@ def test_another_device_is_asked_and_never_moved(tmp_path):
 
 
 def test_another_baud_rate_is_named(board):
-    port = BoardPort(PortSettings(str(board.link), 115200))
+    port = BoardServos(PortSettings(str(board.link), 115200), IDS)
     with pytest.raises(BusError, match="at 115200 baud"):
         port.open()
 
@@ -80,8 +80,8 @@ def test_rts_and_dtr_are_false_before_the_port_is_opened(board, monkeypatch):
             seen.append((self.rts, self.dtr))
             super().open()
 
-    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", Watched)
-    port = BoardPort(PortSettings(str(board.link), board.baudrate))
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_servos.serial.Serial", Watched)
+    port = BoardServos(PortSettings(str(board.link), board.baudrate), IDS)
     port.open()
     port.close()
     assert seen == [(False, False)]
@@ -142,7 +142,7 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
         elif isinstance(report, frames.Pad):
             heard["pads"].append(report)
 
-    driver.board.listener = listen
+    driver.listener = listen
     end, answers = time.monotonic() + 1.2, 0
     board.press(1)
     board.move_pad(0x0200, 9, (1, -2, 3, -128))
@@ -158,7 +158,7 @@ def test_keys_gamepad_battery_and_imu_come_between_the_answers(board, driver):
 
 
 def test_the_reading_thread_ends_with_the_port(board):
-    port = BoardPort(PortSettings(str(board.link), board.baudrate))
+    port = BoardServos(PortSettings(str(board.link), board.baudrate), IDS)
     before = {thread.name for thread in threading.enumerate()}, len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         port.open()
@@ -195,7 +195,7 @@ def test_samples_reach_the_other_process_in_si_units(tmp_path):
 def test_the_frame_of_the_buzzer_is_the_makers_and_the_servos_answer_on(board, driver):
     frame = frames.beep(1900, 0.15, 0.35, 4)
     assert frame[:-1] == bytes.fromhex("AA55 02 08 6C07 9600 5E01 0400")  # the maker's SDK: "<HHHH", times in ms
-    driver.board.send(frame)
+    driver.send(frame)
     assert driver.read(0, "position") == pytest.approx(0.1, abs=0.005)
     assert board.beeps == [(1900, 150, 350, 4)]
 

@@ -21,9 +21,9 @@ from support.waiting import wait_until
 from hexapod_dynamics.drivers.gpio import GpioDirection
 from hexapod_dynamics.drivers.servos.interface import FAULTS, BusError, NoReply, PortSettings
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
-from hexapod_dynamics.drivers.servos.lx.bus import ServoBus
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_link import BITS_PER_BYTE, UART_FIFO
+from hexapod_dynamics.drivers.servos.lx.servos import LxServos
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot.servo_map import BUS_SERVO
 
@@ -33,7 +33,7 @@ COUNT = 1.0 / lx.BUS_SERVO.per_radian
 
 @pytest.fixture
 def bus(rig):
-    bus = ServoBus(PortSettings(str(rig.link), **PATIENT))
+    bus = LxServos(PortSettings(str(rig.link), **PATIENT), ())
     bus.open()
     yield bus
     bus.release()
@@ -65,19 +65,19 @@ def test_a_pose_is_one_frame_a_servo_and_one_start():
 
 
 def test_every_register_is_read_over_the_wire(bus, rig):
-    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    assert bus.read(18, Command.VIN_READ) == pytest.approx(11.8)
-    assert bus.read(18, Command.TEMP_READ) == 32
-    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is True
-    assert bus.read(7, Command.VIN_LIMIT_READ) == (9.0, 12.6)
+    assert bus.ask(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    assert bus.ask(18, Command.VIN_READ) == pytest.approx(11.8)
+    assert bus.ask(18, Command.TEMP_READ) == 32
+    assert bus.ask(7, Command.LOAD_OR_UNLOAD_READ) is True
+    assert bus.ask(7, Command.VIN_LIMIT_READ) == (9.0, 12.6)
     bus.send(lx.load_write(7, False))
-    assert bus.read(7, Command.LOAD_OR_UNLOAD_READ) is False
+    assert bus.ask(7, Command.LOAD_OR_UNLOAD_READ) is False
 
 
 def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
     begin = time.monotonic()
     for _ in range(20):
-        bus.read(3, Command.POS_READ)
+        bus.ask(3, Command.POS_READ)
     took = time.monotonic() - begin
     assert took >= 20 * (14 * BITS_PER_BYTE / 115200 + 0.0003)
     assert rig.counters.collisions == 0
@@ -85,12 +85,12 @@ def test_the_wire_has_the_pace_of_115200_baud(bus, rig):
 
 def test_a_missing_servo_is_said_to_be_silent(bus):
     with pytest.raises(NoReply, match="servo 99 .*no answer"):
-        bus.read(99, Command.POS_READ, retries=0)
+        bus.ask(99, Command.POS_READ, retries=0)
 
 
 def test_an_answer_that_came_while_this_thread_was_not_woken_is_taken(rig, monkeypatch):
     """On a slow machine a wait of 3 ms can take 50: then the answer is there, and the servo is not at fault."""
-    bus = ServoBus(PortSettings(str(rig.link)))  # reply_timeout 6 ms
+    bus = LxServos(PortSettings(str(rig.link)), ())  # reply_timeout 6 ms
     bus.open()
     wait, slept, me = select.select, [], threading.get_ident()
 
@@ -126,11 +126,11 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
     master, slave = os.openpty()
     try:
         path = os.ttyname(slave)
-        bus = ServoBus(PortSettings(path))
+        bus = LxServos(PortSettings(path), ())
         bus.open()
         assert not is_marked(slave), "a pty outlives the process that has opened it, and the mark would, too"
         bus.close()
-        monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.PTY_MAJORS", ())
+        monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_servos.PTY_MAJORS", ())
         bus.open()
         assert is_marked(slave)
         if os.geteuid() == 0:  # who may open it all the same; as another user:
@@ -146,17 +146,17 @@ def test_a_real_port_is_closed_to_other_containers_too(monkeypatch):
 
 def test_a_port_that_cannot_be_opened_is_named_with_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(BusError, match="does not exist: is the simulator running"):
-        ServoBus(PortSettings(str(tmp_path / "nothing"))).open()
+        LxServos(PortSettings(str(tmp_path / "nothing")), ()).open()
     with pytest.raises(BusError, match="does not exist: is the adapter plugged in") as raised:
-        ServoBus(PortSettings("/dev/ttyNothing")).open()
+        LxServos(PortSettings("/dev/ttyNothing"), ()).open()
     assert "simulator" not in str(raised.value)
 
     def refuse(*_args, **_options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_link.serial.Serial", refuse)
+    monkeypatch.setattr("hexapod_dynamics.drivers.servos.serial_servos.serial.Serial", refuse)
     with pytest.raises(BusError, match="dialout"):
-        ServoBus(PortSettings(str(tmp_path))).open()
+        LxServos(PortSettings(str(tmp_path)), ()).open()
 
 
 class RecordingGpio(SimpleNamespace):
@@ -179,10 +179,10 @@ class RecordingGpio(SimpleNamespace):
 
 def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
     gpio = RecordingGpio()
-    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=GpioDirection(27, 17, gpio))
+    bus = LxServos(PortSettings(str(rig.link), **PATIENT), (), GpioDirection(27, 17, gpio))
     assert gpio.log[0] == "BCM" and gpio.pins == {27: 1, 17: 0}
     bus.open()
-    bus.read(5, Command.POS_READ)
+    bus.ask(5, Command.POS_READ)
     listening = [t for t, pins in gpio.log[1:] if pins == {27: 0, 17: 1}]
     assert len(listening) == 1 and gpio.pins == {27: 1, 17: 0}
     assert all(pins != {27: 1, 17: 1} for _t, pins in gpio.log[1:]), "never both: the sender would be heard"
@@ -192,7 +192,7 @@ def test_gpio_direction_sends_then_listens_only_after_the_last_byte_is_out(rig):
 
 
 def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
-    bus = ServoBus(PortSettings(str(rig.link), reply_timeout=0.05), direction=GpioDirection(27, 17, RecordingGpio()))
+    bus = LxServos(PortSettings(str(rig.link), **PATIENT), (), GpioDirection(27, 17, RecordingGpio()))
     bus.open()
 
     def gone():
@@ -200,7 +200,7 @@ def test_unplugging_while_a_gpio_bus_drains_is_a_lost_port(rig, monkeypatch):
 
     monkeypatch.setattr(bus._serial, "flush", gone)
     with pytest.raises(BusError, match="is gone"):
-        bus.read(5, Command.POS_READ)
+        bus.ask(5, Command.POS_READ)
     assert not bus.is_open
     bus.release()
 
@@ -438,27 +438,23 @@ def wait_for_stop(rig, begin):
 def test_what_the_host_flushes_is_never_heard_but_for_what_its_uart_holds(bus, rig):
     bus.send(b"".join(lx.move_time(i, 0.3, 0.1) for i in MAP.ids))
     time.sleep(0.003)
-    bus.discard_output()
-    bus.send(lx.move_stop(254))
+    bus.stop_now()
+    bus.resume()
     wait_for_stop(rig, 0.0)
     moves = [frame for _, frame in rig.last_received if frame.command == Command.MOVE_TIME_WRITE]
     assert 1 <= len(moves) < 12
-    assert bus.read(5, Command.POS_READ) is not None
+    assert bus.ask(5, Command.POS_READ) is not None
 
 
 def test_while_the_bus_is_interrupted_nothing_else_is_sent(bus, rig):
-    assert bus.interrupt(lx.move_stop(254))
+    assert bus.stop_now()
     bus.send(lx.move_time(5, 0.3, 0.1))
     begin = time.monotonic()
     assert bus.exchange(5, Command.POS_READ) is None
     assert time.monotonic() - begin < 0.04, "the wait for an answer of 50 ms ended"
-    bus.interrupted = False
-    assert bus.read(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
-    assert [frame.command for _, frame in rig.last_received] == [Command.MOVE_STOP, Command.POS_READ]
-
-
-def test_an_interrupt_of_a_closed_port_says_so(tmp_path):
-    assert not ServoBus(PortSettings(str(tmp_path / "nothing"))).interrupt(lx.move_stop(254))
+    bus.resume()
+    assert bus.ask(5, Command.POS_READ) == pytest.approx(-0.1, abs=0.5 * COUNT)
+    assert [frame.command for _, frame in rig.last_received] == [*[Command.MOVE_STOP] * 6, Command.POS_READ]
 
 
 def test_a_servo_that_lets_go_by_itself_is_named_and_does_not_snap_back(rig, chain):
@@ -545,11 +541,11 @@ def test_a_line_whose_answers_are_all_late_is_read_all_the_same(rig, brisk_chain
 def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
     """While nothing answers the host asks less often: a request at each timeout would pile up before the line."""
     settled(brisk_chain)
-    sent = brisk_chain.servos.bus.busy_time
+    sent = brisk_chain.servos.busy_time
     with rig._lock:  # the device neither hears nor answers
         time.sleep(1.0)
-        busy = brisk_chain.servos.bus.busy_time - sent
-        requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.bus.byte_time)
+        busy = brisk_chain.servos.busy_time - sent
+        requests = busy / (len(lx.read_request(1, Command.POS_READ)) * brisk_chain.servos.byte_time)
     held = time.monotonic()
     wait_until(lambda: is_fresh(brisk_chain, held), 1.0, "every joint is read", patience=1)
     assert requests < 80  # 18 at the pace of the timeouts, the others with pauses
@@ -557,12 +553,12 @@ def test_a_line_that_was_held_up_is_read_again_at_once(rig, brisk_chain):
 
 def test_a_stop_does_not_wait_for_a_write_that_the_port_does_not_take():
     master, slave = os.openpty()  # nobody reads from the master
-    stuck = ServoBus(PortSettings(os.ttyname(slave)))
+    stuck = LxServos(PortSettings(os.ttyname(slave)), ())
     stuck.open()
     sender = threading.Thread(target=stuck.send, args=(bytes(200_000),))
     sender.start()
     time.sleep(0.1)
-    assert sender.is_alive() and stuck.interrupt(lx.move_stop(254))
+    assert sender.is_alive() and stuck.stop_now()
     sender.join(5.0)
     stuck.close()
     os.close(master)

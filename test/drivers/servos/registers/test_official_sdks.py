@@ -7,7 +7,7 @@ import pytest
 
 from hexapod_dynamics.devices.register_bus import RegisterBusDevice
 from hexapod_dynamics.devices.servos import VirtualServos
-from hexapod_dynamics.drivers.servos.register_packets import Protocol1, Protocol2
+from hexapod_dynamics.drivers.servos.register_packets import Packets
 
 dynamixel = pytest.importorskip("dynamixel_sdk")
 feetech = pytest.importorskip("scservo_sdk")
@@ -37,9 +37,7 @@ class Recorder:
         return written
 
 
-@pytest.mark.parametrize(
-    ("version", "ours"), [(1.0, Protocol1()), (2.0, Protocol2())], ids=["protocol 1", "protocol 2"]
-)
+@pytest.mark.parametrize(("version", "ours"), [(1.0, Packets(1)), (2.0, Packets(2))], ids=["protocol 1", "protocol 2"])
 def test_packets_are_those_of_the_dynamixel_sdk(version, ours):
     port, sdk = Recorder(), dynamixel.PacketHandler(version)
     rng = np.random.default_rng(5)
@@ -64,7 +62,7 @@ def test_packets_are_those_of_the_dynamixel_sdk(version, ours):
     else:
         # GroupBulkRead of dynamixel-sdk 4.1 itself raises TypeError with protocol 1.
         sdk.bulkReadTx(port, [number for each in IDS for number in (8, each, 36)], 3 * len(IDS))
-        assert port.taken() == Protocol1(bulk=True).sync_read(36, 8, IDS)
+        assert port.taken() == Packets(1, bulk=True).sync_read(36, 8, IDS)
 
 
 def test_stuffing_is_that_of_the_dynamixel_sdk():
@@ -72,14 +70,14 @@ def test_stuffing_is_that_of_the_dynamixel_sdk():
     sdk, data = dynamixel.PacketHandler(2.0), b"\xff\xff\xfd\x00\xff\xff\xff\xfd"
     parameters = (116).to_bytes(2, "little") + data
     plain = [0xFF, 0xFF, 0xFD, 0x00, 7, len(parameters) + 3, 0, 3, *parameters, 0, 0]
-    ours = Protocol2().write(7, 116, data)
+    ours = Packets(2).write(7, 116, data)
     assert ours[:-2] == bytes(sdk.addStuffing(plain))[:-2]
     crc = sdk.updateCRC(0, list(ours), len(ours) - 2)
     assert ours[-2:] == crc.to_bytes(2, "little")
 
 
 def test_packets_are_those_of_the_feetech_sdk():
-    port, ours = Recorder(), Protocol1()
+    port, ours = Recorder(), Packets(1)
     sdk = feetech.sms_sts(port)
     sdk.readTx(7, 56, 15)
     assert port.taken() == ours.read(7, 56, 15)

@@ -46,7 +46,7 @@ class Rig:
         return self.servos.setpoints(time.monotonic())
 
     def close(self):
-        self.driver.line.release()
+        self.driver.release()
         self.device.stop()
 
 
@@ -215,7 +215,7 @@ def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     rig.driver.write_pose([1.1] * 3, [3.0] * 3, [True] * 3)
     wait_until(lambda: rig.setpoints[0] > 0.4, what="it is on its way")
     assert time.monotonic() - begin > 0.7, "a third of the way takes a third of the time"
-    assert rig.driver.stop_now() and rig.driver.line.interrupted
+    assert rig.driver.stop_now() and rig.driver.interrupted
     rig.driver.resume()
 
     def stands():

@@ -9,6 +9,7 @@ from support.waiting import wait_until
 
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
+from hexapod_dynamics.drivers.servos.interface import PortSettings
 from hexapod_dynamics.drivers.servos.topics import FrozenChains, TopicServos
 from hexapod_dynamics.robot.servo_map import ServoMap
 
@@ -20,7 +21,7 @@ class OtherDriver:
     """Publishes measured angles 100 times a second; joints follow their set-points with a lag."""
 
     def __init__(self):
-        self.servos = TopicServos(MAP.ids)
+        self.servos = TopicServos(PortSettings("joint_states"), MAP.ids)
         self.servos.publish = self.command
         self.angles, self.wanted = np.array([0.1, -0.2, 0.3]), None
         self.kept = {}  # angle at which a joint is still reported, by joint

@@ -1,6 +1,6 @@
 """LX/HTD servos on a half-duplex bus behind a serial port: a latched move for each servo and one common start, reads.
 
-`ServoBus` never waits for an answer before its request has been sent; every wait has a limit. Writes are never
+`LxServos` never waits for an answer before its request has been sent; every wait has a limit. Writes are never
 acknowledged, so stops and torque are sent several times.
 """
 
@@ -12,23 +12,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from hexapod_dynamics.drivers.gpio import GpioDirection
-from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, Quantity, ServoInterface, no_reply
+from hexapod_dynamics.drivers.servos.interface import Fault, Idle, PortSettings, Quantity, no_reply
 from hexapod_dynamics.drivers.servos.lx import protocol as lx
 from hexapod_dynamics.drivers.servos.lx.protocol import Command
-from hexapod_dynamics.drivers.servos.serial_link import ReplyWait, SerialLink
+from hexapod_dynamics.drivers.servos.serial_servos import ReplyWait, SerialServos
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE
 
 
-class ServoBus(SerialLink):
-    """A serial port with LX/HTD servos on it.
+class LxServos(SerialServos):
+    """The servos of these ids on a serial port; `exchange` and `ask` reach any other id, too.
 
-    settings: see PortSettings; reply_timeout and patience (see `exchange`) count from the moment the request has left
-    the wire. direction: switches the line, by default as the settings say. BusError: the port fails, NoReply: a servo.
+    settings: reply_timeout and patience count from the moment the request has left the wire. direction: switches the
+    line, by default as the settings say. DeviceError: wrong ids; BusError: the port fails; NoReply: a servo.
     """
 
-    def __init__(self, settings: PortSettings, direction: GpioDirection | None = None) -> None:
-        super().__init__(settings)
-        self.reply_time = 0.0  # monotonic [s] time of the last answer's arrival
+    readable = BUS_SERVO_READABLE
+
+    def __init__(self, settings: PortSettings, ids: Sequence[int], direction: GpioDirection | None = None) -> None:
+        super().__init__(settings, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
+        self.pose_times = lx.MOVE_SIZE * self.byte_time, lx.MOVE_SIZE * self.byte_time
         if direction is None and settings.direction == "gpio":
             direction = GpioDirection(settings.transmit_pin, settings.receive_pin)
         self._direction = direction  # None: the adapter (or a pty) switches by itself
@@ -74,14 +76,14 @@ class ServoBus(SerialLink):
             self.drain()
             try:
                 with self._wire:
-                    if not self.interrupted:  # else the frames of `interrupt` are being sent
+                    if not self.interrupted:  # else stops are being sent
                         self._direction.listen()
                 return self._await(servo_id, command, idle, timeout or self.reply_timeout)
             finally:
                 self._direction.send()
         return self._await(servo_id, command, idle, timeout or self.reply_timeout)
 
-    def read(self, servo_id: int, command: int, retries: int = 2) -> Any:
+    def ask(self, servo_id: int, command: int, retries: int = 2) -> Any:
         """Send a request up to 1 + retries times; return the value with units, or raise NoReply."""
         for _ in range(1 + retries):
             payload = self.exchange(servo_id, command)
@@ -109,7 +111,7 @@ class ServoBus(SerialLink):
                 continue
             payload = lx.find_reply(received, servo_id, command)
             if payload is not None:
-                self.reply_time = time.monotonic()
+                self.read_time = time.monotonic() - size * self.byte_time
                 self.fault, self.strays = None, 0
                 self._owed.clear()  # the line keeps the order, so answers to earlier requests are lost
                 return payload
@@ -128,55 +130,30 @@ class ServoBus(SerialLink):
         self.fault = Fault.of(False, parser.skipped > 0)
         return None
 
-
-# A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies are sent for all, three for one.
-_STOPS = lx.move_stop(lx.BROADCAST_ID) * 6
-
-
-class LxServos(ServoInterface):
-    """The servos of these ids on a bus. Raises DeviceError for wrong ids."""
-
-    readable = BUS_SERVO_READABLE
-
-    def __init__(self, bus: ServoBus, ids: Sequence[int]) -> None:
-        super().__init__(bus, ids, lx.BROADCAST_ID - 1, BUS_SERVO)
-        self.bus = bus
-        self.pose_times = lx.MOVE_SIZE * bus.byte_time, lx.MOVE_SIZE * bus.byte_time
-
-    @classmethod
-    def from_settings(cls, settings: PortSettings, ids: Sequence[int]) -> LxServos:
-        """Create the interface with its port closed."""
-        return cls(ServoBus(settings), ids)
+    # Of the interface ------------------------------------------------------------------------------------------------
 
     def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
         """Queue a latched move for each chosen servo and one start."""
         poses = zip(self.ids, angles, durations, chosen, strict=True)
         moves = ((servo_id, BUS_SERVO.count(angle), duration) for servo_id, angle, duration, wanted in poses if wanted)
-        self.bus.send(lx.pose(moves))
+        self.send(lx.pose(moves))
 
     def write(self, index: int, angle: float, duration: float) -> None:
         """Queue one move that starts at once."""
-        self.bus.send(lx.move_time(self.ids[index], angle, duration))
+        self.send(lx.move_time(self.ids[index], angle, duration))
 
     def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
         """Queue torque on or off, for all these servos `copies` times."""
-        self.bus.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
+        self.send(b"".join(lx.load_write(self.ids[index], on) for index in indices) * copies)
 
-    def stop(self, index: int | None = None) -> None:
-        """Queue three stops of one servo, or six of all."""
-        self.bus.send(_STOPS if index is None else lx.move_stop(self.ids[index]) * 3)
-
-    def stop_now(self) -> bool:
-        """Send stops of all servos ahead of everything queued; return False if the port does not accept them."""
-        return self.bus.interrupt(_STOPS)
+    def _stops(self, index: int | None) -> bytes:
+        # A line that loses 10 % of its bytes loses every second MOVE_STOP: six copies for all, three for one.
+        return lx.move_stop(lx.BROADCAST_ID) * 6 if index is None else lx.move_stop(self.ids[index]) * 3
 
     def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
         """Ask a servo; return the value, or None with `fault` set."""
-        bus, command = self.bus, lx.QUANTITIES[quantity]
-        payload = bus.exchange(self.ids[index], command, idle, timeout)
-        self.fault = bus.fault
+        payload = self.exchange(self.ids[index], lx.QUANTITIES[quantity], idle, timeout)
         if payload is None:
             return None
-        self.read_time = bus.reply_time - lx.reply_size(command) * bus.byte_time
-        self.delay = self.read_time - bus.free_at
+        self.delay = self.read_time - self.free_at
         return lx.value_of(quantity, payload)

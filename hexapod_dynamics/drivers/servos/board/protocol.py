@@ -13,6 +13,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from hexapod_dynamics.drivers.frame_finder import FrameFinder
+from hexapod_dynamics.drivers.servos.lx.protocol import REPLY, Command
 from hexapod_dynamics.errors import DeviceError
 
 HEADER = b"\xaa\x55"
@@ -48,21 +50,24 @@ class ServoCommand(IntEnum):
     READ_TORQUE = 0x0D
     READ_ID = 0x12
     READ_DEVIATION = 0x22
+    READ_ANGLE_LIMITS = 0x32
     READ_VOLTAGE_LIMITS = 0x36
     READ_TEMPERATURE_LIMIT = 0x3A
 
 
-# Number of bytes behind id, command and success in the answer to each command: those of the servo's own answer.
-ANSWER_SIZES = {
-    ServoCommand.READ_POSITION: 2,
-    ServoCommand.READ_VOLTAGE: 2,
-    ServoCommand.READ_TEMPERATURE: 1,
-    ServoCommand.READ_TORQUE: 1,
-    ServoCommand.READ_ID: 1,
-    ServoCommand.READ_DEVIATION: 1,
-    ServoCommand.READ_VOLTAGE_LIMITS: 4,
-    ServoCommand.READ_TEMPERATURE_LIMIT: 1,
+# The command that reads what a servo answers to an LX command; its answer has the bytes of the servo's answer.
+READS = {
+    Command.POS_READ: ServoCommand.READ_POSITION,
+    Command.VIN_READ: ServoCommand.READ_VOLTAGE,
+    Command.TEMP_READ: ServoCommand.READ_TEMPERATURE,
+    Command.LOAD_OR_UNLOAD_READ: ServoCommand.READ_TORQUE,
+    Command.ID_READ: ServoCommand.READ_ID,
+    Command.ANGLE_OFFSET_READ: ServoCommand.READ_DEVIATION,
+    Command.ANGLE_LIMIT_READ: ServoCommand.READ_ANGLE_LIMITS,
+    Command.VIN_LIMIT_READ: ServoCommand.READ_VOLTAGE_LIMITS,
+    Command.TEMP_MAX_LIMIT_READ: ServoCommand.READ_TEMPERATURE_LIMIT,
 }
+_ANSWER_SIZES = {int(read): REPLY[command].size for command, read in READS.items()}
 _REPORTS = {  # layouts of the data that the board sends unasked; of SBUS: 16 channels and four flags
     Function.SYSTEM: struct.Struct("<BH"),
     Function.BUTTON: struct.Struct("<BB"),
@@ -155,6 +160,47 @@ def build(function: int, data: bytes) -> bytes:
     return HEADER + body + bytes((crc8(body),))
 
 
+class Frame(NamedTuple):
+    """A received frame; `behind`: number of bytes received behind it in the same chunk."""
+
+    function: int
+    data: bytes
+    behind: int = 0
+
+
+class FrameParser(FrameFinder):
+    """Finds frames with at most `longest` bytes of data.
+
+    The longest frame of the board has 36 bytes (SBUS); much longer ones are noise.
+    """
+
+    header, shortest, step = HEADER, 4, 2
+
+    def __init__(self, longest: int = 64) -> None:
+        super().__init__()
+        self._longest = longest
+
+    def size(self, held: bytearray) -> int:
+        """Size of the frame that begins with these bytes; 0 if they are no frame."""
+        return held[3] + 5 if held[2] < len(Function) and held[3] <= self._longest else 0
+
+    def is_intact(self, frame: bytes) -> bool:
+        """Whether the CRC is right."""
+        return crc8(frame[2:-1]) == frame[-1]
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that are complete with these bytes."""
+        return [Frame(frame[2], frame[4:-1], behind) for frame, behind in self.find(chunk)]
+
+    def give_up(self) -> list[Frame]:
+        """Treat the beginning of a frame as noise, because nothing has followed; return the frames behind it."""
+        if not self.incomplete:
+            return []
+        self.damaged += 1
+        self._skip(min(2, len(self._held)))
+        return self.feed(b"")
+
+
 def servo_request(command: ServoCommand, servo_id: int) -> bytes:
     """Return the frame of a command that has nothing but an id."""
     return build(Function.BUS_SERVO, bytes((command, servo_id)))
@@ -174,12 +220,12 @@ def stop(ids: Sequence[int]) -> bytes:
 
 def parse_answer(data: bytes) -> Answer | None:
     """Return the answer in the data of a BUS_SERVO frame, None if the data is not an answer."""
-    if len(data) < 3 or data[1] not in ANSWER_SIZES:
+    if len(data) < 3 or data[1] not in _ANSWER_SIZES:
         return None
     servo_id, command, success = data[:3]
     if success:
         return Answer(servo_id, command, success, b"")
-    return Answer(servo_id, command, 0, data[3:]) if len(data) == 3 + ANSWER_SIZES[ServoCommand(command)] else None
+    return Answer(servo_id, command, 0, data[3:]) if len(data) == 3 + _ANSWER_SIZES[command] else None
 
 
 def parse_report(function: int, data: bytes) -> Report | None:

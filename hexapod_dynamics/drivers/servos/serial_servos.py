@@ -1,7 +1,6 @@
-"""A serial port of servos that belongs to this process: the operations that all protocols share.
+"""Servos behind a serial port that belongs to this process: what all protocols on such a port share.
 
-`SerialLink` is used by one thread at a time (the chain's bus thread, or a tool); only `interrupt` is for any thread. It
-computes the wire time of its own bytes; every wait has a limit.
+It computes the wire time of its own bytes; every wait has a limit.
 """
 
 from __future__ import annotations
@@ -13,11 +12,14 @@ import select
 import termios
 import threading
 import time
+from abc import abstractmethod
 from collections import deque
+from collections.abc import Callable, Sequence
 
 import serial
 
-from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, Line, PortSettings
+from hexapod_dynamics.drivers.servos.interface import BusError, Idle, PortSettings, ServoInterface
+from hexapod_dynamics.robot.servo_map import CountScale
 
 _log = logging.getLogger(__name__)
 PTY_MAJORS = range(136, 144)  # device numbers of pseudo-terminals (Linux, Documentation/admin-guide/devices.txt)
@@ -86,22 +88,25 @@ class ReplyWait:
         self._latest = max(self._latest, self.deadline)
 
 
-class SerialLink(Line):
-    """A serial port; raises BusError when it fails.
+class SerialServos(ServoInterface):
+    """Servos behind a serial port; raises BusError when the port fails.
 
     settings: the port, best a stable path (/dev/serial/by-id/..., a udev link), its speed and its waits; `prove` is
     called before the port is opened and again before the first byte is written. modem_lines: state of RTS and DTR, set
     before the opening; None: as pyserial sets them.
     """
 
-    def __init__(self, settings: PortSettings, modem_lines: bool | None = None) -> None:
-        super().__init__(settings.port, settings.reply_timeout, settings.patience)
+    modem_lines: bool | None = None
+
+    def __init__(
+        self, settings: PortSettings, ids: Sequence[int], highest_id: int, counts: CountScale | None = None
+    ) -> None:
+        super().__init__(settings, ids, highest_id, counts)
         self.baudrate = settings.baudrate
-        self.fault: Fault | None = None  # of the last request
         self.byte_time = BITS_PER_BYTE / settings.baudrate
-        self._prove, self._modem_lines = settings.prove, modem_lines
+        self._prove = settings.prove
         self._alarm = self._ring = -1  # a pipe while the port is open: a byte in it ends a wait for an answer
-        self._wire = threading.Lock()  # held to send bytes or to switch the direction
+        self._wire = threading.Lock()  # held to send bytes, to switch the direction, and to note what was sent
         self._serial: serial.Serial | None = None
         self._fd = -1
         # Requests that were given up: the first bytes of the answer, the time at which the request had been sent.
@@ -112,37 +117,30 @@ class SerialLink(Line):
         device = self._prove() if self._prove is not None else self.port
         try:
             opened = serial.Serial(None, self.baudrate, timeout=0, write_timeout=0.5, exclusive=True)
-            if self._modem_lines is not None:
-                opened.rts = opened.dtr = self._modem_lines
+            if self.modem_lines is not None:
+                opened.rts = opened.dtr = self.modem_lines
             opened.port = device
             opened.open()
         except (OSError, ValueError) as error:  # SerialException is an OSError
             raise BusError(explain_open_error(self.port, error)) from error
         fd, pipe = opened.fileno(), os.pipe()
         os.set_blocking(pipe[1], False)
-        with self._wire:  # `interrupt` finds the port closed, or with all that belongs to it
+        with self._wire:  # `stop_now` finds the port closed, or with all that belongs to it
             self._serial, self._fd, self.is_open = opened, fd, True
             self._alarm, self._ring = pipe
         try:
-            claim(self._fd)
-        except OSError as error:
-            self.close()
-            raise BusError(explain_open_error(self.port, error)) from error
-        if self._prove is not None:
+            claim(fd)
             # The process that made the port still has it open: no other device can have taken its place meanwhile.
-            try:
-                same = self._prove() == device
-            except BusError:
-                self.close()
-                raise
-            if not same:
-                self.close()
+            if self._prove is not None and self._prove() != device:
                 raise BusError(f"servo port {self.port} changed while it was opened: it will be opened again")
+        except (OSError, BusError) as error:
+            self.close()
+            raise error if isinstance(error, BusError) else BusError(explain_open_error(self.port, error)) from error
         self.free_at = time.monotonic()
 
     def close(self) -> None:
         """Close the port after everything queued has been transmitted."""
-        with self._wire:  # else `interrupt` could write to a descriptor that has been given to another file
+        with self._wire:  # else `stop_now` could write to a descriptor that has been given to another file
             port, self._serial, self._fd, self.is_open = self._serial, None, -1, False
             pipe, self._alarm, self._ring = (self._alarm, self._ring), -1, -1
         if port is not None:
@@ -173,22 +171,33 @@ class SerialLink(Line):
         self.lateness = max(self.lateness, late)
         return late
 
-    def send(self, frames: bytes) -> None:
-        """Queue frames for sending and return at once. While the link is interrupted, nothing is sent."""
+    def send(self, frames: bytes | Callable[[], bytes]) -> None:
+        """Queue frames for sending and return at once; while the servos are stopped (`stop_now`), nothing is sent.
+
+        frames: or a function that returns them; no stop comes between its call and the sending.
+        """
         if self._serial is None:
             raise self._not_open()
         try:
             with self._wire:
                 if not self.interrupted:
-                    self._put(frames)
+                    self._put(frames() if callable(frames) else frames)
         except OSError as error:  # pyserial's SerialException is one
             raise self._lost(error) from error
 
-    def interrupt(self, frames: bytes) -> bool:
-        """Send frames before all others, from any thread; return False if the port does not accept them.
+    @abstractmethod
+    def _stops(self, index: int | None) -> bytes:
+        """Return the frames that stop one servo, or all; repeated, because they are not acknowledged."""
 
-        Queued frames are dropped, and nothing else is sent until `interrupted` is cleared. The call does not depend on
-        the thread that uses the link.
+    def stop(self, index: int | None = None) -> None:
+        """Queue a stop of one servo, or of all, where they are."""
+        self.send(lambda: self._stops(index))
+
+    def stop_now(self) -> bool:
+        """Send stops of all servos before all other frames; return False if the port does not accept them.
+
+        Queued frames are dropped, and nothing else is sent until `resume`. The call does not depend on the thread that
+        uses the port.
         """
         waiting, self.interrupted = not self.interrupted, True  # before the lock: who waits for the port gives up
         with self._wire:
@@ -198,10 +207,10 @@ class SerialLink(Line):
             try:
                 self._drop_output()
                 self._prepare_to_send()
-                self._count(os.write(self._fd, frames))
+                self._count(os.write(self._fd, self._stops(None)))
                 if waiting:
                     self._wake()
-            # the thread that uses the link notices the failure, too, and opens the port again
+            # the thread that uses the port notices the failure, too, and opens it again
             except (OSError, termios.error) as error:
                 _log.warning("servo port %s takes no stop: %s", self.port, error)
                 return False
@@ -245,16 +254,6 @@ class SerialLink(Line):
             time.sleep(wait)
             self.late_wakes += time.monotonic() - self.free_at > LATE
 
-    def discard_output(self) -> None:
-        """Drop all bytes that are queued and not sent yet."""
-        if self._serial is None:
-            raise self._not_open()
-        try:
-            with self._wire:
-                self._drop_output()
-        except (OSError, termios.error) as error:
-            raise self._lost(error) from error
-
     def _drop_output(self) -> None:
         termios.tcflush(self._fd, termios.TCOFLUSH)
         self.free_at = min(self.free_at, time.monotonic() + UART_FIFO * self.byte_time)
@@ -274,7 +273,7 @@ class SerialLink(Line):
     def _wait(self, wait: float, now: float, reads: bool = True) -> bytes:
         """Return the bytes that come within `wait` [s] from the monotonic time `now` [s], possibly none.
 
-        `interrupt` ends the wait. reads: False leaves the bytes in the port, and only waits.
+        `stop_now` ends the wait. reads: False leaves the bytes in the port, and only waits.
         """
         try:
             ready = select.select([self._fd, self._alarm] if reads else [self._alarm], [], [], wait)[0]

@@ -1,0 +1,356 @@
+"""LX/HTD bus servos behind the STM32 board of the JetHexa with an Orin; a thread reads its port and distributes.
+
+The board alone uses the servos' line (115200 baud); one frame commands a whole pose. The board reads one servo at
+a time and cannot read set-points: the last one that was sent is stored here. Writes are never acknowledged.
+Answers of servos go to the thread that has asked; IMU samples, battery, buttons, gamepad and remote control, which the
+board sends unasked, go to a listener. RTS and DTR are false before the port is opened: else the board may reset.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import select
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+
+from hexapod_dynamics.drivers.servos.board import protocol as frames
+from hexapod_dynamics.drivers.servos.board.protocol import Frame, FrameParser, ServoCommand
+from hexapod_dynamics.drivers.servos.interface import BusError, Fault, Idle, PortSettings, Quantity
+from hexapod_dynamics.drivers.servos.lx.protocol import DEFAULT_BAUDRATE, QUANTITIES, value_of
+from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, ReplyWait, SerialServos
+from hexapod_dynamics.drivers.thread_priority import prefer_this_thread
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, BUS_SERVO_READABLE, HIGHEST_ID
+
+_log = logging.getLogger(__name__)
+_LINE_BYTE = BITS_PER_BYTE / DEFAULT_BAUDRATE  # [s] on the servos' own line
+_MOVE, _SHORT = 10, 7  # bytes on that line of a move; of a stop or torque frame, at most
+
+
+class SampleClock:
+    """Estimates from each arrival [monotonic s] when its sample left the device, plus the shortest delay.
+
+    A line with the mean period of the first samples is corrected by the least delayed of each 16 samples. No time is
+    later than its arrival, and times never decrease; after a pause of half a second everything begins anew.
+    """
+
+    def __init__(self) -> None:
+        self.lost = 0  # samples that seem to be lost
+        self._last_arrival = self._last_stamp = -math.inf
+        self._restart(math.nan)
+
+    def _restart(self, arrival: float) -> None:
+        self.period = math.nan  # [s], NaN until the loop runs
+        self._begin, self._count = arrival, 0
+        self._line = math.nan
+        self._earliest, self._in_block = math.inf, 0  # least delay of the block [s], relative to the line
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, NaN before it is known."""
+        return 1.0 / self.period if self.period > 0.0 else math.nan
+
+    def stamp(self, arrival: float, noisy: bool = False) -> float:
+        """Return the time of the sample that has come at `arrival` [s]; noisy: bytes before it were damaged."""
+        if arrival - self._last_arrival > 0.5:
+            self._restart(arrival)
+        self._last_arrival = arrival
+        stamp = arrival if math.isnan(self.period) else min(self._follow(arrival, noisy), arrival)
+        if math.isnan(self.period):
+            self._count += 1
+            if self._count > 64:
+                self.period, self._line = (arrival - self._begin) / (self._count - 1), arrival
+        self._last_stamp = max(stamp, self._last_stamp)
+        return self._last_stamp
+
+    def _follow(self, arrival: float, noisy: bool) -> float:
+        """Return the line's time for the next sample, and correct the line at the end of a block."""
+        self._line += self.period
+        if noisy and arrival - self._line > 0.6 * self.period:
+            self._pass_over(arrival - self._line)
+        stamp = self._line
+        self._earliest = min(self._earliest, arrival - self._line)
+        self._in_block += 1
+        if self._in_block == 16:
+            if self._earliest > 0.6 * self.period:  # the whole block is late: samples were lost
+                self._pass_over(self._earliest)
+            else:  # shares of the error that move the line, and that change its slope over a block
+                self._line += 0.3 * self._earliest
+                self.period += 0.05 * self._earliest / 16
+            self._earliest, self._in_block = math.inf, 0
+        return stamp
+
+    def _pass_over(self, late: float) -> None:
+        """Move the line by the samples that are missing in this time [s]."""
+        missed = max(1, round(late / self.period))
+        self._line += missed * self.period
+        self.lost += missed
+
+
+class BoardServos(SerialServos):
+    """The servos of these ids behind a board. Raises DeviceError for wrong ids.
+
+    listener(report, monotonic [s]): gets what the board sends without a request, in the thread that reads the port; it
+    must not wait. battery [V]: NaN until the board has reported it. clock: of the IMU's samples.
+    """
+
+    readable = BUS_SERVO_READABLE
+    modem_lines = False
+
+    def __init__(self, settings: PortSettings, ids: Sequence[int]) -> None:
+        super().__init__(settings, ids, HIGHEST_ID, BUS_SERVO)
+        self.pose_times = 0.0, _MOVE * _LINE_BYTE
+        self.listener: Callable[[frames.Report, float], object] = lambda report, stamp: None
+        self.battery, self.clock = math.nan, SampleClock()
+        self._sent = [math.nan] * len(self.ids)  # last set-points [rad]
+        self._line_free = 0.0  # monotonic [s] at which the servos' line has transmitted everything sent so far
+        self._turn = 0.0  # [s] shortest time from a request to its answer: the time that protocol and board need
+        self._answered, self._since = 0, (time.monotonic(), 0)
+        self._parser, self._counts = FrameParser(), Counter[str]()
+        self._last_frame = -math.inf  # monotonic [s]
+        self._answers: deque[tuple[frames.Answer, float]] = deque(maxlen=64)
+        self._failure: OSError | None = None  # of the reading thread
+        self._reader: threading.Thread | None = None
+        self._end = (-1, -1)  # a pipe: a byte in it ends the reading thread
+
+    # The port --------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open the port for this process alone; BusError where no board answers or reports within a second."""
+        super().open()
+        self._parser, self.clock = FrameParser(), SampleClock()
+        self._answers.clear()
+        self._owed.clear()
+        self._failure, self._last_frame = None, -math.inf
+        self._end = os.pipe()
+        self._reader = threading.Thread(
+            target=self._read_port, args=(self._fd, self._end[0]), name="board", daemon=True
+        )
+        self._reader.start()
+        self._await_board()
+        self._sent = [math.nan] * len(self.ids)  # since then the servos may have lost their supply
+        self._line_free = time.monotonic()
+
+    def _await_board(self) -> None:
+        """Ask the first servo until any frame of a board has arrived; no motion is commanded before that."""
+        end, ask = time.monotonic() + 1.0, 0.0
+        while not math.isfinite(self._last_frame):
+            now = time.monotonic()
+            if self._failure is not None:
+                raise self._lost(self._failure)
+            if now >= end:
+                came = self._parser.skipped
+                self.close()
+                seen = f"{came} bytes that are no frames of it have come" if came else "nothing has come"
+                raise BusError(
+                    f"servo port {self.port}: no STM32 board within 1 s at {self.baudrate} baud, {seen}: is it another "
+                    "device, another baud rate, is the board's supply on? Nothing was moved"
+                )
+            if now >= ask:
+                ask = now + 0.2  # again, because the board may still be starting
+                self.send(frames.servo_request(ServoCommand.READ_ID, self.ids[0] if self.ids else 1))
+            select.select([self._alarm], [], [], 0.01)
+
+    def close(self) -> None:
+        """Close the port and end the reading thread."""
+        reader, self._reader = self._reader, None
+        end, self._end = self._end, (-1, -1)
+        if reader is not None:
+            os.write(end[1], b"x")
+            reader.join()
+        super().close()
+        for each in end:
+            if each >= 0:
+                os.close(each)
+
+    def figures(self) -> dict[str, object]:
+        """Return what the board reports and how fast it answers, for the diagnostics."""
+        now = time.monotonic()
+        elapsed, answers = now - self._since[0], self._answered - self._since[1]
+        self._since = now, self._answered
+        values: dict[str, object] = {
+            "servo answers of the board [1/s]": answers / elapsed if elapsed > 0.0 else math.nan,
+            "shortest answer of the board [s]": self._turn,
+            "battery, as the board reports it [V]": self.battery,
+            "IMU samples of the board [1/s]": self.clock.rate,
+            "IMU samples lost": self.clock.lost,
+            "damaged frames of the board": self._parser.damaged,
+            "bytes of no frame": self._parser.skipped,
+        }
+        return values | {f"frames {name}": count for name, count in sorted(self._counts.copy().items())}
+
+    # Commands --------------------------------------------------------------------------------------------------------
+
+    def _occupy(self, count: int) -> None:
+        """Note that the servos' line has this number of bytes to transmit."""
+        duration = count * _LINE_BYTE
+        self._line_free = max(time.monotonic(), self._line_free) + duration
+        self.free_at = max(self.free_at, self._line_free)
+        self.busy_time += duration
+
+    def write_pose(self, angles: Sequence[float], durations: Sequence[float], chosen: Sequence[bool]) -> None:
+        """Queue one frame with the chosen servos' set-points; one frame for each duration where these differ."""
+        groups: dict[int, list[int]] = {}  # indices of servos by duration [ms]
+        for index, wanted in enumerate(chosen):
+            if wanted:
+                groups.setdefault(round(durations[index] * 1000.0), []).append(index)
+
+        def pose() -> bytes:
+            built = b""
+            for milliseconds, indices in groups.items():
+                targets = [(self.ids[index], BUS_SERVO.count(angles[index])) for index in indices]
+                built += frames.set_positions(0.001 * milliseconds, targets)
+                for index in indices:
+                    self._sent[index] = angles[index]
+            return built
+
+        self.send(pose)
+        self._occupy(_MOVE * sum(map(len, groups.values())))
+
+    def switch_torque(self, indices: Sequence[int], on: bool, copies: int = 1) -> None:
+        """Queue torque on or off, one frame a servo, for all these servos `copies` times."""
+        command = ServoCommand.TORQUE_ON if on else ServoCommand.TORQUE_OFF
+        self.send(b"".join(frames.servo_request(command, self.ids[index]) for index in indices) * copies)
+        self._occupy(_SHORT * len(indices) * copies)
+        for index in indices:
+            self._sent[index] = math.nan
+
+    def _stops(self, index: int | None) -> bytes:
+        stopped = range(len(self.ids)) if index is None else (index,)
+        for each in stopped:
+            self._sent[each] = math.nan
+        return frames.stop([self.ids[each] for each in stopped]) * 3
+
+    def stop(self, index: int | None = None) -> None:
+        """Queue three stops of one servo, or three frames that stop all."""
+        super().stop(index)
+        self._occupy(_SHORT * 3 * (len(self.ids) if index is None else 1))
+
+    # Questions -------------------------------------------------------------------------------------------------------
+
+    def knows(self, index: int, quantity: Quantity) -> bool:
+        """Whether the quantity can be read: a set-point only if this object has sent one."""
+        return quantity != "target" or not math.isnan(self._sent[index])
+
+    def read(self, index: int, quantity: Quantity, idle: Idle = None, timeout: float | None = None) -> float | None:
+        """Ask a servo; return the value, or None with `fault` set.
+
+        timeout [s]: counts from the time at which the servos' own line has transmitted everything sent earlier.
+        """
+        if quantity == "target":
+            self.fault = None
+            self.read_time = time.monotonic()
+            return None if math.isnan(self._sent[index]) else self._sent[index]
+        if self._serial is None:
+            raise self._not_open()
+        self._check_alive()
+        while self._answers:
+            self._is_late(*self._answers.popleft())
+        asked, parser = max(time.monotonic(), self._line_free), self._parser
+        damaged, skipped = parser.damaged, parser.skipped
+        servo_id, command = self.ids[index], frames.READS[QUANTITIES[quantity]]
+        self.send(frames.servo_request(command, servo_id))
+        sent = max(self.free_at, self._line_free)
+        found = self._await_answer(servo_id, command, sent, timeout or self.reply_timeout, idle)
+        if found is None:
+            self._owed.append((bytes((servo_id, command)), sent))
+            self.strays = len(self._owed)
+            self.fault = Fault.of(parser.damaged > damaged, parser.skipped > skipped)
+            return None
+        answer, came = found
+        self._answered += 1
+        took = max(came - asked, 0.0)
+        if answer.success == 0:  # the time of a failed request is the timeout of the board
+            self._turn = took if self._turn == 0.0 else min(self._turn, took)
+            self.busy_time += took
+        # The servo measures when the request has reached it; the board's delay after that is not known.
+        self.read_time = came - 0.5 * min(took, self._turn or took)
+        self.delay = max(0.0, took - self._turn)
+        self.fault = None if answer.success == 0 else Fault.TIMEOUT
+        return value_of(quantity, answer.data) if answer.success == 0 else None
+
+    def _await_answer(
+        self, servo_id: int, command: int, sent: float, timeout: float, idle: Idle
+    ) -> tuple[frames.Answer, float] | None:
+        """Return the answer to a request that was sent at the time `sent` [s], and its arrival [s]; None without."""
+        waits = ReplyWait(sent, timeout, self.patience, idle)
+        while True:
+            while self._answers:
+                answer, came = self._answers.popleft()
+                if answer.servo_id == servo_id and answer.command == command:
+                    return answer, came
+                if self._is_late(answer, came):  # the awaited answer will be as late
+                    waits.extend(sent + min(1.5 * self.lateness, self.patience))
+            now = time.monotonic()
+            if self.interrupted:
+                return None
+            left = waits.left(now)
+            if left < 0.0:
+                self._check_alive()
+                return None
+            self._wait(left, now, reads=False)
+            if self._failure is not None:
+                raise self._lost(self._failure)
+
+    def _is_late(self, answer: frames.Answer, came: float) -> bool:
+        """Return whether this is the answer to a request that was given up."""
+        late = self._find_late(bytes((answer.servo_id, answer.command)), came) > 0.0
+        self.strays = len(self._owed)
+        return late
+
+    def _check_alive(self) -> None:
+        if self._failure is not None:
+            raise self._lost(self._failure)
+        silence = time.monotonic() - self._last_frame
+        if silence > 2.0:
+            raise self._lost(f"the board has sent nothing for {silence:.1f} s")
+
+    # The reading thread ----------------------------------------------------------------------------------------------
+
+    def _read_port(self, fd: int, end: int) -> None:
+        prefer_this_thread(12)
+        parser, last, half = self._parser, 0.0, 0.01  # [s] after which half a frame is noise: the longest takes 0.7 ms
+        try:
+            while True:
+                ready = select.select([fd, end], [], [], half if parser.incomplete else 0.1)[0]
+                if end in ready:
+                    return
+                now, skipped = time.monotonic(), parser.skipped
+                if fd in ready:
+                    chunk = os.read(fd, 4096)
+                    if not chunk:
+                        raise OSError("end of file")
+                    found, last = parser.feed(chunk), now
+                else:
+                    found = parser.give_up() if now - last > half else []
+                for frame in found:
+                    self._distribute(frame, now, parser.skipped > skipped)
+        except (OSError, ValueError) as error:
+            self._failure = error if isinstance(error, OSError) else OSError(str(error))
+            self._wake()
+
+    def _distribute(self, frame: Frame, now: float, noisy: bool) -> None:
+        """Pass a frame on that was received at the time `now` [s]; noisy: bytes before it were damaged."""
+        name = frames.Function(frame.function).name
+        self._counts[name] += 1
+        self._last_frame = now
+        came = now - frame.behind * self.byte_time
+        if frame.function == frames.Function.BUS_SERVO:
+            answer = frames.parse_answer(frame.data)
+            if answer is not None:
+                self._answers.append((answer, came))
+                self._wake()
+            return
+        try:
+            report = frames.parse_report(frame.function, frame.data)
+            if isinstance(report, frames.ImuValues):
+                came = self.clock.stamp(came, noisy)
+            elif isinstance(report, frames.Battery):
+                self.battery = report.voltage
+            if report is not None:
+                self.listener(report, came)
+        except Exception:  # an error in the listener must not end the only thread that reads the port
+            _log.exception("the board's %s frame could not be passed on", name)
