@@ -226,6 +226,18 @@ def test_the_motion_takes_its_time_and_a_stop_ends_it(rig):
     assert rig.setpoints[0] < 1.0, "on its way"
 
 
+def test_a_pose_that_a_stop_has_kept_back_leaves_no_trace(rig, monkeypatch):
+    """The stop comes while the pose is prepared: a second stop must not take the servos along its way."""
+    assert rig.driver.read(0, "position") is not None
+    monkeypatch.setattr(rig.driver, "_measure_unknown", lambda indices: rig.driver.stop_now())
+    rig.driver.write_pose([1.1] * 3, [0.5] * 3, [True] * 3)
+    time.sleep(0.2)
+    rig.driver.resume()
+    rig.driver.stop()
+    time.sleep(0.2)
+    assert rig.setpoints == pytest.approx(np.full(3, 0.1), abs=0.01)
+
+
 def test_torque_comes_where_the_servo_stands_not_where_it_was_sent_and_a_hot_one_has_none(rig):
     rig.driver.write_pose([0.5] * 3, [0.05] * 3, [True] * 3)
     time.sleep(0.15)
