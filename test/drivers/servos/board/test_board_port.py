@@ -192,6 +192,23 @@ def test_samples_reach_the_other_process_in_si_units(tmp_path):
     sender.close()
 
 
+def test_an_error_of_the_consumer_does_not_end_the_samples(tmp_path):
+    taken = []
+
+    def take(sample, stamp):
+        taken.append(stamp)
+        if len(taken) == 1:
+            raise ValueError("the consumer has a fault")
+
+    receiver, sender = RelayedImu(tmp_path / "imu.sock", take), frames.ImuSender(tmp_path / "imu.sock")
+    receiver.start()
+    for k in range(5):
+        sender.send((0.0, 0.001 * k, 1.0, 0.0, 0.0, 90.0), 2.0 + 0.01 * k)
+    wait_until(lambda: len(taken) == 5, 5.0, "all samples are passed on")
+    receiver.stop()
+    sender.close()
+
+
 def test_the_frame_of_the_buzzer_is_the_makers_and_the_servos_answer_on(board, driver):
     frame = frames.beep(1900, 0.15, 0.35, 4)
     assert frame[:-1] == bytes.fromhex("AA55 02 08 6C07 9600 5E01 0400")  # the maker's SDK: "<HHHH", times in ms
