@@ -20,7 +20,6 @@ ServoDevice = ServoBusDevice | BoardDevice | RegisterBusDevice
 # Servos with registers: the model that is simulated.
 _MODELS = {"dynamixel": "ax12", "feetech": "sts3215"}
 BUSES = ("lx", "board", *_MODELS)
-BAUDRATES = {"lx": 115200, "board": 1_000_000, "dynamixel": 1_000_000, "feetech": 1_000_000}
 
 
 @dataclass

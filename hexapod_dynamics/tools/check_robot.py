@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hexapod_dynamics.control.posture import SupplyLimits
 from hexapod_dynamics.devices.faults import parse as parse_faults
-from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
+from hexapod_dynamics.devices.hardware import BUSES
 from hexapod_dynamics.drivers.imu.mpu6050 import Mpu6050Settings
 from hexapod_dynamics.drivers.servos.interface import PortSettings, make_servos
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, RobotError
@@ -98,7 +98,7 @@ def hardware(given: argparse.Namespace) -> dict[str, dict]:
 
 def simulated_hardware(robot: SuspendedRobot, protocol: str) -> dict[str, dict]:
     """Return the device parameters of a simulated robot."""
-    servos = {"port": str(robot.servo_bus.link), "baudrate": BAUDRATES[protocol], "protocol": protocol}
+    servos = {"port": str(robot.servo_bus.link), "baudrate": robot.servo_bus.baudrate, "protocol": protocol}
     i2c = robot.hardware.i2c
     imu = {"source": "board"} if i2c is None else {"bus": str(i2c.path)}
     return {

@@ -12,14 +12,14 @@ import numpy as np
 
 from hexapod_dynamics.devices.mpu6050 import VirtualMpu6050
 from hexapod_dynamics.drivers.imu.attitude import OrientationFilter
-from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050, Mpu6050Settings
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050, Mpu6050Settings, SocketSMBus
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
 CALIBRATED = 100
 SETTLING = 1.0  # how long the chip has felt the simulator's state before t = 0 [s]
 
 
-class DirectI2cBus:
+class DirectI2cBus(SocketSMBus):
     """The calls of smbus2 straight into the simulated chip; `now` [s] is its clock, `log` its last exchanges."""
 
     def __init__(self, sensor: VirtualMpu6050) -> None:
@@ -30,17 +30,17 @@ class DirectI2cBus:
         """Let the clock go on."""
         self.now += seconds
 
-    def read_byte_data(self, _address: int, register: int) -> int:
+    def read_byte_data(self, i2c_addr: int, register: int) -> int:
         """Read one register."""
         self.log.append(("read", register))
         return self.sensor.read(register, 1, self.now)[0]
 
-    def write_byte_data(self, _address: int, register: int, value: int) -> None:
+    def write_byte_data(self, i2c_addr: int, register: int, value: int) -> None:
         """Write one register."""
         self.log.append(("write", register, value))
         self.sensor.write(register, value)
 
-    def read_i2c_block_data(self, _address: int, register: int, length: int) -> list[int]:
+    def read_i2c_block_data(self, i2c_addr: int, register: int, length: int) -> list[int]:
         """Read bytes, starting at a register."""
         self.log.append(("block", register, length))
         return list(self.sensor.read(register, length, self.now))

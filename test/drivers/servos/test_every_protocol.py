@@ -7,7 +7,7 @@ import pytest
 import serial
 from support.waiting import wait_until
 
-from hexapod_dynamics.devices.hardware import BAUDRATES, BUSES
+from hexapod_dynamics.devices.hardware import BUSES
 from hexapod_dynamics.drivers.servos.chain import ServoChain
 from hexapod_dynamics.drivers.servos.chain_state import ChainSettings
 from hexapod_dynamics.drivers.servos.health import ServoHealth
@@ -33,7 +33,7 @@ class Rig:
         self.robot.start()
         self.port = str(directory / SERVO_BUS)
         self.driver = make_servos(
-            PortSettings(self.port, BAUDRATES[bus], reply_timeout=TIMEOUT, patience=0.1), MAP.ids, bus
+            PortSettings(self.port, self.robot.servo_bus.baudrate, reply_timeout=TIMEOUT, patience=0.1), MAP.ids, bus
         )
         self.chain = ServoChain(self.driver, MAP, ChainSettings(reopen_interval=0.1, position_rate=50.0))
         self.health = ServoHealth(NAMES)

@@ -247,11 +247,6 @@ def move_time(servo_id: int, angle: float, duration: float) -> bytes:
     return _pack(servo_id, Command.MOVE_TIME_WRITE, count_from_angle(angle), _milliseconds(duration))
 
 
-def move_time_wait(servo_id: int, angle: float, duration: float) -> bytes:
-    """Latch a move (angle [rad], duration [s]) that starts with MOVE_START."""
-    return _pack(servo_id, Command.MOVE_TIME_WAIT_WRITE, count_from_angle(angle), _milliseconds(duration))
-
-
 def move_start(servo_id: int = BROADCAST_ID) -> bytes:
     """Start the latched move of one servo, or of all at once (default)."""
     return _pack(servo_id, Command.MOVE_START)

@@ -55,7 +55,8 @@ def test_what_no_servo_can_do_is_refused(make):
 
 @given(st.floats(-2.0943, 2.0943), st.floats(0.0, 30.0), IDS)
 def test_a_move_arrives_within_half_a_count_and_half_a_millisecond(angle, duration, servo_id):
-    (frame,) = lx.FrameParser().feed(lx.move_time_wait(servo_id, angle, duration))
+    frame, start = lx.FrameParser().feed(lx.pose([(servo_id, lx.count_from_angle(angle), duration)]))
+    assert start.command == Command.MOVE_START
     move = lx.decode(Command.MOVE_TIME_WAIT_READ, frame.payload)
     assert frame.servo_id == servo_id and frame.command == Command.MOVE_TIME_WAIT_WRITE
     assert abs(move.angle - angle) <= 0.5 * COUNT + 1e-12
@@ -76,7 +77,7 @@ def written(command, *values):
 WRITES_AND_READS = [
     (lx.move_time(1, 0.5, 1.25), Command.MOVE_TIME_READ, lx.Move(lx.angle_from_count(lx.count_from_angle(0.5)), 1.25)),
     (
-        lx.move_time_wait(1, -0.5, 0.02),
+        written(Command.MOVE_TIME_WAIT_WRITE, lx.count_from_angle(-0.5), 20),
         Command.MOVE_TIME_WAIT_READ,
         lx.Move(lx.angle_from_count(lx.count_from_angle(-0.5)), 0.02),
     ),
@@ -241,10 +242,10 @@ def test_a_servo_moves_uniformly_and_a_new_move_interrupts(moves):
 def test_latched_moves_start_together_and_only_once():
     servos = VirtualServos([1, 2, 3], [1, -1, 1], np.zeros(3), loaded=True)
     parser = lx.FrameParser()
-    for frame in parser.feed(lx.move_time_wait(1, 0.3, 0.1) + lx.move_time_wait(2, 0.3, 0.1)):
+    *latched, start = parser.feed(lx.pose((servo_id, lx.count_from_angle(0.3), 0.1) for servo_id in (1, 2)))
+    for frame in latched:
         servos.execute(frame, 0.0)
     assert np.allclose(servos.setpoints(1.0), 0.0)
-    (start,) = parser.feed(lx.move_start())
     servos.execute(start, 2.0)
     assert np.allclose(servos.setpoints(2.05), [0.15, -0.15, 0.0], atol=COUNT)
     assert np.allclose(servos.setpoints(2.1), [0.3, -0.3, 0.0], atol=COUNT)

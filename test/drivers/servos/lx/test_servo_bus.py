@@ -60,8 +60,9 @@ def test_a_pose_is_one_frame_a_servo_and_one_start():
     chosen = np.arange(18) % 3 != 0
     counts = counts_of(angles)
     frames = lx.FrameParser().feed(lx.pose((MAP.ids[i], counts[i], 0.02) for i in np.flatnonzero(chosen)))
-    expected = [lx.move_time_wait(MAP.ids[i], MAP.directions[i] * angles[i], 0.02) for i in np.flatnonzero(chosen)]
-    assert [lx.build(f.servo_id, f.command, f.payload) for f in frames] == [*expected, lx.move_start()]
+    sent = [(i, lx.count_from_angle(MAP.directions[i] * angles[i])) for i in np.flatnonzero(chosen)]
+    moves = [(MAP.ids[i], Command.MOVE_TIME_WAIT_WRITE, struct.pack("<HH", count, 20)) for i, count in sent]
+    assert [frame[:3] for frame in frames] == [*moves, (lx.BROADCAST_ID, Command.MOVE_START, b"")]
 
 
 def test_every_register_is_read_over_the_wire(bus, rig):
