@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
 T = TypeVar("T")
-MOST = 64  # messages of a subscription that are taken in a tick, so that a flooded topic does not stop the ticks
 
 
 class _FairLock:
@@ -129,7 +128,8 @@ class TickLoop:
         if isinstance(qos, int):
             qos = QoSProfile(depth=qos, reliability=ReliabilityPolicy.BEST_EFFORT)
         subscription = self._node.create_subscription(kind, topic, callback, qos, callback_group=self._group)
-        self._polled.append((subscription, MOST if qos.depth > 1 else 1))
+        # A limit, so that a flooded topic does not stop the ticks.
+        self._polled.append((subscription, 64 if qos.depth > 1 else 1))
         return self._polled[-1]
 
     def poller(self, kind: type, topic: str, callback: Callable[..., object]) -> Callable[[], None]:
@@ -167,12 +167,13 @@ class TickLoop:
         self._due += period - self.period
         self.period = period
 
-    def align(self, age: float, wanted: float) -> None:
+    def align(self, age: float, wanted: float, gain: float = 0.1) -> None:
         """Shift the ticks slowly, so that periodic messages are `wanted` [s] old when they are taken; the present
-        one is `age` [s] old.
+        one is `age` [s] old. gain: the share of the phase error that each message corrects.
         """
-        late = (age - wanted + 0.5 * self.period) % self.period - 0.5 * self.period
-        self._due -= 0.1 * late  # by a tenth with each message
+        period = max(self.period, self._poll_period)
+        late = (age - wanted + 0.5 * period) % period - 0.5 * period
+        self._due -= gain * late
 
     def poll(self) -> None:
         """Take the received messages and call the callbacks."""

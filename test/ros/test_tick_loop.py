@@ -168,13 +168,14 @@ def test_a_device_error_in_a_callback_ends_the_loop_with_that_error(probe, loope
     probe.node.destroy_publisher(publisher)
 
 
-@pytest.mark.parametrize("phase", np.linspace(0.0, 0.01, 7).tolist())
-def test_ticks_are_aligned_with_periodic_messages(phase):
+@pytest.mark.parametrize("phase", np.linspace(0.0, 0.02, 9).tolist())
+@pytest.mark.parametrize("poll_period", [0.0, 0.02])
+def test_ticks_are_aligned_with_periodic_messages(phase, poll_period):
     """Messages come every 20 ms, ticks every 10: whatever the phase at the start, each is soon 2 ms old when taken."""
-    loop = TickLoop(None, 0.01)
+    loop = TickLoop(None, 0.01, poll_period=poll_period)
     loop._due, newest, ages = 1.0 + phase, -1, []
     for _ in range(300):
-        now, loop._due = loop._due, loop._due + loop.period
+        now, loop._due = loop._due, loop._due + max(loop.period, poll_period)
         message = np.floor((now - 1.0) / 0.02)
         if message > newest:
             newest = message
