@@ -155,6 +155,7 @@ class Prediction:
         self._feedforward = Feedforward(robot, model=self.observer.model)
         self._torque_rates = TorqueRates(self._feedforward)
         self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)  # of the commanded joints
+        self._commanded = self._advanced = -math.inf  # times of the last command and of the last prediction
         self.payload: PayloadWeighing | None = None
         if s.payload and all(len(leg.joints) == 3 for leg in robot.legs):
             self.payload = PayloadWeighing(self.observer, s.command_delay, s.command_period)
@@ -165,6 +166,7 @@ class Prediction:
     def command(self, t: float, positions: np.ndarray, rates: np.ndarray, now: float | None = None) -> None:
         """Process a command (n,) [rad] with its rates (n,) [rad/s] of the time t [s], received at `now`."""
         self._received[COMMANDS] = t if now is None else now
+        self._commanded = t
         self.observer.command(t, positions, rates)
         if self.payload is not None:
             self.payload.command(t)
@@ -218,8 +220,9 @@ class Prediction:
 
     def advance(self, t: float) -> tuple[bool, np.ndarray | None]:
         """Predict the state at the time t [s]; return whether there is one, and the feed-forward torques (n,) [N m]
-        for the commanded motion, None: there is no command.
+        for the commanded motion, from the last prediction before the next command; None: there are none now.
         """
+        step, self._advanced = t - self._advanced, t
         try:
             if not self.observer.advance(t):
                 return False, None
@@ -228,14 +231,14 @@ class Prediction:
             self.observer.restart()
             return False, None
         try:
-            return True, self._needed_torques(t)
+            return True, self._needed_torques(t, step)
         except HexapodError as error:  # the prediction continues without them
             self.faults.add("torques", f"no feed-forward torques: {error}", t)
             return True, None
 
-    def _needed_torques(self, t: float) -> np.ndarray | None:
+    def _needed_torques(self, t: float, step: float) -> np.ndarray | None:
         """Return the torques of the commanded motion and pass them to the observer; None while a moving joint has no
-        command.
+        command, or if another prediction, `step` [s] later, comes before the next command.
         """
         observer, last = self.observer, self._received[COMMANDS]
         commands, moving = observer.commands, observer.morphology.moving_mask
@@ -243,6 +246,8 @@ class Prediction:
             return None
         if t - last > SILENT:  # no commands arrive any more: the commanded motion is at rest
             self._accelerations[:] = commands.commanded_rate[:] = 0.0
+        elif t + 1.25 * step < self._commanded + self.settings.command_period:
+            return None
         joints, body = np.where(moving, commands.commanded, observer.q), observer.nu[:6]
         motion = joints, commands.commanded_rate, self._accelerations
         torques = self._feedforward.solve(observer.rotation, observer.model.height, body, *motion, observer.q)
