@@ -31,6 +31,7 @@ ACCELEROMETER, GYROSCOPE = 0.033, 7e-4  # noise [m/s^2], [rad/s] of an MPU6050 a
 # Offset of a recorded MPU6050's gyroscope, ten minutes at rest (sunsided/sensor-fusion, data/set-2, axis x): a
 # Gauss-Markov process [rad/s], [s] beside white noise has its Allan deviation at 10 and 60 s.
 WANDER, WANDER_TIME = math.radians(0.0066), 8.0
+FILTER = 1.0 - math.exp(-2.0 * math.pi * 20.0 * SAMPLE)  # share of a new sample in a low-pass filter of 20 Hz
 RESTS = 2.3  # [s] at the start, in which the gyroscope is calibrated
 
 Walk = TypeVar("Walk", bound="OnboardSimulation")
@@ -65,7 +66,7 @@ class OnboardSimulation:
 
     twist (3,) [m/s, m/s, rad/s] is commanded, and wrench (6,) [N, N m] in base_link acts on the body, in each step.
     unplugged (n,) bool: servos without power and answers. play: width of the noise of a servo's reading [counts].
-    imu_share: of a new sample in what the IMU measures; 1: it has no low-pass filter. time [s]: of the next step.
+    set_points (n,) [rad]: what the program commanded last. time [s]: of the next step.
     """
 
     def __init__(
@@ -95,8 +96,9 @@ class OnboardSimulation:
         self._zeros = known - described
         self.physics.reset(joints=onboard.standing_pose + self._zeros)
         self.twist, self.wrench = np.zeros(3), np.zeros(6)
-        self.unplugged, self.play, self.imu_share = np.zeros(robot.joint_count, bool), 1.0, 1.0
-        self._felt = np.zeros(6)
+        self.unplugged, self.play = np.zeros(robot.joint_count, bool), 1.0
+        self.set_points = np.full(robot.joint_count, np.nan)
+        self._felt = np.zeros(6)  # specific force and angular velocity behind the filter of the chip
         self._chip = robot.imu.rotation.T
         self._random = np.random.default_rng((5, seed))
         self._offset = GyroscopeOffset(np.random.default_rng((6, seed)), SAMPLE)
@@ -128,9 +130,9 @@ class OnboardSimulation:
             self.sense()
             if not half:
                 self.onboard.command(self.time, *self.twist)
-                set_points = self.onboard.step(self.time)
-                set_points[~self.physics.morphology.existing_mask | self.unplugged] = np.nan
-                self.physics.command(set_points + self._zeros, TICK)
+                self.set_points = self.onboard.step(self.time)
+                powered = self.physics.morphology.existing_mask & ~self.unplugged
+                self.physics.command(np.where(powered, self.set_points + self._zeros, np.nan), TICK)
             self.advance()
             self._samples += 1
             self.time = SAMPLE * self._samples
@@ -144,7 +146,7 @@ class OnboardSimulation:
         physics, random, t = self.physics, self._random, self.time
         if self._samples:
             felt, noise = np.concatenate([physics.specific_force, physics.mean_angular_velocity]), random.normal(size=6)
-            self._felt += self.imu_share * (felt - self._felt)
+            self._felt += (FILTER if self._samples > 1 else 1.0) * (felt - self._felt)
             force, rate = (
                 self._felt[:3] + ACCELEROMETER * noise[:3],
                 self._felt[3:] + GYROSCOPE * noise[3:] + self._offset.sample(),

@@ -223,7 +223,7 @@ def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
     pytest.importorskip("mujoco")
     from support.walks import pushed
 
-    for seed in (1, 4, 16):
+    for seed in (3, 11, 19):
         walk = pushed(seed, 10.0, True, lost=("LF",))
         assert walk.onboard.parts.gait.brace.count == 1 and not walk.turned_over
 

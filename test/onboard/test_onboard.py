@@ -1,5 +1,7 @@
 """The robot's whole program in one process, on a simulated robot that is not its model's: what nodes do together."""
 
+import itertools
+import math
 import threading
 import time
 
@@ -14,9 +16,10 @@ from hexapod_dynamics.onboard import Onboard
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.onboard.inputs import ImuReading
 from hexapod_dynamics.onboard.servos import ReadingsBus, Servos
+from hexapod_dynamics.onboard.simulation import OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import packaged_file
-from hexapod_dynamics.simulation import MujocoSimulator, Truth
+from hexapod_dynamics.simulation import Truth
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -24,56 +27,30 @@ CHIP = ROBOT.imu.rotation.T
 TICK = 0.01
 
 
-class World:
-    """A MuJoCo robot with 10 % more mass and softer servos; `run` connects it with an Onboard."""
+class World(OnboardSimulation):
+    """A MuJoCo robot with 10 % more mass and softer servos, and the program of the robot with these options."""
 
     def __init__(self, **options):
-        self.onboard = Onboard(ROBOT, **options)
-        self.sim = MujocoSimulator(ROBOT, truth=Truth.parse("mass=1.1,stiffness=0.9,seed=3"))
-        self.sim.reset(joints=np.tile([0.0, 0.3, -0.3], 6))
-        self.ticks, self.twist, self.set_points = 0, (0.0, 0.0, 0.0), np.full(18, np.nan)
-
-    @property
-    def time(self):
-        return self.ticks * TICK
-
-    def run(self, seconds, nan_every=0):
-        o, sim = self.onboard, self.sim
-        for _ in range(round(seconds / TICK)):
-            t = self.time
-            force = CHIP @ sim.specific_force
-            if nan_every and self.ticks % nan_every == 0:
-                force[0] = np.nan
-            o.imu(t, force, CHIP @ sim.angular_velocity)
-            for joint in o.reads(t):
-                if sim.morphology.existing_mask[joint]:
-                    o.joint(t, joint, sim.readings[joint])
-                else:
-                    o.silent(t, joint)
-            if self.ticks % 2 == 0:
-                o.command(t, *self.twist)
-                self.set_points = o.step(t)
-                sim.command(self.set_points, 0.02)
-            sim.step(round(TICK / sim.timestep))
-            self.ticks += 1
-        return self
+        super().__init__(Onboard(ROBOT, **options), "mujoco", Truth.parse("mass=1.1,stiffness=0.9,seed=3"))
 
     @property
     def way(self):
-        return float(np.linalg.norm(self.sim.position[:2]))
+        return float(np.linalg.norm(self.physics.position[:2]))
 
 
 def walking(**options):
-    world = World(**options).run(3.0)
-    world.twist = 0.077, 0.0, 0.0
-    return world.run(4.0)
+    world = World(**options)
+    world.run(3.0)
+    world.twist[0] = 0.077
+    world.run(4.0)
+    return world
 
 
 def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_knows_where_it_is():
     world = walking()
     before = world.way
     assert before > 0.2 and world.onboard.decisions == []
-    world.sim.set_morphology(WHOLE.without("RM", "LM"))
+    world.damage(WHOLE.without("RM", "LM"))
     torn = world.time
     world.run(8.0)
     o = world.onboard
@@ -82,14 +59,14 @@ def test_two_legs_that_are_torn_off_are_declared_and_the_robot_walks_on_and_know
     assert all(d.action == "declare" and 0.0 < d.time - torn < 1.0 for d in o.decisions)
     assert np.isnan(world.set_points[list(ROBOT.leg_joints("RM"))]).all() and np.isfinite(world.set_points).sum() == 12
     assert world.way - before > 0.25
-    error = np.linalg.norm(o.prediction.position[:2] - world.sim.position[:2])
+    error = np.linalg.norm(o.prediction.position[:2] - world.physics.position[:2])
     assert error < 0.1 and error < 5.0 * np.sqrt(np.trace(o.prediction.covariance[:2, :2])) + 0.05
     assert o.state[0] == "ok" and o.diagnostics["damage_detector"][0] == "ok"
 
 
 def test_report_finds_and_names_and_leaves_the_rest_alone():
     world = walking(detect="report")
-    world.sim.set_morphology(WHOLE.without("RM"))
+    world.damage(WHOLE.without("RM"))
     world.run(3.0)
     level, message, _ = world.onboard.diagnostics["damage_detector"]
     assert level == "warn" and "RM missing" in message and world.onboard.morphology == WHOLE
@@ -97,7 +74,8 @@ def test_report_finds_and_names_and_leaves_the_rest_alone():
 
 
 def test_what_is_declared_by_a_person_is_walked_with_at_once():
-    world = World(morphology=WHOLE.without("LF")).run(1.0)
+    world = World(morphology=WHOLE.without("LF"))
+    world.run(1.0)
     assert world.onboard.morphology == WHOLE.without("LF")
     world.onboard.declare(WHOLE.without("LF").locked("RR.tibia", 0.2))
     world.run(0.1)
@@ -110,23 +88,26 @@ def test_an_emergency_stop_freezes_whatever_is_commanded_and_commands_go_on_slow
     world = walking(detect="off")
     world.onboard.emergency_stop(True)
     world.run(1.0)
-    held, place = world.set_points.copy(), world.sim.position.copy()
+    held, place = world.set_points.copy(), world.physics.position.copy()
     world.run(3.0)
     assert np.array_equal(held, world.set_points)
-    assert np.linalg.norm(world.sim.position - place) < 0.003
+    assert np.linalg.norm(world.physics.position - place) < 0.003
     world.onboard.emergency_stop(False)
     world.run(4.0)
-    assert np.linalg.norm(world.sim.position - place) > 0.1
+    assert np.linalg.norm(world.physics.position - place) > 0.1
 
 
 def test_it_stands_where_commands_stop_and_a_sample_that_is_no_number_is_named_and_not_kept():
-    world = walking()
-    world.run(2.0, nan_every=7)
-    assert world.onboard.parts.imu.faults.recent(world.time)
-    world.twist = 0.0, 0.0, 0.0
-    place = world.run(2.0).sim.position.copy()
+    world, samples = walking(), itertools.count()
+    accept = world.onboard.imu
+    world.onboard.imu = lambda t, force, rate: accept(t, force * (math.nan if next(samples) % 7 == 0 else 1.0), rate)
     world.run(2.0)
-    assert np.linalg.norm(world.sim.position - place) < 0.005
+    assert world.onboard.parts.imu.faults.recent(world.time)
+    world.twist[:] = 0.0
+    world.run(2.0)
+    place = world.physics.position.copy()
+    world.run(2.0)
+    assert np.linalg.norm(world.physics.position - place) < 0.005
     assert world.onboard.state[1] == "standing" and world.onboard.decisions == []
 
 

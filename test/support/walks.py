@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.interface import Gait
 from hexapod_dynamics.gait.recovery.brace import HOLD
 from hexapod_dynamics.onboard import MadeDecision, Onboard
-from hexapod_dynamics.onboard.simulation import RESTS, SAMPLE, TICK, OnboardSimulation
+from hexapod_dynamics.onboard.simulation import RESTS, TICK, OnboardSimulation
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 
@@ -32,18 +33,8 @@ class Walk(OnboardSimulation):
     body. lowest: the least upward component of the body's z axis so far.
     """
 
-    def __init__(
-        self,
-        onboard: Onboard,
-        physics: str = "mujoco",
-        truth: Truth | None = None,
-        seed: int = 0,
-        *,
-        robot: Robot | None = None,
-        timestep: float | None = None,
-        rests: float = RESTS,
-    ) -> None:
-        super().__init__(onboard, physics, truth, seed, robot=robot, timestep=timestep)
+    def __init__(self, *arguments: Any, rests: float = RESTS, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.force, self.height, self.load, self.lowest = np.zeros(3), 0.0, (0.0, 0.0, 0.0), 1.0
         self.run(rests)
 
@@ -234,7 +225,6 @@ def walk_on(ground: str, lost: tuple[str, ...], seed: int, gait: Gait, friction:
     """Return a Walk of a robot of MuJoCo that stands on a ground of `Truth.parse`, and knows which legs it has lost."""
     truth = Truth.parse(f"servos=real,seed={seed},friction={friction:.3f},ground={ground}")
     walk = Walk(Onboard(ROBOT, "off", gait=gait), "mujoco", truth, seed, timestep=2e-3)
-    walk.imu_share = 1.0 - math.exp(-2.0 * math.pi * 20.0 * SAMPLE)  # the chip's filter of 20 Hz: feet hit edges
     if lost:
         walk.damage(WHOLE.without(*lost))
         walk.onboard.declare(WHOLE.without(*lost))
