@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-import random
 import selectors
 import socket
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -40,10 +40,7 @@ class I2cFaults:
     errors: tuple[int, ...] = (5, 110, 121)
     locked: bool = False
     absent: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)
+    random: Random = field(default_factory=lambda: Random(0))
 
     def draw_error(self) -> int:
         """Return the errno with which this exchange fails, 0 if it succeeds."""

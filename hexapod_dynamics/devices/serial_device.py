@@ -13,7 +13,6 @@ import itertools
 import logging
 import math
 import os
-import random
 import select
 import struct
 import sys
@@ -25,6 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 from hexapod_dynamics.drivers.frame_finder import FrameFinder
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
@@ -59,10 +59,7 @@ class BusFaults:
     late_delay: float = 0.010
     echo: bool = False
     silent: set[int] = field(default_factory=set)
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        self.random = random.Random(self.seed)
+    random: Random = field(default_factory=lambda: Random(0))
 
     def noisy(self, data: bytes) -> bytes:
         """Return the bytes as they arrive over a bad cable."""

@@ -54,8 +54,6 @@ class SimulatedRobot:
         morphology: at the start.
         directory: folder of the device files, see `runtime_directory`.
         timestep: of the physics [s].
-        chunk: duration that is stepped at once [s].
-        longest_catch_up: delay [s] up to which the physics catches up with the clock.
         bus: which virtual servo hardware, see `buses`.
         physics: "built_in" or "mujoco". truth: how the simulated robot differs from `robot`.
 
@@ -69,8 +67,6 @@ class SimulatedRobot:
         directory: str | Path,
         *,
         timestep: float = 1e-3,
-        chunk: float = 4e-3,
-        longest_catch_up: float = 0.5,
         session: str = "",
         bus: str = "lx",
         physics: str = "built_in",
@@ -81,7 +77,7 @@ class SimulatedRobot:
         if physics == "mujoco":
             import_mujoco()
         PHYSICS[physics].check_truth(truth or Truth())
-        self.robot, self.chunk, self.longest_catch_up = robot, chunk, longest_catch_up
+        self.robot = robot
         self.lock = threading.RLock()  # guards the physics
         joints = robot.joints
         missing = [joint.name for joint in joints if joint.servo_id is None]
@@ -92,7 +88,8 @@ class SimulatedRobot:
         standing = TripodGait().bind(robot, morphology).position
         self._zeros = np.array([joint.servo_zero for joint in joints])  # what the servos read at the joints' zeros
         self.sensor = VirtualMpu6050(gyro_bias=truth.chip_bias()) if truth and truth.gyro_bias else VirtualMpu6050()
-        self.steps = max(1, round(chunk / timestep))
+        self._steps = max(1, round(4e-3 / timestep))  # that are made at once
+        self._chunk = self._steps * timestep  # [s] their duration
         self.hardware = make_hardware(
             bus,
             [joint.servo_id for joint in joints if joint.servo_id is not None],
@@ -205,11 +202,12 @@ class SimulatedRobot:
         if math.isnan(self.time):
             self.time = now
         behind = now - self.time
-        self.late = max(self.late, behind - self.chunk)
-        if behind > self.longest_catch_up:
-            self.skipped += behind - self.longest_catch_up
-            self.time = now - self.longest_catch_up
-        while now - self.time >= self.chunk:
+        self.late = max(self.late, behind - self._chunk)
+        longest = 0.5  # [s] delay up to which the physics catches up with the clock
+        if behind > longest:
+            self.skipped += behind - longest
+            self.time = now - longest
+        while now - self.time >= self._chunk:
             with self.lock:
                 physics = self.physics
                 if self.time > self._push_ends:
@@ -217,8 +215,8 @@ class SimulatedRobot:
                 physics.push(self._push + self._weight())
                 setpoints, targets, left = self.servos.motion(self.time)
                 physics.drive(setpoints - self._zeros, targets - self._zeros, left, self.servos.holding())
-                physics.step(self.steps)
-                self.time += self.steps * physics.timestep
+                physics.step(self._steps)
+                self.time += self._chunk
                 self.servos.set_angles(physics.readings + self._zeros)
                 self.sensor.set_motion(
                     physics.specific_force @ self._chip, physics.mean_angular_velocity @ self._chip, self.time
@@ -230,7 +228,7 @@ class SimulatedRobot:
         try:
             while not self._stopping.is_set():
                 self.advance(time.monotonic())
-                pause = self.time + self.chunk - time.monotonic()
+                pause = self.time + self._chunk - time.monotonic()
                 if pause > 0.0:
                     time.sleep(pause)
         except Exception as error:

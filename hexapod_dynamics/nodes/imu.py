@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hexapod_dynamics.drivers.imu.attitude import CalibratedImu, VqfFilter
-from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Mpu6050Settings, Sample
+from hexapod_dynamics.drivers.imu.mpu6050 import MPU6050, Chip, Mpu6050Settings, Sample
 from hexapod_dynamics.drivers.imu.reader import ImuReader, ImuSource, RelayedImu
 from hexapod_dynamics.drivers.servos.board.protocol import SOCKET
 from hexapod_dynamics.nodes.messages import age_of, fill_transform, read_imu, transform
@@ -32,9 +31,6 @@ from rclpy.task import Future
 from sensor_msgs.msg import Imu, Temperature
 from std_srvs.srv import Trigger
 from tf2_ros import StaticTransformBroadcaster
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.drivers.imu.mpu6050 import Chip
 
 
 class ImuNode(GuardedNode):

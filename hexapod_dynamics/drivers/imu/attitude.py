@@ -127,7 +127,7 @@ class OrientationFilter:
     """Attitude with gyro bias estimation at rest and in motion, updated at a constant rate.
 
     rate [1/s]. accel_time_constant [s]: of the correction by the accelerometer; larger ones reject the shocks of steps.
-    heading [rad]: yaw of the chip at the start. bias_limit [rad/s]: largest residual bias that the filter estimates.
+    heading [rad]: yaw of the chip at the start.
     make(period [s], time constant [s], bias limit [rad/s]): creates the AttitudeFilter `estimator`.
     """
 
@@ -136,11 +136,11 @@ class OrientationFilter:
         rate: float,
         accel_time_constant: float = 3.0,
         heading: float = 0.0,
-        bias_limit: float = math.radians(2.0),
         make: Callable[[float, float, float], AttitudeFilter] = best_filter,
     ) -> None:
         self._period = 1.0 / rate
-        self.estimator = make(self._period, accel_time_constant, bias_limit)
+        # A larger rate than 2 deg/s is a turn and no bias: calibration leaves far less.
+        self.estimator = make(self._period, accel_time_constant, math.radians(2.0))
         self._turn = math.cos(0.5 * heading), math.sin(0.5 * heading)
         self._before, self._mean = np.zeros(3), np.zeros(3)  # rate of the last sample; over the last half second
         self._last: float | None = None  # [s] of the last sample
