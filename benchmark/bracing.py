@@ -21,7 +21,7 @@ import numpy as np
 import results
 from support.walks import bereft, pushed, pushed_walk
 
-from hexapod_dynamics.process_environment import worker_processes
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 LOST = ((), ("LF",), ("RM",), ("LM", "RM"), ("LF", "RR"))
 BANDS = ((6.0, 10.0), (10.0, 14.0), (14.0, 20.0))  # [N s]
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     results.add_option(parser)
     given = parser.parse_args()
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         heads = " | ".join(f"{low:.0f} to {high:.0f} N s" for low, high in BANDS)
         print(f"| turned over, without the brace, with it, told | all | {heads} |\n|---|---|---|---|---|")
         for lost in LOST:

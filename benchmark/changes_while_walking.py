@@ -28,8 +28,8 @@ from recovery import LEGS, ROBOT, SPEED, WHOLE, truth
 
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 PHYSICS = {"built_in": Simulator, "mujoco": MujocoSimulator}
 GROUPS = {1: "one leg", 2: "two legs", 3: "three legs"}
@@ -121,7 +121,7 @@ def main():
     sets = PlanLibrary(ROBOT).classes(3) if given.classes else [s for n in GROUPS for s in combinations(LEGS, n)]
     lost = [each for each in sets if len(each) in counts]
     losses = defaultdict(list)
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         futures = {}
         for physics in worlds:
             for seed in range(given.first, given.first + given.seeds):

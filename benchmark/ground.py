@@ -26,7 +26,7 @@ from support.walks import walk_on
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_change import NOMINAL_VELOCITY
 from hexapod_dynamics.onboard.simulation import TICK
-from hexapod_dynamics.process_environment import worker_processes
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 GROUNDS = (
     "flat,slope:15,slope:20,slope:20:down,slope:20:across,blocks:0.03,blocks:0.04,steps:0.04,stairs,gravel,patches"
@@ -130,7 +130,7 @@ def main():
         "| ground | lost | arrive | share of the speed | error | fell | those that did not arrive |\n"
         "|---|---|---|---|---|---|---|"
     )
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         for ground, lost in cells:
             jobs = [
                 (ground, lost, given.first + k, given.gait, given.metres, given.way, settings)

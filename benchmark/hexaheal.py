@@ -28,7 +28,7 @@ from house.recovery import PLANS, Recovery, load_walks
 from house.robot import open_house
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.process_environment import worker_processes
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 CASES = [f"dl_{i}" for i in range(6)] + [f"dl_{i}_{j}" for i, j in combinations(range(6), 2)]
 NEEDED = 7  # of ten seeds
@@ -150,7 +150,7 @@ def main():
     left = (
         [] if given.stored else [(row, case) for row in rows for case in cases if len(outcomes[row, case]) < len(seeds)]
     )
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         futures = [pool.submit(walks_of, given.checkout, row, case, seeds) for row, case in left]
         for future in futures:
             row, case, walks = future.result()

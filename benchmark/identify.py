@@ -30,10 +30,10 @@ from support.walks import payload_walk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import geometry, identify, inertia, loads, standing_exercise, suspended_exercise
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 ROBOT = Robot.jethexa()
 # Limits of the table, and the name of the finding.
@@ -107,7 +107,7 @@ def main() -> None:
     results.add_option(parser)
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.runs)
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         one = functools.partial(identified, as_assumed=given.assumed)
         all_found = zip(seeds, pool.map(one, seeds) if given.jobs > 1 else map(one, seeds), strict=True)
         rows, walks = measure(all_found, given.walks)

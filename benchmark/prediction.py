@@ -25,10 +25,10 @@ from support.identification_rig import identified_robot
 from support.sensed_walk import EXACT, SensedWalk, errors, height_errors, random_truth
 
 from hexapod_dynamics.onboard.prediction import PredictionSettings
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Truth
 from hexapod_dynamics.simulation.truth import SERVOS
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 GAITS = {"adaptive": "auto", "tripod": "tripod"}  # as the node makes them
 # 95 % of chi-square with 3, 2 and 1 degrees of freedom
@@ -187,7 +187,7 @@ def main():
         for known in ((False, True) if options.identified else (False,))
     ]
     table = []
-    with worker_processes(options.jobs) as pool:
+    with WorkerProcesses(options.jobs) as pool:
         for first in range(0, len(runs), options.jobs):
             if time.monotonic() - began > 60.0 * options.minutes:
                 break

@@ -18,9 +18,9 @@ import numpy as np
 import results
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import MujocoSimulator, Simulator, Truth
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 ROBOT = Robot.jethexa()
 WHOLE = Morphology.whole(ROBOT)
@@ -169,7 +169,7 @@ def main():
                 seeds = given.seeds if kind == "auto" else 1
                 jobs += [(physics, kind, name, group, morphology, seed, (SPEED, 0.0, 0.0)) for seed in range(seeds)]
     walks = defaultdict(list)
-    with worker_processes(given.jobs) as pool:
+    with WorkerProcesses(given.jobs) as pool:
         futures = [pool.submit(job, *each) for each in jobs]
         for done, future in enumerate(as_completed(futures), start=1):
             physics, kind, name, group, seed, result = future.result()

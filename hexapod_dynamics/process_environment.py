@@ -1,16 +1,8 @@
-"""What a process sets in its environment before it imports numpy or initialises rclpy, and processes that compute."""
+"""What a process sets in its environment before it imports numpy or initialises rclpy."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
 
 # Variables that OpenBLAS, MKL and those built with OpenMP read when numpy is imported.
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -28,44 +20,6 @@ def compute_in_one_thread() -> None:
     """
     for name in THREAD_COUNTS:
         os.environ.setdefault(name, "1")
-
-
-@contextlib.contextmanager
-def worker_processes(jobs: int | None = None) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of processes that compute in one thread each, by default one for each core.
-
-    An exception, as of Ctrl-C, ends them at once; what they have begun and what waits for them is dropped.
-    """
-    from concurrent.futures import ProcessPoolExecutor  # nodes, which import this module, need none
-    from multiprocessing import active_children, get_context
-
-    others = active_children()
-    pool = ProcessPoolExecutor(jobs or os.cpu_count(), mp_context=get_context("spawn"), initializer=_begin_work)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in active_children():
-            if process not in others:
-                process.terminate()
-        raise
-    pool.shutdown()
-
-
-def _begin_work() -> None:
-    """Leave Ctrl-C, which all processes of a terminal get, to the process that gives the work; end with it."""
-    from multiprocessing import parent_process
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    compute_in_one_thread()
-    parent = parent_process()
-
-    def end_with_parent() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def allow_participants() -> None:

@@ -33,8 +33,8 @@ from searching import IntelligentTrialAndError, OnlineCma, make_archive
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 TRIALS = 30
 # Row: how the method is made, whether it is told the damage.
@@ -185,7 +185,7 @@ def main() -> int:
     else:
         rows, counts = given.methods.split(","), [int(count) for count in given.losses.split(",")]
         refuse_unready(rows)
-        with worker_processes(given.jobs) as pool:
+        with WorkerProcesses(given.jobs) as pool:
             futures = [
                 pool.submit(one, row, count, index, given.seconds)
                 for row in rows

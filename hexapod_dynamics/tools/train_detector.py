@@ -16,7 +16,8 @@ from concurrent.futures import as_completed
 from pathlib import Path
 
 from hexapod_dynamics.errors import DivergedError, HexapodError
-from hexapod_dynamics.process_environment import compute_in_one_thread, worker_processes
+from hexapod_dynamics.process_environment import compute_in_one_thread
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 compute_in_one_thread()  # before numpy is imported
 
@@ -33,7 +34,6 @@ from hexapod_dynamics.robot import Robot  # noqa: E402
 from hexapod_dynamics.tools.command_line import load_robot, run_command  # noqa: E402
 
 OTHERS = 1_000_000  # seed of the first walk in MuJoCo, of which only the thresholds are chosen
-OTHER_SHARE = 0.1  # of the walks
 NETWORKS = 2  # trained side by side; their probabilities are averaged
 
 
@@ -67,11 +67,11 @@ def _walk(robot: Robot, work: Path, count: int, jobs: int | None) -> list[Path]:
     """Simulate the walks that the folder does not have; return the files of all whose simulation did not diverge."""
     work.mkdir(parents=True, exist_ok=True)
     walks = [("built_in", seed) for seed in range(count)]
-    walks += [("mujoco", OTHERS + k) for k in range(round(OTHER_SHARE * count))] if _has_mujoco() else []
+    walks += [("mujoco", OTHERS + k) for k in range(round(0.1 * count))] if _has_mujoco() else []
     files = {walk: work / f"{walk[0]}_{walk[1]}.npz" for walk in walks}
     missing = [walk for walk in walks if not files[walk].is_file()]
     began, diverged = time.monotonic(), 0
-    with worker_processes(jobs) as pool:
+    with WorkerProcesses(jobs) as pool:
         running = [pool.submit(_simulate, robot, physics, seed, files[physics, seed]) for physics, seed in missing]
         for done, future in enumerate(as_completed(running), 1):
             diverged += not future.result()
@@ -106,7 +106,7 @@ def _has_mujoco() -> bool:
 def _train(robot: Robot, files: Sequence[Path], out: Path, steps: int, seed: int, jobs: int | None) -> None:
     """Train NETWORKS networks side by side, choose the thresholds, write the file."""
     mirrored = has_mirrored_front(robot)
-    with worker_processes(jobs) as pool:
+    with WorkerProcesses(jobs) as pool:
         seeds = range(NETWORKS * seed, NETWORKS * (seed + 1))
         running = [pool.submit(_train_one, files, steps, one, mirrored, one == seeds[0]) for one in seeds]
         weights = Weights.joined([one.result() for one in running])

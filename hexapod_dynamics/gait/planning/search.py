@@ -21,8 +21,8 @@ from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import HEIGHT, GaitPlan, PlanEvaluator, tripod_plan
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ def make_library(
     if classes is None:
         # A robot without a tripod needs a plan even if it is intact.
         classes = ([()] if tripod_plan(robot) is None else []) + library.classes(most)
-    with worker_processes(jobs) as pool:
+    with WorkerProcesses(jobs) as pool:
         futures = {pool.submit(make_plan, robot, lost): lost for lost in classes}
         for done, future in enumerate(as_completed(futures), start=1):
             try:

@@ -31,10 +31,10 @@ from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
-from hexapod_dynamics.process_environment import worker_processes
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SATURATION, SERVES, Condition, RollTrial
+from hexapod_dynamics.worker_processes import WorkerProcesses
 
 # The start of every search: a roll that was found for the JetHexa on all legs, with the left side pushing. Rows of
 # (coxa, femur, tibia) of the legs that push and of the others.
@@ -255,7 +255,7 @@ def make_get_up_library(
             library.add(found)
         report(0, 0, (), what)
     classes = [one for one in (sets or PlanLibrary(robot).classes(most_lost)) if improve or not library.has(one)]
-    with worker_processes(jobs) as pool:
+    with WorkerProcesses(jobs) as pool:
         futures = {}
         for one in classes:
             old = next(iter(library.own(one)), None)
