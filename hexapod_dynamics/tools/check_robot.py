@@ -160,8 +160,9 @@ def write_report(given: argparse.Namespace, robot: str, findings: Sequence[Findi
 def main(args: list[str] | None = None) -> None:
     """Run the checks; exit code 0: all passed, 1: one has not, 2: wrong arguments, 130: interrupted."""
     given = parser().parse_args(args)
-    # end as with Ctrl-C: motions stop, and the robot returns to its initial state
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # end as with Ctrl-C: motions stop, and the robot returns to its initial state. SIGINT, too: a shell's script starts
+    # what runs in its background with SIGINT ignored
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     findings, interrupted, name = [], False, given.robot
     with ExitStack() as ends:
