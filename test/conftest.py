@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 from support.optional_libraries import explain_import_failure
-from support.turns import LOCKS, Turn, turn_of
+from support.turns import LOCKS, Turn, leave_the_processors, turn_of
 
 # The time of an example depends on the machine, and on kernels that the first example compiles.
 settings.register_profile("any machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -95,11 +95,8 @@ PACED = (
     "nodes/test_foreign_imu.py",
     "nodes/test_nodes_stop.py",
     "nodes/test_nodes_stop_state.py",
-    "nodes/test_nodes_missing_legs.py",
     "nodes/test_nodes_walk.py",
     "nodes/test_onboard_agrees.py",
-    "nodes/test_view_foreign_pages.py",
-    "nodes/test_view_security.py",
     "drivers/servos/lx/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",
     "tools/test_servo_tool.py",
@@ -107,6 +104,9 @@ PACED = (
 # Begin before the others of their turn, so that at its end no process waits for a file of a minute that has just begun.
 LONGEST = (
     "nodes/test_view.py",
+    "nodes/test_launch_stop_state.py",
+    "nodes/test_launch_terminal.py",
+    "nodes/test_nodes_damage_detector.py",
     "tools/test_check_robot.py",
     "drivers/servos/lx/test_servo_bus.py",
     "identification/test_hidden_robot.py",
@@ -119,6 +119,8 @@ LONGEST = (
 def pytest_runtest_protocol(item, nextitem):
     """Where several processes run tests, wait for the turn of a file before its first one."""
     several = hasattr(item.config, "workerinput")
+    if several:
+        leave_the_processors(item)
     if several and Turn.held is None:
         Turn.held = Turn(turn_of(item))
     yield

@@ -14,11 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.driver_session import Commands, Robots
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Process, wait_until
 
 import hexapod_dynamics
-from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from sensor_msgs.msg import JointState
 
@@ -98,13 +96,17 @@ class Clock:
             file.write(struct.pack("d", seconds))
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
-def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
-    separate()
-    probe, clock = Probe(), Clock(tmp_path)
+@pytest.fixture(scope="module")
+def clock(tmp_path_factory):
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc to make a clock of the node's own")
+    return Clock(tmp_path_factory.mktemp("clock"))
+
+
+def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(probe, clock):
     heard = probe.hear(JointState, "joint_commands")
-    gait = Process.node("gait", environment=clock.environment)
-    try:
+    clock.set(0.0)
+    with Process.node("gait", environment=clock.environment) as gait:
         wait_until(lambda: len(heard) > 20, 120, lambda: gait.output)
         assert abs(stamp_seconds(heard[-1][1].header.stamp) - time.time()) < 60.0
         clock.set(-HOUR)
@@ -116,34 +118,20 @@ def test_joint_commands_go_on_when_the_clock_is_set_back_an_hour(tmp_path):
         )
         assert abs(stamp_seconds(heard[-1][1].header.stamp) + HOUR - time.time()) < 60.0  # the clock was set
         assert gait.running()
-    finally:
-        gait.end()
-        probe.close()
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc to make a clock of the node's own")
-def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_set_back_an_hour(tmp_path):
-    separate()
-    probe, clock = Probe(), Clock(tmp_path)
-    robot, commands = Robots(), Commands(probe)
-    heard = probe.hear(DiagnosticArray, "/diagnostics")
-    servos = Process.node("servos", environment=clock.environment)
+def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_set_back_an_hour(
+    probe, robot, commands, clock
+):
+    heard = probe.statuses.heard
+    clock.set(0.0)
+    with Process.node("servos", environment=clock.environment) as servos:
 
-    def reach(pose):
-        commands.pose = np.full(18, pose)
-        wait_until(
-            lambda: np.allclose(robot.pose, pose, atol=math.radians(0.24)), 30, lambda: f"{robot.pose} {servos.output}"
-        )
+        def reach(pose):
+            commands.pose = np.full(18, pose)
+            near = lambda: np.allclose(robot.pose, pose, atol=math.radians(0.24))  # noqa: E731
+            wait_until(near, 30, lambda: f"{robot.pose} {servos.output}")
 
-    def says(words, timeout):
-        now = time.monotonic()
-        wait_until(
-            lambda: any(words in status.message for at, array in list(heard) if at > now for status in array.status),
-            timeout,
-            words,
-        )
-
-    try:
         reach(0.3)
         clock.set(-HOUR)
         now = time.monotonic()
@@ -152,21 +140,16 @@ def test_servos_hold_without_commands_and_sit_at_low_voltage_after_the_clock_is_
         time.sleep(0.1)
         commands.pose = None
         time.sleep(0.5)
-        says("holding the pose, no commands", 5)
+        probe.statuses.says("servos", "holding the pose, no commands", 5)
         held = robot.pose.copy()
         time.sleep(0.4)
         assert np.array_equal(robot.pose, held) and robot.servos.holding().all()
         robot.servos.voltage[:] = 9.4
-        says("sitting down: supply at 9.4 V", 15)
+        probe.statuses.says("servos", "sitting down: supply at 9.4 V", 15)
         wait_until(lambda: not robot.servos.holding().any(), 20, "it sits down and lets go")
         assert np.allclose(robot.pose, SEATED, atol=0.03)
-        stamps = [stamp_seconds(array.header.stamp) for at, array in heard if at > now + 1.5]
+        stamps = [stamp_seconds(array.header.stamp) for at, array in list(heard) if at > now + 1.5]
         assert max(stamps) + HOUR < time.time() + 60.0  # the clock was set
-    finally:
-        servos.end()
-        commands.close()
-        robot.close()
-        probe.close()
 
 
 def test_every_timer_of_a_node_runs_on_the_steady_clock():

@@ -55,34 +55,22 @@ def plain(_node, speed):
 
 @pytest.mark.parametrize(("make", "qos"), [(plain, qos_profile_sensor_data), (stamped, 10)])
 def test_either_type_of_cmd_vel_with_either_reliability_moves_the_robot(gait, probe, make, qos):
-    node = probe.node
     wait_until(lambda: not walks(probe), 10, "it stands")
-    publisher = node.create_publisher(type(make(node, 0.0)), "/g/cmd_vel", qos)
-    timer = node.create_timer(0.1, lambda: publisher.publish(make(node, 0.05)))
-    try:
+    with probe.publishing("/g/cmd_vel", lambda: make(probe.node, 0.05), qos=qos):
         wait_until(lambda: walks(probe), 10, lambda: f"it walks: {probe.statuses('g/gait')} {gait.output}")
-    finally:
-        node.destroy_timer(timer)
-        node.destroy_publisher(publisher)
 
 
 def test_a_stamped_command_of_an_hour_ago_moves_nothing_and_is_named(gait, probe):
-    node = probe.node
     wait_until(lambda: not walks(probe), 10, "it stands")
-    publisher = node.create_publisher(TwistStamped, "/g/cmd_vel", 10)
 
     def old():
-        message = stamped(node, 0.05)
+        message = stamped(probe.node, 0.05)
         message.header.stamp.sec -= 3600
-        publisher.publish(message)
+        return message
 
-    timer = node.create_timer(0.1, old)
-    try:
+    with probe.publishing("/g/cmd_vel", old):
         probe.statuses.says("g/gait", "s old")
         assert not walks(probe)
-    finally:
-        node.destroy_timer(timer)
-        node.destroy_publisher(publisher)
 
 
 def test_a_publisher_whose_messages_cannot_be_received_is_named_with_the_reason(gait, probe):
@@ -108,54 +96,34 @@ def test_the_reason_is_told_as_long_as_there_is_such_a_publisher(probe):
 
 
 def test_a_name_that_is_none_is_the_reason_also_while_it_walks(gait, probe):
-    node = probe.node
-    publisher = node.create_publisher(Twist, "/g/cmd_vel", 10)
-    timer = node.create_timer(0.1, lambda: publisher.publish(plain(node, 0.05)))
-    try:
+    with probe.publishing("/g/cmd_vel", lambda: plain(probe.node, 0.05)):
         wait_until(lambda: walks(probe), 10, "it walks")
         done = Process("ros2", "param", "set", "/g/gait", "gait", "wav")
         wait_until(lambda: "wave" in done.output, 15, lambda: done.output)
         assert "cmd_vel zero" not in done.output
-    finally:
-        node.destroy_timer(timer)
-        node.destroy_publisher(publisher)
 
 
 def test_joint_states_of_another_driver_are_received_with_either_reliability(probe):
     """They are published best effort: who receives these receives reliable ones, too."""
-    node = probe.node
-    publisher = node.create_publisher(JointState, "/f/joint_states", qos_profile_sensor_data)
     servos = Process.node("servos", "-r", "__ns:=/f", "-p", "protocol:=topics", "-p", "rate:=50.0")
     message = JointState(name=list(ROBOT.joint_names))
 
-    def publish():
-        message.header.stamp = node.get_clock().now().to_msg()
-        message.position = (0.1 + 1e-3 * np.sin(time.monotonic() + np.arange(18))).tolist()
-        publisher.publish(message)
+    def measured():
+        message.header.stamp = probe.node.get_clock().now().to_msg()
+        angles = 0.1 + 1e-3 * np.sin(time.monotonic() + np.arange(18))
+        message.position = [*angles.tolist(), 0.0][: len(message.name)]
+        return message
 
     following = probe.hear(Bool, "/f/servos/following", LATCHED)
-    timer = node.create_timer(0.02, publish)
-    try:
+    with servos, probe.publishing("/f/joint_states", measured, 0.02, qos_profile_sensor_data):
         wait_until(
             lambda: following and probe.statuses("f/servos").level == DiagnosticStatus.OK,
             START,
             lambda: f"{probe.statuses('f/servos')} {servos.output}",
         )
-        message.name.append(message.name[0])  # a name twice: this joint is left out, and named
-        node.destroy_timer(timer)
-
-        def publish_twice():
-            message.header.stamp = node.get_clock().now().to_msg()
-            message.position = [*(0.1 + 1e-3 * np.sin(time.monotonic() + np.arange(18))).tolist(), 0.0]
-            publisher.publish(message)
-
-        timer = node.create_timer(0.02, publish_twice)
+        message.name = [*message.name, message.name[0]]  # a name twice: this joint is left out, and named
         probe.statuses.says("f/servos", "more than once")
         assert probe.statuses("f/servos").level != DiagnosticStatus.OK
-    finally:
-        node.destroy_timer(timer)
-        node.destroy_publisher(publisher)
-        servos.end()
 
 
 @pytest.mark.parametrize(

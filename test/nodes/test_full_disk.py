@@ -7,9 +7,9 @@ import time
 import uuid
 
 import pytest
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.runtime_directory import device_directory
 
 # A mount namespace of its own: the small file system is there for the node alone, and goes with it.
@@ -26,20 +26,12 @@ def script(inodes):
 
 @pytest.fixture(scope="module", autouse=True)
 def permitted(tmp_path_factory):
-    separate()
     place = tmp_path_factory.mktemp("place")
     done = subprocess.run(
         [*UNSHARE, "sh", "-c", script("1000"), place, "true"], capture_output=True, text=True, check=False
     )
     if done.returncode:
         pytest.skip(f"no small file system can be mounted here ({done.stderr.strip()}): see test_crash_recovery.py")
-
-
-@pytest.fixture
-def probe():
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 def start(name, place, inodes, *arguments):
@@ -67,26 +59,23 @@ def test_the_damage_manager_takes_damage_and_says_that_it_cannot_keep_it(probe, 
     with start("damage_manager", tmp_path, SMALL) as process:
         morphology = probe.morphology()
         wait_until(morphology, 60, lambda: process.output)
-        assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
-        wait_until(lambda: morphology()["legs.RM"] is False, 10, lambda: process.output)
+        for there in (False, True):
+            accepted, reason = probe.set("set_morphology", {"legs.RM": there})
+            assert accepted and "would lose the declared damage" in reason
+            wait_until(lambda there=there: morphology()["legs.RM"] is there, 10, lambda: process.output)
         wait_until(lambda: "no state can be stored" in process.output, 10, lambda: process.output)
-        assert probe.set("set_morphology", {"legs.RM": True}) == (True, "")
         assert process.running() and process.output.count("no state can be stored") == 1, process.output
         assert "Traceback" not in process.output
 
 
 def test_gait_servos_and_dynamics_go_on(probe, tmp_path):
-    said = probe.hear(DiagnosticArray, "/diagnostics", keep=200)
     port = device_directory() / f"nothing-{uuid.uuid4().hex}"
     arguments = {"gait": (), "dynamics": (), "servos": ("-p", f"port:={port}")}
     nodes = {name: start(name, tmp_path, "1000", *given) for name, given in arguments.items()}
     try:
         for name, process in nodes.items():
-            wait_until(
-                lambda name=name: any(s.name == name for _, array in list(said) for s in array.status),
-                120,
-                lambda process=process: process.output,
-            )
+            reports = lambda name=name: probe.statuses(name).level != DiagnosticStatus.STALE  # noqa: E731
+            wait_until(reports, 120, lambda process=process: process.output)
         time.sleep(3.0)  # dynamics and gait keep their state once a second
         for name, process in nodes.items():
             assert process.running() and "Traceback" not in process.output, f"{name}: {process.output}"

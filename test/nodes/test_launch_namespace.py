@@ -3,7 +3,7 @@
 import psutil
 import pytest
 from support.launched_robot import Launched, runs
-from support.ros_session import NEWEST, RCLPYS_OWN, separate, wait_until
+from support.ros_session import NEWEST, RCLPYS_OWN, wait_until
 
 from hexapod_dynamics.parameters.catalogue import NODES
 from hexapod_dynamics.parameters.damage_manager import parameters_of
@@ -26,10 +26,9 @@ LAUNCHED = [node for node in NODES if node != "view"]
 
 
 @pytest.fixture(scope="module")
-def robot():
+def robot(probe):
     """A launched robot in a namespace; the tests are in the order of what happens to it."""
-    separate()
-    robot = Launched("namespace:=left", "velocity:=0.0", "damage:=RM", "detect:=report", namespace="left/")
+    robot = Launched(probe, "namespace:=left", "velocity:=0.0", "damage:=RM", "detect:=report", namespace="left/")
     yield robot
     robot.close()
 

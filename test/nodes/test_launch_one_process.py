@@ -7,7 +7,6 @@ import time
 import psutil
 import pytest
 from support.launched_robot import Launched
-from support.ros_session import separate
 
 from std_srvs.srv import SetBool
 
@@ -15,11 +14,10 @@ NODES = {"imu", "servos", "dynamics", "gait", "damage_manager", "damage_detector
 
 
 @pytest.fixture
-def robot(tmp_path):
-    separate()
+def robot(probe, tmp_path):
     own = tmp_path / "own.yaml"  # the launch's arguments count more
     own.write_text("/left/gait:\n  ros__parameters: {velocity: 0.0, step_height: 0.025}")
-    robot = Launched("processes:=one", "namespace:=left", f"params_file:={own}", namespace="left/")
+    robot = Launched(probe, "processes:=one", "namespace:=left", f"params_file:={own}", namespace="left/")
     yield robot
     robot.close()
 
@@ -44,8 +42,9 @@ def test_one_process_walks_and_a_stop_outlasts_its_crash(robot):
     assert robot.probe.call(SetBool, "left/emergency_stop", SetBool.Request(data=True)).success
     assert time.monotonic() - begin < 0.5
     assert robot.moved(2.0) < 0.005
+    said = len(launch.output)
     os.kill(first.pid, signal.SIGKILL)
     robot.wait(lambda: process() and process().pid != first.pid, 20, "it is started again")
-    robot.wait(lambda: "emergency stop" in launch.output, 60, "it knows of the stop")
+    robot.wait(lambda: "emergency stop" in launch.output[said:], 60, "it knows of the stop")
     assert robot.moved(3.0) < 0.005
     assert launch.interrupt()[0] < 5.0 and "Traceback" not in launch.output, launch.output[-3000:]

@@ -9,22 +9,13 @@ import time
 import psutil
 import pytest
 from support.launched_robot import Launched, runs
-from support.ros_session import Probe, Process, wait_until
+from support.ros_session import Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.ros.start import LAUNCH
 from hexapod_dynamics.ros.state_file import make_memory
 from std_srvs.srv import SetBool, Trigger
-
-pytestmark = pytest.mark.usefixtures("domain")
-
-
-@pytest.fixture
-def probe():
-    probe = Probe()
-    yield probe
-    probe.close()
 
 
 def crash_without_file(launch, name, sessions):
@@ -60,11 +51,10 @@ def forward():
     return twist
 
 
-def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_state_is_deleted(tmp_path):
+def test_an_emergency_stop_outlasts_a_killed_launch_and_crashes_of_nodes_whose_state_is_deleted(probe, tmp_path):
     sessions = tmp_path / "run" / "sessions"
     kept = {"HEXAPOD_DYNAMICS_SESSION": "robot", "HEXAPOD_DYNAMICS_RUNTIME": str(tmp_path / "run")}
-    robot = Launched("detect:=off", **kept)
-    probe, said = robot.probe, robot.statuses
+    robot, said = Launched(probe, "detect:=off", **kept), probe.statuses
     velocity = probe.node.create_publisher(Twist, "cmd_vel", 10)
     try:
         robot.wait(lambda: robot.truth and robot.moved(1.0) > 0.04, 180, "it walks by itself")
@@ -112,7 +102,9 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
     if launched:
         environment |= {LAUNCH: str(os.getpid()), **make_memory()}
     (session,), said = (("-p", "session:=damage"),), probe.statuses
-    process, morphology = Process.node("damage_manager", *session, environment=environment), probe.morphology()
+    morphology = probe.morphology()
+    probe.messages["morphology"].clear()
+    process = Process.node("damage_manager", *session, environment=environment)
     try:
         wait_until(morphology, 60, lambda: process.output)
         assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
@@ -129,10 +121,11 @@ def test_declared_damage_whose_file_is_deleted_or_unreadable(probe, tmp_path, la
             file.write_text('{"legs.RM": []}')
         process.kill()
         process.end()
-        said.heard.clear()
-        process = Process.node("damage_manager", *session, environment=environment)
+        for heard in (said.heard, probe.messages["morphology"]):
+            heard.clear()
+        process.start()
         if launched:
-            wait_until(lambda: morphology()["legs.RM"] is False, 60, lambda: process.output)
+            wait_until(lambda: morphology() and morphology()["legs.RM"] is False, 60, lambda: process.output)
             wait_until(file.exists, 10, "it is stored again")
             said.heard.clear()
             wait_until(lambda: said("damage_manager").level == DiagnosticStatus.WARN, 10, "it says what is missing")

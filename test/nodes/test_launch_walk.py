@@ -14,7 +14,7 @@ import psutil
 import pytest
 from support.launched_robot import Launched
 from support.machine_load import OVERSLEPT, on_a_free_machine, sleep_and_measure
-from support.ros_session import NEWEST, separate
+from support.ros_session import NEWEST
 
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -107,8 +107,8 @@ CLIMBED = 0.03
 class Session(Launched):
     """The launched robot and what is heard of it."""
 
-    def __init__(self, *arguments):
-        super().__init__("get_up:=asked", "detect:=off", *arguments)  # damage is told; else: test_launch_walks_on.py
+    def __init__(self, probe):
+        super().__init__(probe, "get_up:=asked", "detect:=off")  # damage is told; else: test_launch_walks_on.py
         self.watched = self.transforms = None
         self.predicted = self.probe.hear(Odometry, "predicted_state", NEWEST, keep=KEPT)
         self.measured = self.probe.hear(JointState, "joint_states", NEWEST, keep=KEPT)
@@ -181,9 +181,8 @@ class Session(Launched):
 
 
 @pytest.fixture(scope="module")
-def session():
-    separate()
-    session = Session()
+def session(probe):
+    session = Session(probe)
     try:
         session.wait(lambda: session.truth and session.predicted, 90, "truth and prediction are published")
         yield session

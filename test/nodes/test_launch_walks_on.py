@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 from support.launched_robot import Launched
-from support.ros_session import LATCHED, NEWEST, separate
+from support.ros_session import LATCHED, NEWEST
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Quaternion, Twist
@@ -22,8 +22,8 @@ CYCLES = 3 * CYCLE  # [s] over which a speed is taken
 class Robot(Launched):
     """The launched robot, its true attitude and what gait says."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, probe):
+        super().__init__(probe)
         self.joints = self.probe.hear(JointState, "simulator/joint_states", NEWEST, keep=10)
         self.states = self.probe.hear(DiagnosticStatus, "gait_state", LATCHED, keep=200)
         self.attitude = self.probe.node.create_publisher(Quaternion, "simulator/set_attitude", 1)
@@ -52,10 +52,9 @@ class Robot(Launched):
 
 
 @pytest.fixture(scope="module")
-def robot():
+def robot(probe):
     """A launched robot; the tests are in the order of what happens to it."""
-    separate()
-    robot = Robot()
+    robot = Robot(probe)
     yield robot
     robot.close()
 

@@ -1,4 +1,6 @@
-"""damage_manager in its own process: one truth in parameters, service and topic; refusals change nothing."""
+"""damage_manager in its own process: one truth in parameters, service and topic; refusals change nothing, storms of
+requests are answered.
+"""
 
 import math
 import os
@@ -8,15 +10,19 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.ros_session import Process, wait_until
+from support.ros_session import Process, parameters_of, wait_until
 
 from hexapod_dynamics.damage import list_losses
 from hexapod_dynamics.errors import MorphologyError
+from hexapod_dynamics.nodes.damage_manager import DamageManager
+from hexapod_dynamics.onboard.declarations import MOST_CHANGES, WINDOW
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.set_morphology import changes, summary
 from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue, SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 WHOLE = Morphology.whole(Robot.jethexa()).parameters()
@@ -70,8 +76,7 @@ def test_all_four_kinds_of_damage_at_once(probe, last):
 
 
 def test_a_joint_locks_where_joint_states_has_it_unless_the_request_gives_the_angle(probe, last):
-    publisher = probe.node.create_publisher(JointState, "joint_states", 1)
-    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "damage_manager subscribes")
+    publisher = probe.publisher(JointState, "joint_states", 1)
 
     def accepted():
         message = JointState(name=["tibia_joint_RF"], position=[-0.321])
@@ -139,13 +144,16 @@ def test_what_cannot_be_is_refused_with_its_reason_and_nothing_changes(probe, la
     agrees(probe, last, before)
 
 
-def test_an_entry_without_a_value_or_named_twice_is_refused(probe, last):
+def test_an_entry_without_a_value_or_named_twice_or_of_no_type_of_ros_is_refused(probe, manager, last):
     twice = [Parameter("legs.RM", value=value).to_parameter_msg() for value in (True, False)]
-    for entries, reason in (([ParameterMessage(name="legs.RM")], "bool"), (twice, "twice")):
+    unknown = [[ParameterMessage(name="legs.RM", value=ParameterValue(type=kind))] for kind in (77, 255)]
+    reasons = ("bool", "twice", "type 77", "type 255")
+    for entries, reason in zip(([ParameterMessage(name="legs.RM")], twice, *unknown), reasons, strict=True):
         request = SetParametersAtomically.Request(parameters=entries)
         result = probe.call(SetParametersAtomically, "set_morphology", request).result
         assert not result.successful and reason in result.reason
     agrees(probe, last, WHOLE)
+    assert manager.running(), manager.output
 
 
 def tool(*words):
@@ -232,6 +240,58 @@ def test_a_call_right_after_a_crash_is_not_lost(probe):
             assert told.result() == (True, "")
     finally:
         process.end()
+
+
+def test_each_of_a_hundred_calls_a_second_of_three_clients_is_answered_or_refused(probe, last):
+    # Replies of all clients pass through each one's reader: its usual ten overflow while this process waits for CPU.
+    clients = [
+        probe.node.create_client(SetParametersAtomically, "set_morphology", qos_profile=QoSProfile(depth=2000))
+        for _ in range(3)
+    ]
+    assert all(client.wait_for_service(30) for client in clients)
+    time.sleep(WINDOW)  # changes of other tests count, too
+    values = ({"legs.RM": False}, {"legs.RM": True})
+    requests = [SetParametersAtomically.Request(parameters=parameters_of(each)) for each in values]
+    futures, begin = [], time.monotonic()
+    for k in range(300):
+        futures += [client.call_async(requests[k % 2]) for client in clients]
+        time.sleep(max(0.0, begin + (k + 1) / 100.0 - time.monotonic()))
+    took = time.monotonic() - begin
+    wait_until(lambda: all(future.done() for future in futures), 20, lambda: sum(f.done() for f in futures))
+    results = [future.result().result for future in futures]
+    accepted = sum(result.successful for result in results)
+    assert MOST_CHANGES <= accepted <= MOST_CHANGES * (took / WINDOW + 3)
+    assert all(f"{MOST_CHANGES} changes" in result.reason for result in results if not result.successful)
+    assert accepted < len(results)
+    # Nothing is left behind: after the window the next request is accepted, on the topic, too.
+    time.sleep(WINDOW)
+    assert probe.set("set_morphology", {"legs.RM": False}) == (True, "")
+    wait_until(lambda: last()["legs.RM"] is False, 10, "the change is published")
+    assert probe.set("set_morphology", {"legs.RM": True}) == (True, "")
+
+
+def test_a_change_that_the_parameters_do_not_follow_is_refused_and_the_next_one_is_adopted(probe):
+    node = DamageManager()
+    try:
+
+        def refuse(parameters):
+            late = any(parameter.name == "links.RM.femur" for parameter in parameters)
+            return SetParametersResult(successful=not late, reason="not now" if late else "")
+
+        node.add_on_set_parameters_callback(refuse)
+        result = node.set_parameters_atomically([Parameter("legs.RM", value=False)])
+        assert not result.successful and "not now" in result.reason
+        assert {name: node.get_parameter(name).value for name in WHOLE} == WHOLE
+        node.remove_on_set_parameters_callback(refuse)
+        # An impossible set was accepted and ignored from then on.
+        refused = node.set_parameters_atomically([Parameter("locked_at.LF.tibia", value=0.4)])
+        assert not refused.successful and "give locked.LF.tibia" in refused.reason
+        assert node.set_parameters_atomically([Parameter("legs.RM", value=False)]).successful
+        assert not node.get_parameter("links.RM.femur").value
+        assert node.set_parameters_atomically([Parameter("legs.RM", value=True)]).successful
+        assert {name: node.get_parameter(name).value for name in WHOLE} == WHOLE
+    finally:
+        node.destroy_node()
 
 
 @pytest.mark.parametrize(

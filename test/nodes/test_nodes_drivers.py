@@ -126,8 +126,7 @@ def test_measurements_carry_each_joint_when_it_was_read(ready):
 def test_nonsense_moves_nothing(robot, ready, commands, probe):
     moved_to(robot, commands, np.full(18, 0.1))
     commands.pose = None
-    publisher = probe.node.create_publisher(JointState, "joint_commands", 10)
-    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "the node listens")
+    publisher = probe.publisher(JointState, "joint_commands")
     for bad in (
         JointState(name=["coxa_joint_XX"], position=[0.5]),
         JointState(name=NAMES, position=[0.5]),
@@ -150,17 +149,11 @@ def test_nonsense_moves_nothing(robot, ready, commands, probe):
 
 def test_feedforward_torque_shifts_the_setpoint(robot, ready, commands, probe):
     moved_to(robot, commands, np.full(18, 0.1))
-    publisher = probe.node.create_publisher(JointState, "feedforward_torques", 10)
     torque = JointState(name=[NAMES[4]], effort=[1.5])
     expected = np.full(18, 0.1)
     expected[4] += 1.5 / 30.0
-
-    def shifted():
-        publisher.publish(torque)
-        return np.allclose(robot.pose, expected, atol=COUNT)
-
-    wait_until(shifted, 10, lambda: f"{robot.pose[4]} is shifted")
-    probe.node.destroy_publisher(publisher)
+    with probe.publishing("feedforward_torques", lambda: torque, 0.02):
+        wait_until(lambda: np.allclose(robot.pose, expected, atol=COUNT), 10, lambda: f"{robot.pose[4]} is shifted")
     wait_until(lambda: np.allclose(robot.pose, 0.1, atol=COUNT), 5, "old torque is forgotten")
 
 
@@ -188,6 +181,7 @@ def test_a_leg_known_to_be_gone_is_no_error(robot, ready, probe):
     robot.servos.present[gone] = False
     tell(Morphology.whole(ROBOT).without("LM"))
     wait_until(lambda: len(last(ready["joint_states"]).name) == 15, 10, "LM is left out")
+    ready["statuses"].heard.clear()
     ready["statuses"].says("servos", "", level=DiagnosticStatus.OK)
     robot.servos.present[gone] = True
     tell(Morphology.whole(ROBOT))
@@ -232,20 +226,16 @@ def test_sigkill_holds_and_the_next_start_does_not_jump(probe, robot, servos, re
     assert np.allclose(robot.pose, pose) and robot.servos.holding().all()
     topics["joint_states"].clear()
     furthest = 0.0
-    fresh = Process.node("servos")
-    try:
-        commands.pose = pose
-        end = time.monotonic() + PATIENCE
-        while not topics["joint_states"] or len(topics["joint_states"]) < 50:
-            furthest = max(furthest, float(np.abs(robot.pose - pose).max()))
-            assert time.monotonic() < end, fresh.output
-            time.sleep(0.01)
-        assert furthest < 2 * COUNT
-        moved_to(robot, commands, pose - 0.1)
-    finally:
-        commands.pose = None
-        servos.popen = fresh.popen  # the fixture ends this one
-        servos.log = fresh.log
+    servos.start()
+    commands.pose = pose
+    end = time.monotonic() + PATIENCE
+    while not topics["joint_states"] or len(topics["joint_states"]) < 50:
+        furthest = max(furthest, float(np.abs(robot.pose - pose).max()))
+        assert time.monotonic() < end, servos.output
+        time.sleep(0.01)
+    assert furthest < 2 * COUNT
+    moved_to(robot, commands, pose - 0.1)
+    commands.pose = None
 
 
 # imu -----------------------------------------------------------------------------------------------------------------
@@ -320,9 +310,8 @@ def test_a_restarted_imu_keeps_its_offsets_though_it_does_not_rest(probe, robot,
     imu.kill()
     measuring["data"].clear()
     robot.rate[:] = 0.3
-    fresh = Process.node("imu")
-    imu.popen, imu.log = fresh.popen, fresh.log  # the fixture ends this one
-    wait_until(lambda: measuring["data"], PATIENCE, lambda: fresh.output)
+    imu.start()
+    wait_until(lambda: measuring["data"], PATIENCE, lambda: imu.output)
     assert last(measuring["data"]).orientation_covariance[0] > 0.0
     assert last(measuring["data"]).angular_velocity.y == pytest.approx(0.3, abs=0.05)
     robot.rate[:] = 0.0

@@ -7,7 +7,6 @@ import sys
 import pytest
 from support.ros_session import NEWEST, Process, wait_until
 
-from diagnostic_msgs.msg import DiagnosticArray
 from hexapod_dynamics.devices.faults import FAULTS
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import DescribeParameters, GetParameters
@@ -33,7 +32,6 @@ def heard(probe, robot):
     heard = {
         "joints": probe.hear(JointState, "joint_states", NEWEST, keep=20),
         "imu": probe.hear(Imu, "imu/data", NEWEST, keep=20),
-        "said": probe.hear(DiagnosticArray, "/diagnostics"),
         "odom": probe.hear(Odometry, "simulator/odom", NEWEST, keep=20),
     }
     # The devices are there before the physics; that the simulator answers services is told by its odom.
@@ -59,15 +57,6 @@ def in_a_process_of_its_own(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def values_of_simulator(heard):
-    said = [status for _t, array in list(heard["said"]) for status in array.status]
-    return [{pair.key: pair.value for pair in status.values} for status in said if status.name == "simulator"]
-
-
-def says(heard, words):
-    return any(words in status.message for _t, array in list(heard["said"])[-20:] for status in array.status)
-
-
 def test_every_fault_is_a_parameter_with_its_description(probe, heard):
     names = [f"faults.{name}" for name in FAULTS]
     answer = probe.call(DescribeParameters, "simulator/describe_parameters", DescribeParameters.Request(names=names))
@@ -75,13 +64,13 @@ def test_every_fault_is_a_parameter_with_its_description(probe, heard):
     assert get_fault(probe, "bus.echo") is True, "as it was started"
 
 
-def test_the_simulated_devices_wait_for_a_processor_no_more_than_real_ones(heard):
+def test_the_simulated_devices_wait_for_a_processor_no_more_than_real_ones(probe, heard):
     """Without a priority a simulated servo answered 2 ms late in the median, and joints were read half as often."""
     may = in_a_process_of_its_own(
         "from hexapod_dynamics.drivers.thread_priority import *; print(prefer_this_process(9))"
     )
     may = may if len(os.sched_getaffinity(0)) > 1 else "normal"  # nothing would be left to the nodes on one processor
-    wait_until(lambda: any(values.get("priority") == may for values in values_of_simulator(heard)), 10, f"has {may}")
+    wait_until(lambda: probe.statuses.value("simulator", "priority") == may, 10, f"has {may}")
 
 
 def test_ground_truth_stands_in_the_world(heard):
@@ -90,9 +79,9 @@ def test_ground_truth_stands_in_the_world(heard):
 
 def test_faults_come_and_go_by_service(probe, heard):
     assert set_faults(probe, servo__silent="tibia_joint_RF", imu__locked=True) == (True, "")
-    wait_until(lambda: says(heard, "tibia_joint_RF does not answer"), 10, "the servo is missed")
+    probe.statuses.says("servos", "tibia_joint_RF does not answer")
     wait_until(lambda: "tibia_joint_RF" not in heard["joints"][-1][1].name, 10, "it is left out")
-    wait_until(lambda: says(heard, "Connection timed out"), 10, "the IMU is missed")
+    probe.statuses.says("imu", "Connection timed out")
     wait_until(lambda: len(heard["joints"][-1][1].name) == 17, 10, "the others are there")
     assert set_faults(probe, servo__silent="", imu__locked=False) == (True, "")
     wait_until(lambda: len(heard["joints"][-1][1].name) == 18, 10, "it is back")

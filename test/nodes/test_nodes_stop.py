@@ -142,6 +142,36 @@ def test_who_was_released_on_a_bad_line_lets_go_whole_and_stays_so_over_a_kill(r
     assert robot.stays(), "it holds, whatever commands come"
 
 
+def declare(*arguments):
+    """Run set_morphology as a person does."""
+    command = [sys.executable, "-m", "hexapod_dynamics.tools.set_morphology", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done
+
+
+def test_release_reaches_the_servos_of_legs_that_are_declared_missing_but_hang_there(robot, servos):
+    """Those of legs that are really gone: test_missing_servos.py."""
+    missing, holding = ("RM", "LM", "RF"), robot.servos.holding
+    with Process.node("damage_manager") as manager:
+        declare("--missing", *missing)
+        wait_until(lambda: servos.joints[-1][1].name == [n for n in NAMES if n[-2:] not in missing], 10, "declared")
+        assert servos.ask("servos/release").success
+        wait_until(lambda: not holding().any(), 10, lambda: f"{holding()} all let go")
+        wait_until(
+            lambda: servos.value("torque not confirmed") == "" and "torque is off" in servos.status.message,
+            10,
+            "confirmed",
+        )
+        assert servos.status.level == DiagnosticStatus.WARN, servos.status.message  # no error
+        declare("--restore", *missing)
+        wait_until(lambda: "declared to be there again" in servos.process.output, 10, lambda: servos.process.output)
+        assert "the torque of all servos is off, theirs, too" in servos.process.output
+        wait_until(lambda: not holding().any(), 10, "none has torque")
+        assert servos.ask("servos/torque", True).success
+        wait_until(lambda: holding().all(), 10, "all hold where they stand")
+    assert "Traceback" not in manager.output
+
+
 def test_a_servo_that_does_not_let_go_is_named(robot, servos):
     deaf = NAMES.index("tibia_joint_LM")
     robot.bus.faults.silent = {MAP.ids[deaf]}

@@ -113,12 +113,10 @@ def speed_of(probe):
 
 def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_commands_do(gait, probe):
     wait_until(lambda: speed_of(probe) > 0.1, 10, "the default velocity walks")
-    publisher = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
     turning = Twist()
     turning.angular.z = 0.3
-    for _ in range(15):
-        publisher.publish(turning)
-        time.sleep(0.1)
+    with probe.publishing("/g/cmd_vel", lambda: turning):
+        time.sleep(1.5)
     wait_until(lambda: speed_of(probe) > 0.1, 5, "it turns")
     wait_until(lambda: speed_of(probe) < 1e-3, 15, "the last command is too old: it stands")
     heard = list(probe.messages["/g/joint_commands"])  # more arrive meanwhile
@@ -129,33 +127,30 @@ def test_it_walks_by_itself_until_it_hears_a_command_and_stops_softly_when_comma
     allowed = np.abs(rates).max() * (np.diff(stamps) + 0.022)
     assert (np.abs(np.diff(positions, axis=0)).max(axis=1) < allowed).all()
     np.testing.assert_allclose(last(probe, "/g/joint_commands").position, STANDING, atol=2e-3)
-    probe.node.destroy_publisher(publisher)
-
-
-def listening(probe, kind, topic):
-    """A publisher that gait subscribes to."""
-    publisher = probe.node.create_publisher(kind, topic, 10)
-    wait_until(lambda: publisher.get_subscription_count() > 0, 10, f"{topic} has a subscriber")
-    return publisher
 
 
 class Attitude:
-    """Publishes imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left, 50 times a
-    second.
-    """
+    """Messages imu/data of a robot at rest with a roll angle, which a force per mass pushes to the left."""
 
-    def __init__(self, probe):
+    def __init__(self):
         self.roll = self.push = 0.0
-        self._publisher = listening(probe, Imu, "/g/imu/data")
-        self._timer = probe.node.create_timer(0.02, self._publish)
 
-    def _publish(self):
+    def __call__(self):
         rotation = rotation_from_vector([self.roll, 0.0, 0.0])
         message = Imu()
         turn, force = message.orientation, message.linear_acceleration
         turn.x, turn.y, turn.z, turn.w = quaternion_from_rotation(rotation @ ROBOT.imu.rotation)
         force.x, force.y, force.z = ROBOT.imu.rotation.T @ (9.81 * rotation[2] + [0.0, self.push, 0.0])
-        self._publisher.publish(message)
+        return message
+
+
+FORWARD = Twist()
+FORWARD.linear.x = 0.05
+
+
+def forward():
+    """A command to walk."""
+    return FORWARD
 
 
 def quiet(probe):
@@ -164,61 +159,47 @@ def quiet(probe):
 
 
 def test_after_a_fall_legs_stop_until_it_is_upright_and_told_to_walk(gait, probe):
-    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
-    forward = Twist()
-    forward.linear.x = 0.05
-    pushed = probe.node.create_timer(0.1, lambda: walk.publish(forward))  # a joystick that nobody lets go
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-    imu.roll = math.pi
-    wait_until(lambda: quiet(probe), 5, "legs stop")
-    probe.statuses.says("g/gait", "has fallen")
-    gait.kill()  # a respawn changes nothing
-    gait.popen = Process.node("gait", *GAIT).popen
-    probe.statuses.says("g/gait", "has fallen", START)
-    imu.roll = 0.0
-    probe.statuses.says("g/gait", "upright after a fall", 10)
-    time.sleep(1.0)
-    assert quiet(probe)
-    walk.publish(Twist())
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
-    pushed.cancel()
-    imu._timer.cancel()
-    probe.node.destroy_publisher(walk)
+    imu, other = Attitude(), probe.publisher(Twist, "/g/cmd_vel")
+    # A joystick that nobody lets go.
+    with probe.publishing("/g/imu/data", imu, 0.02), probe.publishing("/g/cmd_vel", forward):
+        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+        imu.roll = math.pi
+        wait_until(lambda: quiet(probe), 5, "legs stop")
+        probe.statuses.says("g/gait", "has fallen")
+        gait.kill()  # a respawn changes nothing
+        gait.start()
+        probe.statuses.says("g/gait", "has fallen", START)
+        imu.roll = 0.0
+        probe.statuses.says("g/gait", "upright after a fall", 10)
+        time.sleep(1.0)
+        assert quiet(probe)
+        other.publish(Twist())
+        wait_until(lambda: speed_of(probe) > 0.1, 10, "told to, it walks again")
+    probe.node.destroy_publisher(other)
 
 
 def test_a_walking_robot_that_is_pushed_braces_and_walks_on_and_a_standing_one_does_not_move(gait, probe):
-    imu, walk = Attitude(probe), listening(probe, Twist, "/g/cmd_vel")
-    forward = Twist()
-    forward.linear.x = 0.05
-    walking = probe.node.create_timer(0.1, lambda: walk.publish(forward))
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-    time.sleep(2.0)
-    states = probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
-    imu.push = 12.0
-    wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
-    imu.push = 0.0
-    wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
-    wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
-    walking.cancel()
-    walk.publish(Twist())
-    wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
-    imu.push = 12.0
-    time.sleep(0.5)
-    imu.push = 0.0
-    time.sleep(3.0)
-    assert speed_of(probe) < 1e-3
-    imu._timer.cancel()
-    probe.node.destroy_publisher(walk)
+    imu, states = Attitude(), probe.hear(DiagnosticStatus, "/g/gait_state", LATCHED, keep=100)
+    with probe.publishing("/g/imu/data", imu, 0.02):
+        with probe.publishing("/g/cmd_vel", forward):
+            wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+            time.sleep(2.0)
+            states.clear()
+            imu.push = 12.0
+            wait_until(lambda: any(m.message.startswith("bracing") for _, m in list(states)), 5, "it braces")
+            imu.push = 0.0
+            wait_until(lambda: states[-1][1].message.startswith("walking"), 5, "it walks on")
+            wait_until(lambda: speed_of(probe) > 0.1, 5, "its legs move")
+        with probe.publishing("/g/cmd_vel", Twist):
+            wait_until(lambda: speed_of(probe) < 1e-3, 10, "it stands")
+            imu.push = 12.0
+            time.sleep(0.5)
+            imu.push = 0.0
+            time.sleep(3.0)
+            assert speed_of(probe) < 1e-3
 
 
 def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gait, probe):
-    walk = listening(probe, Twist, "/g/cmd_vel")
-    forward = Twist()
-    forward.linear.x = 0.05
-    pushed = probe.node.create_timer(0.1, lambda: walk.publish(forward))
-    wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
-    time.sleep(1.5)
-
     def attempt():
         start = time.time()
         time.sleep(4.0)
@@ -232,16 +213,15 @@ def test_the_walk_keeps_to_the_clock_and_commands_are_fifty_a_second_at_most(gai
         assert np.median(np.abs(later - positions[rows]).max(axis=1)) < 0.03
         assert np.ptp(positions, axis=0).max() > 0.2
 
-    on_a_free_machine(attempt)
-    pushed.cancel()
-    probe.node.destroy_publisher(walk)
+    with probe.publishing("/g/cmd_vel", forward):
+        wait_until(lambda: speed_of(probe) > 0.1, 10, "it walks")
+        time.sleep(1.5)
+        on_a_free_machine(attempt)
 
 
 def test_a_command_that_is_no_number_is_refused_and_named(gait, probe):
-    publisher = probe.node.create_publisher(Twist, "/g/cmd_vel", 10)
-    wrong = Twist()
+    publisher, wrong = probe.publisher(Twist, "/g/cmd_vel"), Twist()
     wrong.linear.x = math.nan
-    wait_until(lambda: publisher.get_subscription_count() > 0, 10, "gait listens")
     for _ in range(3):
         publisher.publish(wrong)
     probe.statuses.says("g/gait", "finite numbers")

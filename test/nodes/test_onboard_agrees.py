@@ -18,7 +18,6 @@ import time
 import numpy as np
 import pytest
 from support.launched_robot import Launched
-from support.ros_session import separate
 
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.onboard import Onboard
@@ -37,8 +36,8 @@ SET_POINTS, PLACE, TURN, DECIDED = 0.002, 0.01, np.radians(1.0), 0.3  # [rad], [
 class Recorded(Launched):
     """A launched walk and what its nodes have measured, commanded, predicted and declared."""
 
-    def __init__(self):
-        super().__init__("velocity:=0.0", "get_up:=asked")
+    def __init__(self, probe):
+        super().__init__(probe, "velocity:=0.0", "get_up:=asked")
         hear = self.probe.hear
         self.raw, self.readings = hear(Imu, "imu/data_raw", 200), hear(JointState, "servos/measurements", 200)
         self.commands, self.poses = hear(JointState, "joint_commands", 200), hear(Odometry, "predicted_state", 200)
@@ -74,9 +73,8 @@ class Recorded(Launched):
 
 
 @pytest.fixture(scope="module")
-def walk():
-    separate()
-    recorded = Recorded()
+def walk(probe):
+    recorded = Recorded(probe)
     yield recorded
     recorded.close()
 

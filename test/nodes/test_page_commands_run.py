@@ -15,7 +15,7 @@ import pytest
 from support.foreign_urdf import foreign_phantomx
 from support.launched_robot import Launched
 from support.page_commands import ALL, NOT_COMMANDS, ROOT, SYNTAX_ONLY
-from support.ros_session import Process, separate, wait_until
+from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.robot.urdf_legs import robot_of_urdf
@@ -154,7 +154,7 @@ def test_every_command_of_the_pages_is_run_here_or_has_a_reason():
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(domain, tmp_path_factory):
     """A folder with what the pages speak of: parts of this repository, and a reader's own robot and method."""
     folder = tmp_path_factory.mktemp("reader")
     shutil.copytree(ROOT / "docs" / "damage_bag", folder / "docs" / "damage_bag")  # its plot is written beside it
@@ -172,7 +172,6 @@ def place(tmp_path_factory):
             (folder / name / file).symlink_to(folder / file)
     blocks = re.findall(r"^```python$(.*?)^```$", (ROOT / "docs" / "learning.md").read_text(), re.M | re.S)
     (folder / "hop.py").write_text(next(code for code in blocks if "class Hop" in code))
-    separate()
     return folder
 
 
@@ -213,8 +212,8 @@ def test_a_launch(command, place):
 
 
 @pytest.mark.slow
-def test_commands_beside_a_robot_and_on_what_was_recorded(place):
-    robot = Launched()
+def test_commands_beside_a_robot_and_on_what_was_recorded(probe, place):
+    robot = Launched(probe)
     try:
         robot.wait(lambda: robot.speed() > 0.03, 30.0, "it walks")
         for command, expected in BESIDE.items():
@@ -231,8 +230,8 @@ def test_commands_beside_a_robot_and_on_what_was_recorded(place):
 
 
 @pytest.mark.slow
-def test_a_leg_of_ones_own_robot_is_torn_off(place):
-    robot = Launched(f"robot:={place / 'my_phantomx.yaml'}")
+def test_a_leg_of_ones_own_robot_is_torn_off(probe, place):
+    robot = Launched(probe, f"robot:={place / 'my_phantomx.yaml'}")
     try:
         robot.wait(lambda: robot.speed() > 0.03, 30.0, "it walks")
         run(LOST, (DONE, ""), place)

@@ -1,14 +1,22 @@
-"""What a node cannot start with (parameters of a wrong type or range, a missing package) is named in one line, once."""
+"""What a node cannot start with (a wrong parameter or environment, a missing package) is named in one line, once."""
 
 import os
+import sys
 import time
 
 import pytest
-from support.ros_session import Process, wait_until
+from support.ros_session import LATCHED, Probe, Process, wait_until
 
 from hexapod_dynamics.ros.start import LAUNCH
+from rclpy import get_rmw_implementation_identifier
+from std_msgs.msg import String
 
 pytestmark = pytest.mark.usefixtures("domain")
+
+NOWHERE = (
+    '<CycloneDDS><Domain><General><Interfaces><NetworkInterface name="nowhere0"/></Interfaces></General></Domain>'
+    "</CycloneDDS>"
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +27,7 @@ pytestmark = pytest.mark.usefixtures("domain")
         ("imu", "accel_range:=3", ("allowed is 2, 4, 8, 16",)),
         ("dynamics", "odom_topic:=nav/{robot}", ("odom_topic: 'nav/{robot}' is no name of a topic: ",)),
         ("servos", "direction:=both", ("allowed is adapter or gpio",)),
+        ("damage_manager", "session:=../../x", ("parameter session", "letters, digits")),
     ],
 )
 def test_a_wrong_parameter_is_refused_in_one_line_of_the_node(node, given, words):
@@ -48,3 +57,47 @@ def test_a_missing_package_is_named_once_and_not_at_each_respawn(tmp_path):
         assert "Traceback" not in process.output
         seconds, _ = process.interrupt()
         assert seconds < 3.0
+
+
+@pytest.mark.parametrize("name, value", [("HEXAPOD_LAUNCH", "12; rm"), ("HEXAPOD_LAUNCH_MEMORY", "../../etc/passwd")])
+def test_a_node_refuses_what_is_no_launch(name, value):
+    environment = {"HEXAPOD_LAUNCH": str(os.getpid())} | {name: value}
+    code = "from hexapod_dynamics.ros import start; start.damage_manager()"
+    with Process(sys.executable, "-c", code, "--ros-args", "-p", "session:=s", **environment) as process:
+        wait_until(lambda: name in process.output, 30, lambda: process.output)
+        assert len([line for line in process.output.splitlines() if name in line]) == 1, process.output
+        assert "Traceback" not in process.output, process.output
+
+
+def test_simulated_time_is_refused_while_a_node_runs_and_nothing_else_of_the_request_is_done():
+    with Process.node("damage_manager") as process, Probe() as probe:
+        values = {"use_sim_time": True, "legs.RM": False}
+        accepted, reason = probe.set("damage_manager/set_parameters_atomically", values, 60)
+        assert not accepted and "use_sim_time" in reason and "\n" not in reason
+        probe.set("damage_manager/set_parameters_atomically", {"use_sim_time": False})
+        assert process.running() and "Traceback" not in process.output, process.output
+        assert probe.set("set_morphology", {"legs.LM": False})[0]
+        heard = probe.morphology()
+        wait_until(lambda: heard() and heard()["legs.LM"] is False, 10, lambda: process.output)
+        assert heard()["legs.RM"] is True
+
+
+@pytest.mark.skipif(
+    "cyclonedds" not in get_rmw_implementation_identifier(), reason="CYCLONEDDS_URI is a setting of Cyclone DDS"
+)
+def test_a_node_that_cannot_be_made_because_of_a_users_own_network_names_it():
+    with Process.node("damage_manager", environment={"CYCLONEDDS_URI": NOWHERE}) as process:
+        wait_until(lambda: not process.running(), 60, lambda: process.output)
+        assert process.popen.returncode != 0 and "CYCLONEDDS_URI is '<CycloneDDS>" in process.output, process.output
+
+
+def test_of_nodes_that_share_a_process_the_one_with_a_wrong_parameter_is_named_and_the_others_run():
+    with Probe() as probe, Process.node("companions", "-p", "damage_detector:declare:=7.0") as process:
+        description = probe.hear(String, "robot_description", LATCHED)
+        wait_until(lambda: description, 120, lambda: process.output)
+        wait_until(lambda: "| missing: nothing" in process.output, 30, lambda: process.output)  # the status line
+        names = probe.node.get_node_names()
+        assert "damage_manager" in names and "damage_detector" not in names
+        assert process.output.count("[damage_detector]") == 1 and "parameter declare" in process.output
+        took, code = process.interrupt()
+        assert code == 0 and took < 3.0 and "Traceback" not in process.output, process.output

@@ -1,8 +1,7 @@
 """The topic `support` of dynamics: a standing robot's markers carry its weight on its feet, above its ZMP."""
 
 import numpy as np
-import pytest
-from support.ros_session import Probe, Process, separate, wait_until
+from support.ros_session import Process, wait_until
 
 from hexapod_dynamics.control.support import support_polygon
 from hexapod_dynamics.dynamics import WholeBodyModel
@@ -15,27 +14,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 ROBOT = Robot.jethexa()
 STANDING = TripodGait().bind(ROBOT).position
-
-
-@pytest.fixture(scope="module")
-def session():
-    separate()
-    probe = Probe()
-    node = Process.node("dynamics")
-    joints = probe.node.create_publisher(JointState, "joint_states", 10)
-    imu = probe.node.create_publisher(Imu, "imu/data", 10)
-    level = Imu()
-    level.orientation.w = 1.0
-
-    def publish():
-        joints.publish(JointState(name=list(ROBOT.joint_names), position=STANDING.tolist()))
-        imu.publish(level)
-
-    timer = probe.node.create_timer(0.02, publish)
-    yield probe, node
-    probe.node.destroy_timer(timer)
-    node.end()
-    probe.close()
 
 
 def named(message):
@@ -71,10 +49,16 @@ def check(message, morphology):
     return set(forces)
 
 
-def test_the_markers_of_a_standing_robot_carry_its_weight(session):
-    probe, node = session
-    heard = probe.hear(MarkerArray, "support", keep=100)
-    wait_until(lambda: len(heard) > 60, 90, lambda: node.output)  # the model has come to rest
+def test_the_markers_of_a_standing_robot_carry_its_weight(probe):
+    heard, level = probe.hear(MarkerArray, "support", keep=100), Imu()
+    level.orientation.w = 1.0
+    joints = JointState(name=list(ROBOT.joint_names), position=STANDING.tolist())
+    with (
+        Process.node("dynamics") as node,
+        probe.publishing("joint_states", lambda: joints, 0.02),
+        probe.publishing("imu/data", lambda: level, 0.02),
+    ):
+        wait_until(lambda: len(heard) > 60, 90, lambda: node.output)  # the model has come to rest
     assert {marker.header.frame_id for marker in heard[-1][1].markers} == {"odom"}
     assert check(heard[-1][1], Morphology.whole(ROBOT)) == set(range(6))
     # In the robot's clock: a burst that arrives late is no higher rate.

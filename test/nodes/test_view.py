@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from support.browser import chromium, open_page
-from support.ros_session import LATCHED, Probe, Process, separate, wait_until
+from support.ros_session import LATCHED, Process, wait_until
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion, Twist, Wrench
@@ -29,9 +29,8 @@ FLAGS = (
 
 
 @pytest.fixture(scope="module")
-def session():
-    separate()
-    probe = Probe()
+def view(probe):
+    """The node `view` beside a simulated robot; simulator: the robot's process."""
     processes = [
         Process.node(name, *arguments)
         for name, arguments in (
@@ -42,10 +41,9 @@ def session():
         )
     ]
     processes[-1].simulator = processes[0]
-    yield probe, processes[-1]
+    yield processes[-1]
     for process in processes:
         process.end()
-    probe.close()
 
 
 def address(view):
@@ -54,10 +52,10 @@ def address(view):
 
 
 @pytest.fixture(scope="module")
-def page(session):
+def page(view):
     with chromium(*FLAGS) as browser:
         size = {"width": 960, "height": 500}  # 290 at the right are the panel
-        page = open_page(browser, address(session[1]), viewport=size)
+        page = open_page(browser, address(view), viewport=size)
         page.get_by_text("connected").first.wait_for()
         yield page
 
@@ -101,8 +99,7 @@ def has_leg(descriptions, leg):
     return bool(descriptions) and f"foot_{leg}" in descriptions[-1][1].data
 
 
-def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(session, page):
-    probe, view = session
+def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(probe, view, page):
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     told = probe.hear(String, "robot_description", LATCHED)
     wait_until(lambda: has_leg(true, "RM") and has_leg(told, "RM"), WAIT, lambda: view.output)
@@ -116,8 +113,7 @@ def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(sessi
     wait_until(lambda: not has_leg(told, "RM"), WAIT, lambda: view.output)
 
 
-def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(session, page):
-    probe, view = session
+def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(probe, view, page):
     twists = probe.hear(Twist, "cmd_vel")
     # viser listens at the document; what drives must not get there.
     page.evaluate("() => { window.seen = []; document.addEventListener('keydown', e => window.seen.push(e.code)); }")
@@ -137,8 +133,7 @@ def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(session, page
     assert page.evaluate("() => window.seen") == ["KeyG"]
 
 
-def test_stop_and_the_space_bar_stand(session, page):
-    probe, view = session
+def test_stop_and_the_space_bar_stand(probe, view, page):
     twists, stops = probe.hear(Twist, "cmd_vel"), probe.accept_stops()
     wait_until(lambda: page.keyboard.down("w") or (twists and twists[-1][1].linear.x > 0.05), WAIT, lambda: view.output)
     page.keyboard.press("Space")
@@ -152,7 +147,7 @@ def test_stop_and_the_space_bar_stand(session, page):
     wait_until(lambda: stops == [True, False], WAIT, "the emergency stop is ended")
 
 
-def test_stop_is_in_one_place_and_above_everything_at_every_size(session, page):
+def test_stop_is_in_one_place_and_above_everything_at_every_size(page):
     places, before = [], page.viewport_size
     try:
         for width, height in ((900, 520), (400, 800), (1600, 900), (900, 520)):
@@ -168,7 +163,7 @@ def test_stop_is_in_one_place_and_above_everything_at_every_size(session, page):
     assert len(set(places)) == 1, places
 
 
-def test_two_thirds_of_the_page_are_the_robots_at_every_size(session, page):
+def test_two_thirds_of_the_page_are_the_robots_at_every_size(page):
     before = page.viewport_size
     try:
         for width, height in ((900, 520), (400, 800)):
@@ -180,7 +175,7 @@ def test_two_thirds_of_the_page_are_the_robots_at_every_size(session, page):
         page.set_viewport_size(before)
 
 
-def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(session, page):
+def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(page):
     spread = """element => {
         const colour = getComputedStyle(element).backgroundColor.match(/[0-9]+/g) || [0, 0, 0];
         const [red, green, blue] = colour.map(Number);
@@ -193,8 +188,7 @@ def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(se
     assert page.get_by_text("translucent robot: the prediction").count() == 1
 
 
-def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
-    probe, view = session
+def test_an_emergency_stop_that_anybody_asked_for_is_shown(probe, view, page):
     publisher = probe.node.create_publisher(DiagnosticArray, "/diagnostics", 10)
     shown = page.get_by_text(re.compile("EMERGENCY STOP"))  # not the list of events, which is in small letters
 
@@ -210,16 +204,14 @@ def test_an_emergency_stop_that_anybody_asked_for_is_shown(session, page):
     wait_until(lambda: said("False") == 0, WAIT, lambda: view.output)
 
 
-def test_rough_ground_is_drawn(session, page):
-    probe, view = session
+def test_rough_ground_is_drawn(probe, view, page):
     heard = probe.hear(String, "simulator/truth", LATCHED)
     wait_until(lambda: heard, WAIT, lambda: view.output)
     assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
     wait_until(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
 
 
-def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
-    probe, view = session
+def test_the_forces_are_subscribed_to_while_their_box_is_ticked(probe, view, page):
     wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
     press(page.get_by_label("show forces"))
     wait_until(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
@@ -227,7 +219,7 @@ def test_the_forces_are_subscribed_to_while_their_box_is_ticked(session, page):
     wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
 
 
-def test_reset_view_places_the_camera_as_at_the_start(session, page):
+def test_reset_view_places_the_camera_as_at_the_start(view, page):
     def seen(button, found):
         """Press a button until the picture is right: on a busy computer the press before takes effect late."""
 
@@ -243,7 +235,7 @@ def test_reset_view_places_the_camera_as_at_the_start(session, page):
     seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
 
 
-def test_the_time_slider_shows_the_past_and_says_so(session, page):
+def test_the_time_slider_shows_the_past_and_says_so(page):
     slider = page.get_by_role("slider").nth(3)  # after those that drive
     slider.focus()
     slider.press("Home")
@@ -252,8 +244,7 @@ def test_the_time_slider_shows_the_past_and_says_so(session, page):
     page.get_by_text("the picture is").first.wait_for(state="detached")
 
 
-def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
-    probe, view = session
+def test_the_simulated_robot_is_pushed_and_put_upright(probe, view, page):
     pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
     press(page.get_by_text("push the simulated robot"))
     press(page.get_by_role("button", name="push it to the right"))
@@ -264,8 +255,7 @@ def test_the_simulated_robot_is_pushed_and_put_upright(session, page):
     wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
 
 
-def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_button(session, page):
-    probe, view = session
+def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_button(probe, view, page):
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     heard = probe.hear(Twist, "cmd_vel")
     phone = page.context.browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
@@ -307,8 +297,7 @@ def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_butto
     assert page.get_by_text("connected").first.is_visible()
 
 
-def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
-    probe, view = session
+def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(probe, view, page):
     true = probe.hear(String, "simulator/robot_description", LATCHED)
 
     def whole():
@@ -340,8 +329,7 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(session, page):
     wait_until(whole, WAIT, lambda: view.output)
 
 
-def test_a_menu_makes_a_joint_limp(session, page):
-    probe, view = session
+def test_a_menu_makes_a_joint_limp(probe, view, page):
     damages = probe.hear(ParameterEvent, "simulator/damage", LATCHED)
 
     def limp():
@@ -365,14 +353,12 @@ def test_a_menu_makes_a_joint_limp(session, page):
     wait_until(lambda: not limp(), WAIT, lambda: view.output)
 
 
-def test_a_lost_robot_is_said(session, page):
-    probe, view = session
+def test_a_lost_robot_is_said(view, page):
     view.simulator.end()
     page.get_by_text("robot lost").first.wait_for()
 
 
-def test_a_port_that_is_taken_is_refused_with_its_number(session):
-    probe, view = session
+def test_a_port_that_is_taken_is_refused_with_its_number(view):
     second = Process.node("view", "-p", f"port:={PORT}")
     try:
         wait_until(lambda: not second.running(), WAIT, lambda: second.output)
@@ -382,8 +368,7 @@ def test_a_port_that_is_taken_is_refused_with_its_number(session):
         second.end()
 
 
-def test_a_page_whose_launch_has_ended_does_not_say_that_it_is_connected(session, page):
-    probe, view = session
+def test_a_page_whose_launch_has_ended_does_not_say_that_it_is_connected(view, page):
     view.end()
     page.get_by_text("not connected to the robot").wait_for()
     page.get_by_text("connected", exact=True).wait_for(state="hidden")

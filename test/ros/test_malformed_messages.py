@@ -107,31 +107,6 @@ def reported(probe, name, topic):
     )
 
 
-@pytest.mark.parametrize("name", NODES)
-def test_a_node_survives_malformed_messages_counts_them_and_serves(probe, robot, name):
-    stranger = Stranger(NODES[name])
-    process = Process.node(name)
-    try:
-        wait_until(stranger.found, 60, lambda: process.output)
-
-        def all_reported():
-            return all(reported(probe, name, topic) for topic in NODES[name])
-
-        stranger.publish(15.0, until=all_reported)
-        assert process.running(), process.output
-        assert all_reported(), (probe.statuses(name), process.output)
-        status = probe.statuses(name)
-        assert status.level != DiagnosticStatus.OK and "malformed messages on /" in status.message
-        request = GetParameters.Request(names=["use_sim_time"])
-        assert len(probe.call(GetParameters, f"{name}/get_parameters", request).values) == 1
-        assert process.running() and "Traceback" not in process.output, process.output
-    finally:
-        stranger.close()
-        _, code = process.interrupt()
-        process.end()
-    assert code == 0
-
-
 def test_the_status_line_names_malformed_messages(probe):
     stranger, process = Stranger(("morphology",)), Process.node("walk_status")
     try:
@@ -180,7 +155,7 @@ def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot):
         stopped = robot.pose.copy()
         stranger.publish(1.0, until=lambda: moves_to(before + 0.05) and False)
         assert np.abs(robot.pose - stopped).max() < 0.01
-        assert reported(probe, "servos", "joint_commands") > 0
+        wait_until(lambda: reported(probe, "servos", "joint_commands") > 0, 5, lambda: probe.statuses("servos"))
         joints.clear()
         wait_until(lambda: joints, 5, "joint states after the flood")
         assert process.running() and "Traceback" not in process.output, process.output
@@ -193,7 +168,38 @@ def test_the_emergency_stop_works_while_malformed_messages_come(probe, robot):
         process.end()
 
 
-def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot):
+@pytest.fixture(scope="module")
+def nodes(probe, robot):
+    """The nodes of a robot, {name: process}; in the end they have served on, and end cleanly."""
+    nodes = {name: Process.node(name) for name in (*NODES, "damage_manager")}
+    yield nodes
+    for process in nodes.values():
+        _, code = process.interrupt()
+        process.end()
+        assert code == 0 and "Traceback" not in process.output, process.output
+
+
+def test_nodes_survive_malformed_messages_count_them_and_serve(probe, nodes):
+    stranger = Stranger({topic for topics in NODES.values() for topic in topics})
+    try:
+        wait_until(stranger.found, 60, lambda: {name: process.output for name, process in nodes.items()})
+
+        def unreported():
+            return [(name, topic) for name in NODES for topic in NODES[name] if not reported(probe, name, topic)]
+
+        stranger.publish(15.0, until=lambda: not unreported())
+        assert not unreported()
+        for name in NODES:
+            status, process = probe.statuses(name), nodes[name]
+            assert status.level != DiagnosticStatus.OK and "malformed messages on /" in status.message
+            request = GetParameters.Request(names=["use_sim_time"])
+            assert len(probe.call(GetParameters, f"{name}/get_parameters", request).values) == 1
+            assert process.running() and "Traceback" not in process.output, process.output
+    finally:
+        stranger.close()
+
+
+def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, nodes):
     """Text that is no UTF-8, giant texts and arrays, numbers that are none, fields that do not fit one another."""
     names = [*NAMES[:2], "\0", "x" * 100_000, "\ufffd"]
     odd = [
@@ -230,7 +236,6 @@ def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot):
         "press_foot": [String(data=text) for text in ("", "x" * 100_000, "RM.tibia 1e999", "\ufffd")],
         "morphology": [event, flood, ParameterEvent()],
     }
-    nodes = {name: Process.node(name) for name in ("servos", "gait", "dynamics", "damage_manager")}
     publishers = {topic: probe.node.create_publisher(TOPICS[topic][0], topic, TOPICS[topic][1]) for topic in messages}
     try:
         for topic, publisher in publishers.items():
@@ -250,5 +255,3 @@ def test_messages_of_the_type_that_no_robot_can_mean_end_no_node(probe, robot):
     finally:
         for publisher in publishers.values():
             probe.node.destroy_publisher(publisher)
-        for process in nodes.values():
-            process.end()

@@ -127,12 +127,16 @@ class Servos:
         self._environment, self._arguments = environment or {}, arguments
         self.joints = probe.hear(JointState, "joint_states", keep=50)
         self.measured = probe.hear(JointState, "servos/measurements", keep=400)
-        self.process, self._clients = None, {}
+        self.process = None
         self.start()
 
-    def start(self):
+    def _begin(self):
+        """Start the process."""
         session = ("-p", f"session:={self._session}") if self._session else ()
-        self.process = Process.node("servos", *session, *self._arguments, environment=self._environment)
+        return Process.node("servos", *session, *self._arguments, environment=self._environment)
+
+    def start(self):
+        self.process = self._begin()
         self.joints.clear()
         self._probe.statuses.heard.clear()
         wait_until(lambda: self.joints and len(self.joints[-1][1].name) == 18, 30, lambda: self.process.output)
@@ -152,10 +156,9 @@ class Servos:
 
     def ask(self, name, on=None):
         kind, request = (Trigger, Trigger.Request()) if on is None else (SetBool, SetBool.Request(data=on))
-        if name not in self._clients:
-            self._clients[name] = self._probe.node.create_client(kind, name)
-        assert self._clients[name].wait_for_service(10)
+        client = self._probe.client(kind, name)
+        assert client.wait_for_service(10)
         self.asked = time.monotonic()
-        response = ask(self._clients[name], request, pause=0.001)
+        response = ask(client, request, pause=0.001)
         self.answered = time.monotonic()
         return response

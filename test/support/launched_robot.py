@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import psutil
-from support.ros_session import NEWEST, Probe, Process, wait_until
+from support.ros_session import NEWEST, Process, wait_until
 
 from hexapod_dynamics.ros.node_functions import stamp_seconds
 from nav_msgs.msg import Odometry
@@ -19,10 +19,10 @@ def runs(process):
 
 
 class Launched:
-    """walk.launch.py with some arguments, and a probe beside it; arguments of `launch` are those of Process."""
+    """walk.launch.py with some arguments, and what a probe hears of it; arguments of `launch` are those of Process."""
 
-    def __init__(self, *arguments, namespace="", **environment):
-        self.probe = Probe()
+    def __init__(self, probe, *arguments, namespace="", **environment):
+        self.probe = probe
         self.truth = self.probe.hear(Odometry, f"{namespace}simulator/odom", NEWEST, keep=6000)
         self.morphology = self.probe.morphology(f"{namespace}morphology")  # {name: value} that is declared, or None
         self.statuses = self.probe.statuses
@@ -67,6 +67,5 @@ class Launched:
         return {name[5:] for name, value in (self.morphology() or {}).items() if name.startswith("legs.") and not value}
 
     def close(self):
-        """End everything."""
+        """End the launch."""
         self.launch.end()
-        self.probe.close()

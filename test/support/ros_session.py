@@ -1,5 +1,6 @@
 """What the node tests share: a domain of their own, processes that are surely ended, a probe that hears and asks."""
 
+import contextlib
 import fcntl
 import os
 import random
@@ -107,14 +108,14 @@ class Process:
     killed_at = -LEASE  # monotonic time [s] of the last `kill` of any process
 
     def __init__(self, *command, cwd=None, **environment):
+        self._command = {"args": command, "env": os.environ | environment, "cwd": cwd}
+        self.start()
+
+    def start(self):
+        """Start the process; again after its end, with another log."""
         self.log = tempfile.TemporaryFile()
         self.popen = subprocess.Popen(
-            command,
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env=os.environ | environment,
-            cwd=cwd,
+            **self._command, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True
         )
 
     @classmethod
@@ -233,6 +234,23 @@ class Probe:
         self.node.create_subscription(kind, topic, take, qos)
         return heard
 
+    @contextlib.contextmanager
+    def publishing(self, topic, make, every=0.1, qos=10):
+        """Publish make() on a topic every so many seconds."""
+        publisher = self.node.create_publisher(type(make()), topic, qos)
+        timer = self.node.create_timer(every, lambda: publisher.publish(make()))
+        try:
+            yield
+        finally:
+            self.node.destroy_timer(timer)
+            self.node.destroy_publisher(publisher)
+
+    def publisher(self, kind, topic, qos=10):
+        """Return a publisher to which a node has subscribed."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        wait_until(lambda: publisher.get_subscription_count() > 0, 10, f"{topic} has a subscriber")
+        return publisher
+
     @property
     def statuses(self):
         """What nodes say in /diagnostics, from the first call on."""
@@ -252,15 +270,25 @@ class Probe:
         self.node.create_service(SetBool, "emergency_stop", stop)
         return asked
 
-    def call(self, kind, name, request, timeout=10.0):
-        """Call a service and return its response."""
+    def client(self, kind, name):
+        """Return the client of a service."""
         # Clients are kept. To destroy one whose server was killed takes Cyclone DDS 1 s (it waits for acknowledgement
         # of the request, until it finds the server dead after 10 s), and rclpy holds the interpreter all that time:
         # devices that this process simulates answer nothing.
         client = self._clients.get((kind, name))
         if client is None:
             client = self._clients[kind, name] = self.node.create_client(kind, name)
-        return ask(client, request, timeout)
+        return client
+
+    def call(self, kind, name, request, timeout=10.0):
+        """Call a service and return its response."""
+        return ask(self.client(kind, name), request, timeout)
+
+    def begin_call(self, kind, name, request):
+        """Call a service and return the Future of its response."""
+        client = self.client(kind, name)
+        assert client.wait_for_service(10 * PATIENCE)
+        return client.call_async(request)
 
     def set(self, service, values, timeout=10.0):
         """Call set_morphology or set_damage with {name: value}; return (accepted, reason)."""
