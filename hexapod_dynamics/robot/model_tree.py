@@ -271,9 +271,8 @@ def chain_length(link: TreeLink) -> int:
 def _check_legs(chains: dict[str, int]) -> None:
     """Raise RobotError if some of the chains on the body, {first joint: number of joints}, are not legs.
 
-    If the names of most chains begin or end with the same word, and these chains have equal numbers of joints,
-    they are legs. A chain with another name and another number of joints, such as a head's pan joint, is not a
-    leg.
+    If the names of most chains begin or end with the same word, and these chains have equal numbers of joints, they are
+    legs. A chain with another name and another number of joints, such as a head's pan joint, is not a leg.
     """
     for end in (0, -1):
         word, count = Counter(_words(joint)[end] for joint in chains).most_common(1)[0]
@@ -361,12 +360,8 @@ def _foot(link: TreeLink) -> np.ndarray | None:
 
 def _own_name(link: str, leg: str) -> str:
     """Return the link's name without that of its leg: tibia_link_LF -> tibia, LF_tibia -> tibia."""
-    if link.startswith(f"{leg}_") and len(link) > len(leg) + 1:
-        link = link[len(leg) + 1 :]
-    for ending in (f"_link_{leg}", f"_{leg}"):
-        if link.endswith(ending) and len(link) > len(ending):
-            link = link[: -len(ending)]
-    return re.sub(r"[./\s]", "_", link)
+    name = re.escape(str(leg))  # `Leg` refuses another name
+    return re.sub(r"[./\s]", "_", re.sub(rf"^{name}_(?=.)|(?<=.)(_link)?_{name}$", "", link) or link)
 
 
 def _box(base: TreeLink, legs: tuple[Leg, ...]) -> np.ndarray:

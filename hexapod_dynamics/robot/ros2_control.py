@@ -6,6 +6,7 @@ controllers by topics (docs/foreign.md). Names are those of ROS 2 Humble and Jaz
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -57,7 +58,8 @@ def with_ros2_control(urdf: str, robot: Robot, hardware: str) -> str:
         element = add(system, "joint", name=joint.name)
         command = add(element, "command_interface", name="position")
         for bound, limit in (("min", joint.lower), ("max", joint.upper)):
-            add(command, "param", name=bound).text = repr(float(limit))
+            if math.isfinite(limit):  # ros2_control cannot read inf
+                add(command, "param", name=bound).text = repr(float(limit))
         for measured in ("position", "velocity"):
             add(element, "state_interface", name=measured)
     return document(root)

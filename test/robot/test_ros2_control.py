@@ -1,7 +1,9 @@
 """The <ros2_control> tag and the controllers: each joint that moves, with its limits."""
 
+import dataclasses
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 import yaml
 
@@ -27,6 +29,19 @@ def test_each_joint_that_moves_has_its_limits_and_interfaces(hardware):
         found = {param.get("name"): float(param.text) for param in command}
         assert (found["min"], found["max"]) == limits[joint.get("name")]
         assert [state.get("name") for state in joint.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_a_joint_without_limits_has_none():
+    legs = [
+        dataclasses.replace(
+            leg, joints=(dataclasses.replace(leg.joints[0], lower=-np.inf, upper=np.inf), *leg.joints[1:])
+        )
+        for leg in ROBOT.legs
+    ]
+    free = dataclasses.replace(ROBOT, legs=legs)
+    system = ET.fromstring(with_ros2_control(free.to_urdf(), free, "mock")).find("ros2_control")
+    bounded = [len(joint.findall("command_interface/param")) for joint in system.findall("joint")]
+    assert bounded == [0, 2, 2] * 6
 
 
 def test_a_reader_of_the_model_is_not_disturbed():
