@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.control.support import FORCE_SCALE
+from hexapod_dynamics.ros.node_functions import stamp_seconds
 from hexapod_dynamics.simulation import Ground, Truth
 from hexapod_dynamics.view.last_minute import LastMinute, Sample
 from hexapod_dynamics.view.scene import JETHEXA_REACH, RobotFigure, Surroundings, aim
@@ -24,7 +25,6 @@ from visualization_msgs.msg import Marker
 if TYPE_CHECKING:
     from viser import ViserServer
 
-    from builtin_interfaces.msg import Time
     from hexapod_dynamics.nodes.view_requests import LatestMessages
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import JointState
@@ -42,7 +42,7 @@ class Picture:
         self._ghost = RobotFigure(server, "prediction", opacity=0.25)
         self._surroundings = Surroundings(server)
         self.past = LastMinute()  # of the robot that is shown
-        self._predictions = deque(maxlen=60)  # (stamp [ns], position, Rotation) of the last predictions
+        self._predictions = deque(maxlen=60)  # (stamp [s], position, Rotation) of the last predictions
         self._set_back = Rotation.identity(), np.zeros(3)  # by which a person has set the prediction back
         self._aimed = JETHEXA_REACH  # [m] reach of the robot for which the camera was placed
         self._shown_support = None
@@ -62,7 +62,7 @@ class Picture:
         predicted, true = (self._newest.get(topic, SILENT_AFTER) for topic in ("predicted_state", "simulator/odom"))
         self._predicted, self._true = _pose(predicted), _pose(true)
         if predicted is not None:
-            stamp = _nanoseconds(predicted.header.stamp)
+            stamp = stamp_seconds(predicted.header.stamp)
             if not self._predictions or self._predictions[-1][0] != stamp:
                 self._predictions.append((stamp, *self._predicted))
         shown = self._true or self._predicted
@@ -169,7 +169,7 @@ class Picture:
         markers = [m for m in message.markers if m.action == Marker.ADD] if message is not None else []
         feet, forces, corners, spheres = [], [], [], {}
         if markers and self._predictions:
-            stamp = _nanoseconds(markers[0].header.stamp)
+            stamp = stamp_seconds(markers[0].header.stamp)
             _, place, rotation = min(self._predictions, key=lambda one: abs(one[0] - stamp))
             turn = rotation.as_matrix()
             for marker in markers:
@@ -201,7 +201,3 @@ def _positions(message: JointState | None) -> dict[str, float]:
     if message is None or len(message.name) != len(message.position):
         return {}
     return {name: place for name, place in zip(message.name, message.position, strict=True) if math.isfinite(place)}
-
-
-def _nanoseconds(stamp: Time) -> int:
-    return stamp.sec * 10**9 + stamp.nanosec

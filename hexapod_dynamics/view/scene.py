@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from hexapod_dynamics.control.support import FORCE_SCALE
 from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.robot.model_tree import MOVING, Shape, TreeLink
 from hexapod_dynamics.robot.urdf_reading import read_root, read_tree
-from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_from_vector, rotation_z
+from hexapod_dynamics.se3 import pose, quaternion_from_rotation, rotation_z
 from hexapod_dynamics.simulation.ground import Ground
 from hexapod_dynamics.view.web_page import WebPage
 
@@ -246,9 +247,8 @@ class Surroundings:
     forces, support polygon, centre of mass and zero-moment point.
     """
 
-    def __init__(self, server: viser.ViserServer, robot: str = "robot") -> None:
-        """robot: the name of the RobotFigure."""
-        self._server, self._body = server, f"{WORLD}/{robot}"
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._server, self._body = server, f"{WORLD}/robot"  # the frame of the RobotFigure of this name
         self._world = server.scene.add_frame(WORLD, show_axes=False)
         self._section = 0.5  # [m] of the grid
         self._grid = server.scene.add_grid(
@@ -282,7 +282,8 @@ class Surroundings:
             mesh.remove()
         self._grid.visible = plane
         if plane:
-            self._grid.wxyz, self._grid.position = _placed(pose(_incline(ground), (x, y, ground.height(x, y))))
+            height, *normal = ground.surface(x, y)
+            self._grid.wxyz, self._grid.position = _placed(pose(turn_upright(np.array(normal)).T, (x, y, height)))
         else:
             relief = _shaded(*ground_mesh(ground, x, y))
             scene = self._server.scene
@@ -356,13 +357,6 @@ def _shaded(vertices: np.ndarray, faces: np.ndarray) -> trimesh.Trimesh:
     sand = np.outer(light, [150.0, 138.0, 118.0])
     mesh.visual.vertex_colors = np.column_stack([sand, np.full(len(vertices), 255)]).astype(np.uint8)
     return mesh
-
-
-def _incline(ground: Ground) -> np.ndarray:
-    """Rotation (3, 3) of the z axis to the normal of a sloping plane, about a level axis."""
-    rise = np.hypot(ground.slope_x, ground.slope_y)
-    angle = np.arctan(rise) / rise if rise else 0.0
-    return rotation_from_vector(angle * np.array([ground.slope_y, -ground.slope_x, 0.0]))
 
 
 def ground_mesh(ground: Ground, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
