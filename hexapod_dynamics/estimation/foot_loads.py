@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot import Leg, Morphology, Robot
+from hexapod_dynamics.se3 import rotation_rpy
 
 Array = NDArray[np.float64]
 SLOW = 0.02  # [rad/s]
@@ -45,19 +46,10 @@ class Servos:
     @classmethod
     def of_robot(cls, robot: Robot) -> Servos:
         """The servos of the robot file."""
-        n, servo = robot.joint_count, robot.servo
-        if robot.joint_servos:
-            laws = robot.joint_servos
-            return cls(
-                np.array([law.stiffness for law in laws]),
-                np.array([law.dead_zone for law in laws]),
-                np.array([law.lag for law in laws]),
-                np.array([law.feed_forward for law in laws]),
-                0.0,
-                float(np.mean([law.load_friction for law in laws])),
-            )
-        one = np.ones(n)
-        return cls(servo.stiffness * one, 0.0 * one, servo.damping / servo.stiffness * one, one)
+        laws = robot.servo_laws
+        names = ("stiffness", "dead_zone", "lag", "feed_forward")
+        stiffness, zone, lag, kind = (np.array([getattr(law, name) for law in laws]) for name in names)
+        return cls(stiffness, zone, lag, kind, loaded=float(np.mean([law.load_friction for law in laws])))
 
     def torques(self, lead: Array, rate: Array) -> Array:
         """Torques (..., n) [N m] at leads (..., n) [rad] and rates (..., n) [rad/s] of the set-points."""
@@ -91,54 +83,63 @@ class BodyStatics:
     def __init__(self, robot: Robot, model: WholeBodyModel | None = None, morphology: Morphology | None = None) -> None:
         if any(len(leg.joints) != 3 for leg in robot.legs):
             raise IdentificationError("loads: legs of three joints needed, to solve for the force of each foot")
-        self.model = WholeBodyModel(robot) if model is None else model
-        self.morphology = morphology = Morphology.whole(robot) if morphology is None else morphology
-        moving = np.flatnonzero(morphology.moving_mask)
-        places = {int(joint): k for k, joint in enumerate(moving)}
-        self._rows = np.concatenate([np.arange(6), 6 + moving])
-        self._standing = []  # name of a leg, its columns in the Jacobian, its last link, the length of that
-        joints: list[int] = []
-        for leg in robot.legs:
-            indices = robot.leg_joints(leg.name)
-            if all(joint in places for joint in indices):
-                first, link = 6 + places[indices.start], morphology.links(leg.name)[-1]
-                self._standing.append((leg.name, slice(first, first + 3), f"{leg.name}.{link.name}", link.length))
-                joints += indices
-        self._joints = np.array(joints, np.intp)
-        self._level, self._origin = np.eye(3), np.zeros(3)
+        self.robot, self.model = robot, WholeBodyModel(robot) if model is None else model
+        self.morphology = Morphology.whole(robot) if morphology is None else morphology
+        self._rows = np.concatenate([np.arange(6), 6 + np.flatnonzero(self.morphology.moving_mask)])
 
     def at(self, angles: Array, up: Array) -> Statics:
         """Return the Statics at angles (B, n) [rad] and upward directions (B, 3) in base_link; NaN if a leg is nearly
         straight.
         """
-        model, morphology, standing = self.model, self.morphology, self._standing
+        model, morphology = self.model, self.morphology
         B, n = angles.shape
-        A, gravity = np.zeros((B, 6, n)), np.zeros((B, 6 + n))
-        jacobians, feet = np.empty((len(standing), 3, 3)), np.empty((len(standing), 1, 3))
+        gravity = np.zeros((B, 6 + n))
         for b in range(B):
             gravity[b, self._rows] = model.gravity_force(turn_upright(up[b]), angles[b], morphology)
-            poses = model.link_poses(self._level, self._origin, angles[b], morphology)
-            for k, (name, columns, link, length) in enumerate(standing):
-                turn, start = poses[link]
-                jacobians[k] = turn @ model.tip_jacobian(name, angles[b], morphology)[:3, columns]
-                feet[k] = start + turn[:, 0] * length
-            sizes = np.linalg.svd(jacobians, compute_uv=False)
-            if (sizes[:, 0] > 40.0 * sizes[:, -1]).any():  # of the condition: a leg is nearly straight
-                A[b] = np.nan
-                continue
-            forces = np.linalg.inv(jacobians)  # a row for each joint: the foot's force at a torque of 1 N m
-            A[b, :3, self._joints] = forces.reshape(-1, 3)
-            A[b, 3:, self._joints] = np.cross(feet, forces).reshape(-1, 3)
+        feet, jacobians = feet_and_jacobians(self.robot, model, angles, morphology)
+        sizes = np.linalg.svd(jacobians, compute_uv=False)
+        bent = (sizes[..., 0] <= 40.0 * sizes[..., -1]).all(axis=1)  # of the condition: else a leg is nearly straight
+        forces = np.linalg.inv(jacobians[bent])  # a row for each joint: the foot's force at a torque of 1 N m
+        wrenches = np.concatenate([forces, np.cross(feet[bent][:, :, None], forces)], axis=-1)
+        A = np.full((B, 6, n), np.nan)
+        A[bent] = 0.0
+        legs = moving_legs(self.robot, morphology)
+        joints = np.array([joint for leg in legs for joint in self.robot.leg_joints(leg.name)], np.intp)
+        A[np.ix_(np.flatnonzero(bent), np.arange(6), joints)] = wrenches.reshape(len(wrenches), -1, 6).transpose(
+            0, 2, 1
+        )
         return Statics(A, gravity[:, 6:], gravity[:, :6], up)
+
+
+def moving_legs(robot: Robot, morphology: Morphology) -> list[Leg]:
+    """Return the legs of which no link is missing and no joint locked."""
+    return [leg for leg in robot.legs if morphology.moving_mask[list(robot.leg_joints(leg.name))].all()]
+
+
+def feet_and_jacobians(
+    robot: Robot, model: WholeBodyModel, angles: Array, morphology: Morphology | None = None
+) -> tuple[Array, Array]:
+    """Feet (B, legs, 3) [m] of the `moving_legs`, by default of all legs, and their Jacobians by the leg's joints
+    (B, legs, 3, joints of a leg), base_link axes, at angles (B, n) [rad].
+    """
+    morphology = Morphology.whole(robot) if morphology is None else morphology
+    columns = 5 + np.cumsum(morphology.moving_mask)  # of each joint in a Jacobian
+    ends = [
+        (leg.name, morphology.links(leg.name)[-1], columns[list(robot.leg_joints(leg.name))])
+        for leg in moving_legs(robot, morphology)
+    ]
+    most = max(len(leg.joints) for leg in robot.legs)
+    feet, jacobians = np.empty((len(angles), len(ends), 3)), np.zeros((len(angles), len(ends), 3, most))
+    for b, q in enumerate(angles):
+        poses = model.link_poses(np.eye(3), np.zeros(3), q, morphology)
+        for i, (leg, link, own) in enumerate(ends):
+            turn, start = poses[f"{leg}.{link.name}"]
+            feet[b, i] = start + turn[:, 0] * link.length
+            jacobians[b, i, :, : len(own)] = turn @ model.tip_jacobian(leg, q, morphology)[:3, own]
+    return feet, jacobians
 
 
 def turn_upright(up: Array) -> Array:
     """Rotation (3, 3) world <- base_link, without yaw, of a body in whose axes `up` (3,) points upward."""
     a, b, c = up.tolist()
-    size = math.sqrt(a * a + b * b + c * c)
-    a, b, c = a / size, b / size, c / size
-    # Rows: x without its share along the upward direction, the direction across, the upward direction.
-    size = math.sqrt(b * b + c * c)
-    if size < 1e-9:  # the body stands on its nose or tail: any yaw is valid
-        return np.array([[0.0, 1.0, 0.0], [0.0, 0.0, a], [a, 0.0, 0.0]])
-    return np.array([[size, -a * b / size, -a * c / size], [0.0, c / size, -b / size], [a, b, c]])
+    return rotation_rpy(math.atan2(b, c), math.atan2(-a, math.hypot(b, c)), 0.0)

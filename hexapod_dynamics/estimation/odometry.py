@@ -215,7 +215,7 @@ class OdometryCorrection:
 
     def __init__(self, model: Predictor, robot: Robot, spread: Spread | None = None) -> None:
         self._model = model
-        self.speed_factor = SpeedFactor(mean(each.play for each in robot.joint_servos) if robot.joint_servos else 0.0)
+        self.speed_factor = SpeedFactor(mean(law.play for law in robot.servo_laws))
         self.strides, self.uncertainty = StrideMeasures(robot.gravity), PoseUncertainty(spread)
         self._before: tuple[list[float], float] = ([0.0, 0.0], 0.0)  # position and time of the last covariance
 

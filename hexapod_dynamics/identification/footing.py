@@ -9,8 +9,10 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from hexapod_dynamics.dynamics import WholeBodyModel
+from hexapod_dynamics.estimation.foot_loads import feet_and_jacobians
 from hexapod_dynamics.identification.recording import Means, Recording
 from hexapod_dynamics.robot import Robot
 
@@ -60,22 +62,6 @@ class Footing:
         return dataclasses.replace(means, specific_force=means.specific_force - np.stack(moved, axis=1))
 
 
-def feet_and_jacobians(robot: Robot, model: WholeBodyModel, angles: Array) -> tuple[Array, Array]:
-    """Feet (B, legs, 3) [m] and their Jacobians by the leg's joints (B, legs, 3, joints of a leg), base_link axes."""
-    B, L = len(angles), len(robot.legs)
-    most = max(len(leg.joints) for leg in robot.legs)
-    feet, jacobians = np.empty((B, L, 3)), np.zeros((B, L, 3, most))
-    for b in range(B):
-        poses = model.link_poses(np.eye(3), np.zeros(3), angles[b])
-        for i, leg in enumerate(robot.legs):
-            link, columns = leg.links[-1], robot.leg_joints(leg.name)
-            turn, start = poses[f"{leg.name}.{link.name}"]
-            feet[b, i] = start + turn[:, 0] * link.length
-            tip = model.tip_jacobian(leg.name, angles[b])[:3, 6 + columns.start : 6 + columns.stop]
-            jacobians[b, i, :, : len(columns)] = turn @ tip
-    return feet, jacobians
-
-
 def standing_feet(feet: Array) -> NDArray[np.bool_]:
     """Return which of the feet (legs, 3) [m] in base_link stand on a level floor, (legs,). The floor is the plane
     through three feet that has no foot below it and the body's origin above their triangle. If there is no such plane,
@@ -114,8 +100,7 @@ def body_over_feet(feet: Array, stands: NDArray[np.bool_], first: Array | None =
         turns[t], places[t] = turns[t - 1], places[t - 1]
         if stay.sum() >= 3:
             middle, centre = feet[t][stay].mean(axis=0), floor[stay].mean(axis=0)
-            U, _, Vt = np.linalg.svd((floor[stay] - centre).T @ (feet[t][stay] - middle))
-            turns[t] = U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
+            turns[t] = Rotation.align_vectors(floor[stay] - centre, feet[t][stay] - middle)[0].as_matrix()
             places[t] = centre - turns[t] @ middle
         floor = np.where(stay[:, None], floor, feet[t] @ turns[t].T + places[t])
     return turns, places

@@ -23,8 +23,8 @@ from scipy.sparse.linalg import splu
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.foot_loads import turn_upright
-from hexapod_dynamics.identification.footing import body_over_feet, feet_and_jacobians
+from hexapod_dynamics.estimation.foot_loads import feet_and_jacobians, turn_upright
+from hexapod_dynamics.identification.footing import body_over_feet
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.identification.robust import inflation, robust_share
 from hexapod_dynamics.robot import Robot

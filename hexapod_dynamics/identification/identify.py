@@ -235,8 +235,8 @@ def _servo_findings(robot: Robot, response: ServoResponse | None) -> Iterator[Fi
 def _load_findings(
     robot: Robot, described: Robot, loads: Loads | None, links: Links | None, weighed: float | None
 ) -> Iterator[Finding]:
-    body, laws = robot.body, robot.joint_servos
-    file = [law.stiffness for law in laws] or [robot.servo.stiffness] * robot.joint_count
+    body, laws = robot.body, robot.servo_laws
+    file = [law.stiffness for law in laws]
     if loads is None:
         why = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
         for name, k in zip(robot.joint_names, file, strict=True):
@@ -252,7 +252,7 @@ def _load_findings(
         deviation = 1e3 * float(loads.centre_deviation[k])
         low = "tilt the body further: 10 degrees of roll and pitch" if deviation > 10.0 else ""
         yield Finding(f"body.com.{axis}", 1e3 * float(loads.centre[k]), deviation, 1e3 * body.com[k], "mm", low)
-    friction = float(np.mean([law.load_friction for law in laws])) if laws else 0.0
+    friction = float(np.mean([law.load_friction for law in laws]))
     yield Finding("load_friction", loads.servos.loaded, loads.friction_deviation, friction, "of the load")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binned_statistic
 
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.robot import Robot
@@ -116,21 +117,20 @@ class Recording:
         middle, span = 0.5 * (edges[1:] + edges[:-1]), 0.02  # [s] over which a set-point's rate is taken
         bins, n = len(edges) - 1, self.commands.shape[1]
         angle, lead, rate = np.full((3, bins, n), np.nan)
-        count = np.zeros((bins, n))
-        for joint in range(n):
+        count, force = np.zeros((bins, n)), np.full((bins, 3), np.nan)
+        for joint in np.unique(self.reading_joint).tolist():
             mine = self.reading_joint == joint
-            at, inside = _bins(edges, self.reading_time[mine])
-            times, values = self.reading_time[mine][inside], self.readings[mine][inside]
+            times, values = self.reading_time[mine], self.readings[mine]
             wanted = self.setpoints(times - delay[joint], joint)
             before = self.setpoints(times - delay[joint] - span, joint)
-            lead[:, joint] = _bin_means(at, wanted - values, bins)
-            rate[:, joint] = _bin_means(at, (wanted - before) / span, bins)
             # Readings are not evenly spread over a bin, in which the joint moves by up to 0.1 rad; its lag is even.
-            behind = _bin_means(at, wanted - values - play[joint] * side_of_play(times, values), bins)
+            lag = wanted - values - play[joint] * side_of_play(times, values)
+            means = binned_statistic(times, [wanted - values, (wanted - before) / span, lag], "mean", edges).statistic
+            lead[:, joint], rate[:, joint], behind = means
             angle[:, joint] = self.setpoints(middle - delay[joint], joint) - behind
-            count[:, joint] = np.bincount(at, minlength=bins)
-        at, inside = _bins(edges, self.imu_time)
-        force = np.stack([_bin_means(at, column, bins) for column in self.specific_force[inside].T], axis=1)
+            count[:, joint] = np.histogram(times, edges)[0]
+        if len(self.imu_time):
+            force = binned_statistic(self.imu_time, self.specific_force.T, "mean", edges).statistic.T
         return Means(middle, angle, lead, rate, count, force)
 
 
@@ -165,17 +165,3 @@ def side_of_play(times: Array, readings: Array) -> Array:
     if len(moves) == 0:
         return np.zeros(len(readings))
     return np.interp(times, 0.5 * (times[moves] + times[moves + 1]), np.sign(readings[moves + 1] - readings[moves]))
-
-
-def _bins(edges: Array, times: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the bins of the times (M,) that are within the edges, and which times these are (M,)."""
-    at = np.searchsorted(edges, times, side="right") - 1
-    inside = (at >= 0) & (at < len(edges) - 1)
-    return at[inside], inside
-
-
-def _bin_means(at: NDArray[np.intp], values: Array, bins: int) -> Array:
-    """Means (bins,) of values by their bin, NaN for none."""
-    count = np.bincount(at, minlength=bins).astype(float)
-    count[count == 0.0] = np.nan
-    return np.asarray(np.bincount(at, values, minlength=bins) / count, np.float64)

@@ -91,10 +91,8 @@ def values_of_file(robot: Robot) -> Array:
     with: 17 ms of latency, the rate fed forward, and neither dead zone nor play nor friction.
     """
     values = np.tile(PRIOR, (robot.joint_count, 1))
-    values[:, [LATENCY, LAG, KIND, WEIGHT]] = 0.017, robot.servo.damping / robot.servo.stiffness, 1.0, 1.0
-    values[:, [ZONE, PLAY, FRICTION]] = 0.0
-    for row, law in zip(values, robot.joint_servos, strict=False):  # of none if there are none
-        row[[LATENCY, LAG, KIND]] = law.latency, law.lag, law.feed_forward
+    for row, law in zip(values, robot.servo_laws, strict=True):
+        row[[LATENCY, LAG, KIND]] = law.latency if robot.joint_servos else 0.017, law.lag, law.feed_forward
         row[[ZONE, PLAY, FRICTION]] = law.dead_zone, law.play, law.coulomb / law.stiffness
     return values
 

@@ -190,6 +190,12 @@ class Robot:
         return len(self.joints)
 
     @property
+    def servo_laws(self) -> tuple[JointServo, ...]:
+        """The law of each joint's servo: `joint_servos`, or that of `servo` without latency, dead zone and play."""
+        law = JointServo(self.servo.stiffness, lag=self.servo.damping / self.servo.stiffness)
+        return self.joint_servos or (law,) * self.joint_count
+
+    @property
     def leg_mass(self) -> float:
         """Mass [kg] of all links of all legs."""
         return sum(link.mass for leg in self.legs for link in leg.links)
