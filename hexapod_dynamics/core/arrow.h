@@ -102,12 +102,11 @@ static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arro
         hd_substitute_leg(arrow->legs + start, end - start, own, columns, 0, first);
         hd_substitute_leg(arrow->legs + start, end - start, own, columns, first + start, first + end);
     }
-    memset(x, 0, (size_t)(6 * columns) * sizeof(double));
     for (int r = 0; r < 6; r++) { /* sign S^-1 head */
         double row[6];
         for (int c = 0; c < 6; c++)
             row[c] = -sign * arrow->inverse[r][c];
-        hd_subtract_arm(row, head, x + r * columns, columns, 1.0);
+        hd_subtract_arm(row, head, x + r * columns, columns, 0.0);
     }
     memcpy(head, x, (size_t)(6 * columns) * sizeof(double));
     for (int64_t a = 0; a < n; a++)

@@ -180,7 +180,7 @@ static void hd_write_unit(int p, const double *E, double out[10])
     out[0] = p == 0;
     for (int r = 0; 0 < p && p < 4 && r < 3; r++)
         out[1 + r] = E[3 * r + p - 1];
-    for (int e = 0; 3 < p && p < 10 && e < 6; e++) {
+    for (int e = 0; 3 < p && e < 6; e++) {
         const int i = first[p - 4], j = second[p - 4], r = 3 * hd_rows_of_six[e], c = 3 * hd_columns_of_six[e];
         out[4 + e] = i == j ? E[r + i] * E[c + i] : E[r + i] * E[c + j] + E[r + j] * E[c + i];
     }
@@ -188,40 +188,58 @@ static void hd_write_unit(int p, const double *E, double out[10])
 
 /* Regressor Y (6 + n, 10 (1 + links)) of inverse dynamics: ten columns for the main body, then for each link that exists.
  *
- * A column is inverse dynamics with a unit of one parameter in place of all inertias. R: any matrix; with zeros nothing has
- * weight. The model is as before at the end. */
+ * A column is inverse dynamics with a unit of one parameter in place of all inertias, link k of all legs at once. R: any matrix;
+ * with zeros nothing has weight. The model is as before at the end. */
 static int hd_regressor(struct hd_model *m, const double *R, const double *q, const double *nu, const double *nudot, double *Y)
 {
     const struct hd_robot *r = m->robot;
-    const struct hd_model whole = *m;
+    const spatial V = splat_spatial(nu), A = add_spatial(gravity_acceleration(m, R), splat_spatial(nudot));
+    struct hd_model body = *m;
     struct hd_leg kept[HD_MOST_BLOCKS];
-    double unit[10], out[6 + HD_MOST];
-    int64_t width = 10, column = 0;
+    spatial F[HD_MOST_BLOCKS];
+    double unit[10];
+    int64_t first[HD_MOST_LEGS], width = 10, deepest = -1; /* first: column of a leg */
     const int good = hd_set_q(m, q);
+    hd_set_row(m, HD_RATE, nu + 6, 0);
+    hd_set_row(m, HD_QDD, nudot + 6, 0);
     memcpy(kept, m->legs, (size_t)m->blocks * sizeof *kept);
     for (int64_t i = 0; i < m->blocks * HD_MOST_JOINTS; i++)
         memset(m->legs[i / HD_MOST_JOINTS].link[i % HD_MOST_JOINTS].number + HD_MASS, 0, (HD_NUMBERS - HD_MASS) * sizeof(real));
-    for (int64_t leg = 0; leg < r->legs; leg++)
-        width += 10 * (m->last[leg] + 1);
-    m->shape = HD_ANY; /* kernels of another shape may take these numbers for zeros */
-    for (int64_t leg = -1; leg < r->legs; leg++)
-        for (int64_t k = 0; k <= (leg < 0 ? 0 : m->last[leg]); k++)
-            for (int p = 0; p <= 10; p++) { /* the last one clears the numbers */
-                hd_write_unit(p, leg < 0 ? hd_axes_of_base : r->joint[r->first[leg] + k].axes, unit);
-                for (int e = 0; e < 10 && leg >= 0; e++)
-                    lane_of(m->legs[leg / HD_LANES].link[k].number + HD_MASS + e, leg % HD_LANES) = unit[e];
-                m->mass = leg < 0 ? unit[0] : 0.0;
-                memcpy(m->h, leg < 0 ? unit + 1 : hd_zeros, sizeof m->h);
-                memcpy(m->inertia, leg < 0 ? unit + 4 : hd_zeros, sizeof m->inertia);
-                if (p == 10)
-                    break;
-                hd_inverse_at(m, R, nu, nudot, 0, out);
-                for (int64_t i = 0; i < 6 + m->moving; i++)
-                    Y[i * width + column] = out[i];
-                column++;
-            }
+    for (int64_t leg = 0; leg < r->legs; leg++) {
+        first[leg] = width, width += 10 * (m->last[leg] + 1);
+        deepest = m->last[leg] > deepest ? m->last[leg] : deepest;
+    }
+    memset(Y, 0, (size_t)((6 + m->moving) * width) * sizeof(double));
+    for (int p = 0; p < 10; p++) {
+        hd_write_unit(p, hd_axes_of_base, unit);
+        body.mass = unit[0];
+        memcpy(body.h, unit + 1, sizeof body.h);
+        memcpy(body.inertia, unit + 4, sizeof body.inertia);
+        F[0] = body_wrench(&body, V, A);
+        for (int e = 0; e < 6; e++)
+            Y[e * width + p] = lane_of((real *)F + e, 0);
+    }
+    for (int64_t column = 0; column < 10 * (deepest + 1); column++) {
+        const int64_t k = column / 10;
+        for (int64_t leg = 0; leg < r->legs; leg++) {
+            hd_write_unit((int)(column % 10), r->joint[r->first[leg] + (k <= m->last[leg] ? k : 0)].axes, unit);
+            for (int e = 0; e < 10 && k <= m->last[leg]; e++)
+                lane_of(m->legs[leg / HD_LANES].link[k].number + HD_MASS + e, leg % HD_LANES) = unit[e];
+        }
+        for (int64_t i = 0; i < m->blocks; i++) { /* kernels of another shape may take these numbers for zeros */
+            hd_kernels_of[HD_ANY]->inverse(m->legs + i, m->scratch + i, &V, &A, F + i);
+            if (column % 10 == 9)
+                memset(m->legs[i].link[k].number + HD_MASS, 0, 10 * sizeof(real));
+        }
+        for (int64_t leg = 0; leg < r->legs; leg++) {
+            double *to = Y + first[leg] + column;
+            for (int e = 0; e < 6 && k <= m->last[leg]; e++)
+                to[e * width] = lane_of((real *)(F + leg / HD_LANES) + e, leg % HD_LANES);
+            for (int64_t i = m->start[leg]; i < m->start[leg + 1] && k <= m->last[leg]; i++)
+                to[(6 + i) * width] = hd_row(m, HD_OUT)[m->free[i].place];
+        }
+    }
     memcpy(m->legs, kept, (size_t)m->blocks * sizeof *kept);
-    *m = whole;
     return good && hd_are_finite(Y, (6 + m->moving) * width);
 }
 #endif
