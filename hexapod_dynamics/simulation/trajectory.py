@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Log:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 return cls(**{name: arrays[name] for name in cls.__dataclass_fields__})
-        except (KeyError, ValueError, OSError) as error:
+        except (KeyError, ValueError, OSError, EOFError, TypeError, BadZipFile) as error:
             raise HexapodError(f"{path} is no file that Log.save() has written: {error}") from None
 
     @classmethod
@@ -55,7 +56,8 @@ class Log:
         """Join consecutive Logs of one Simulator; HexapodError if they overlap or differ."""
         if not logs:
             raise HexapodError("no log given; at least one is needed")
-        if any(after.time[0] <= before.time[-1] for before, after in zip(logs, logs[1:], strict=False)):
+        times = [log.time for log in logs if log.time.size]
+        if any(after[0] <= before[-1] for before, after in zip(times, times[1:], strict=False)):
             raise HexapodError("a log begins before the previous one has ended; give them in the order of their times")
         if len({(log.joint_positions.shape[1], log.foot_forces.shape[1]) for log in logs}) > 1:
             raise HexapodError("the logs are of robots with different joints; give those of one Simulator")
