@@ -137,11 +137,14 @@ class Predictor(SteppedModel):
         targets (n,) [rad]: commanded now, to be reached after command_duration [s] (by default `duration`);
         without targets the servos continue with their last commands.
         """
-        steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
+        if not 0.0 <= duration < np.inf:
+            raise HexapodError(f"duration: given {duration!r}, allowed are finite numbers from 0 [s]")
         if targets is not None:
             reach = duration if command_duration is None else command_duration
             self.command(np.ascontiguousarray(targets, float), reach, 0.0)
-        self.take_steps(duration / steps, steps)
+        if duration > 0.0:  # a step without length has no rates
+            steps = max(1, int(np.ceil(duration / self.timestep - 1e-6)))
+            self.take_steps(duration / steps, steps)
 
     def roll_out(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Predict under the targets (K, n) [rad], K at most `horizon_steps`, one per horizon period; the state does not

@@ -20,6 +20,8 @@ class Simulator(RobotSimulator):
     """
 
     def _build(self) -> None:
+        if self.ground.patches:
+            raise HexapodError(f"{self.ground} given, patches need a MujocoSimulator")
         self._model.drive["dead_band"] = self._band
         if self._law is not None:
             servos = self._model.servos

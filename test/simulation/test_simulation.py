@@ -421,6 +421,8 @@ def test_copies_and_pickles_go_their_own_way(twin):
         (lambda: Simulator(ROBOT).run(1.0, log_every=1.5), "log_every: given 1.5"),
         (lambda: Ground(slope_x=np.nan), "finite"),
         (lambda: Predictor(ROBOT, timestep=-1.0), "timestep: given -1.0"),
+        (lambda: Predictor(ROBOT).advance(-0.01), "duration: given -0.01"),
+        (lambda: Simulator(ROBOT, ground=Ground(patches=True)), "patches .* MujocoSimulator"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(call, named):
@@ -457,6 +459,18 @@ def test_the_predictor_is_the_simulator_in_other_hands():
         predictor.advance(0.01, targets, 0.02)
         predictor.advance(0.01)
     assert np.array_equal(predictor.position, sim.position) and np.array_equal(predictor.nu, sim.nu)
+
+
+def test_no_time_at_all_changes_nothing_but_the_command():
+    predictor = Predictor(ROBOT)
+    predictor.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), STAND, np.full(24, 0.1))
+    before = predictor.position.copy(), predictor.nu.copy(), predictor.setpoints.copy()
+    predictor.advance(0.0, STAND + 0.1)
+    for given, expected in zip((predictor.position, predictor.nu, predictor.setpoints), before, strict=True):
+        np.testing.assert_array_equal(given, expected)
+    np.testing.assert_array_equal(predictor.servos["target"], STAND + 0.1)
+    predictor.advance(0.1)
+    assert np.isfinite(predictor.nu).all() and (predictor.setpoints > STAND).all()
 
 
 @pytest.mark.parametrize("morphology", [WHOLE, WHOLE.without("LM.femur", "RR.femur"), WHOLE.without("RM", "LM")])
