@@ -113,7 +113,7 @@ class MujocoSimulator(RobotSimulator):
 
     def _build(self) -> None:
         self._mujoco = import_mujoco()
-        self._wrench, self._mean_acceleration = np.zeros(6), np.zeros(3)
+        self._mean_acceleration = np.zeros(3)
         x, y, z = self.robot.imu.position
         # maps an angular velocity to the IMU's velocity
         self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
@@ -194,7 +194,8 @@ class MujocoSimulator(RobotSimulator):
             return
         data, before = self.data, self._imu_velocity()
         self._terrain.lay(self.position[:2])
-        pushed, rate = self._wrench.any(), data.qvel[3:6]
+        pushed, rate = self._model.external.any(), data.qvel[3:6]
+        data.xfrc_applied[self._base] = 0.0
         self._mean_rate[:] = 0.0
         for _ in range(steps):
             if self.gait is not None:
@@ -217,11 +218,6 @@ class MujocoSimulator(RobotSimulator):
         self._read()
         self._mean_acceleration[:] = (self._imu_velocity() - before) / (steps * self.timestep)
         self._check_finite()
-
-    def _push(self, wrench: np.ndarray) -> None:
-        self._wrench[:] = wrench
-        if not wrench.any():
-            self.data.xfrc_applied[self._base] = 0.0
 
     def _specific_force(self) -> np.ndarray:
         return self.rotation.T @ (self._mean_acceleration + [0.0, 0.0, self.robot.gravity])
@@ -278,9 +274,8 @@ class MujocoSimulator(RobotSimulator):
         self.data.ctrl[self._actuators] = control
 
     def _apply_wrench(self) -> None:
-        rotation = self.data.xmat[self._base].reshape(3, 3)
-        self.data.xfrc_applied[self._base, :3] = rotation @ self._wrench[:3]
-        self.data.xfrc_applied[self._base, 3:] = rotation @ self._wrench[3:]
+        rotation, wrench = self.data.xmat[self._base].reshape(3, 3), self._model.external.reshape(2, 3)
+        self.data.xfrc_applied[self._base] = (wrench @ rotation.T).ravel()
 
     def _apply_viscous_friction(self) -> None:
         """Apply the paper's friction as external forces: -b v_t at every foot that is in the ground."""

@@ -120,13 +120,9 @@ class RobotSimulator(ABC):
     def _run(self, steps: int, log: np.ndarray, log_every: int) -> None:
         """Simulate a number of steps and write a row of the log (rows, row_width) every `log_every` steps."""
 
-    @abstractmethod
-    def _push(self, wrench: np.ndarray) -> None:
-        """Do `push`."""
-
-    @abstractmethod
     def _contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
         """Return `foot_forces` and `ground_force`."""
+        return self._model.foot_forces, self._model.ground_force
 
     @abstractmethod
     def _specific_force(self) -> np.ndarray:
@@ -174,7 +170,7 @@ class RobotSimulator(ABC):
 
     def push(self, wrench: npt.ArrayLike) -> None:
         """Let an external wrench (6,) [N, N m], force first, in base_link, act on the body until the next call."""
-        self._push(as_array("wrench", wrench, (6,)))
+        self._model.push(as_array("wrench", wrench, (6,)))
 
     @property
     def position(self) -> np.ndarray:

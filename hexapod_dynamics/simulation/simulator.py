@@ -48,12 +48,6 @@ class Simulator(RobotSimulator):
     def _adopt_morphology(self) -> None:
         self._model.set_morphology(self._true_morphology)
 
-    def _push(self, wrench: np.ndarray) -> None:
-        self._model.push(wrench)
-
-    def _contact_forces(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._model.foot_forces, self._model.ground_force
-
     def _specific_force(self) -> np.ndarray:
         nu, acceleration = self.nu, self._mean_acceleration
         w, r = nu[3:6], self.robot.imu.position
