@@ -119,6 +119,13 @@ class MujocoSimulator(RobotSimulator):
         self._lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
         self._compile()
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what copies and pickles have: all but the module."""
+        return {name: value for name, value in vars(self).items() if name != "_mujoco"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state, _mujoco=import_mujoco())
+
     def _compile(self) -> None:
         """Compile MuJoCo's model of the morphology."""
         truth, mujoco = self.truth, self._mujoco

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 from abc import ABC, abstractmethod
 from collections import deque
@@ -85,6 +86,9 @@ class RobotSimulator(ABC):
         self._no_log = np.empty((0, self._model.row_width))
         self._build()
         self.reset()
+
+    def __copy__(self) -> RobotSimulator:
+        return copy.deepcopy(self)  # a shallow copy would share the state
 
     @classmethod
     def check_truth(cls, truth: Truth) -> None:

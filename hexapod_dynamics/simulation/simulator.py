@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
@@ -33,9 +31,6 @@ class Simulator(RobotSimulator):
         """Raise HexapodError for grounds with edges or patches."""
         if truth.terrain != "flat" and not truth.terrain.startswith("slope"):
             raise HexapodError(f"truth: ground={truth.terrain} given, which needs physics:=mujoco")
-
-    def __copy__(self) -> Simulator:
-        return copy.deepcopy(self)  # a shallow copy would share the state
 
     def _settle(self, *, on_ground: bool) -> None:
         if on_ground:

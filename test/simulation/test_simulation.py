@@ -382,9 +382,10 @@ def test_the_imu_feels_what_its_position_feels():
     assert np.mean(np.abs(acceleration - forces[1:-1])) < 0.05 * np.mean(np.abs(acceleration))
 
 
+@pytest.mark.parametrize("physics", [Simulator, MujocoSimulator])
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_and_pickles_go_their_own_way(twin):
-    sim = Simulator(ROBOT, WHOLE.without("RM"), gait=TripodGait())
+def test_copies_and_pickles_go_their_own_way(twin, physics):
+    sim = physics(ROBOT, WHOLE.without("RM"), gait=TripodGait())
     sim.run(0.2)
     sim.push([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     other, before = twin(sim), sim.position.copy()
