@@ -77,9 +77,7 @@ class Feedforward:
         along_x, along_y = self._model.slope.tolist()  # as estimated by the Observer
         memory.rotation[:], memory.joints[:] = rotation, predicted_joints
         memory.set_load(memory.joints, along_x, along_y, height, self.clearance)
-        self._solve(memory, rotation, twist, joints, rates, accelerations)
-        self.torques *= self._model.morphology.driven_mask
-        return self.torques
+        return self._solve(memory, rotation, twist, joints, rates, accelerations)
 
     def solve_with_present_load(
         self,
@@ -91,8 +89,7 @@ class Feedforward:
     ) -> np.ndarray:
         """Compute the torques (n,) [N m] of another state, with the load of the feet from the last call of `solve`.
 
-        Arguments as for `solve`; `tips`, `load`, `forces` and `torques` do not change. Limp joints are treated as
-        if they gave torque.
+        Arguments as for `solve`; `tips`, `load`, `forces` and `torques` do not change.
         """
         memory = self._memory_ahead
         memory.load[:] = self.load

@@ -81,8 +81,8 @@ static inline void hd_subtract_arm(const double *Y, const double *restrict head,
  *
  * Its first columns, 6 or 0, are those of the body; the others, of a leg's joints, have entries in the head's rows and that leg's
  * rows only. */
-static void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, double sign, int64_t first,
-                                  double *restrict x, double *restrict head)
+HD_INLINE void hd_solve_arrow_matrix(const struct hd_model *m, const struct hd_arrow *arrow, const double sign,
+                                     const int64_t first, double *restrict x, double *restrict head)
 {
     const int64_t n = m->moving, columns = first + n;
     memcpy(head, x, (size_t)(6 * columns) * sizeof(double));

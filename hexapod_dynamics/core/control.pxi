@@ -43,7 +43,8 @@ cdef class CommandedTorques:
 
     Inputs: rotation (3, 3) world <- base_link, joints (n,) [rad], nu and nudot (6 + n,); load (legs,), 0 to 1: what each foot can
     carry, see `set_load`. Results: needs (6 + n,), inverse dynamics without contact; tips (legs, 3) and columns (n, 3), ends of the
-    legs and their velocities by the joints' rates, body frame; forces (legs, 3), body axes [N]; torques (n,) [N m].
+    legs and their velocities by the joints' rates, body frame; forces (legs, 3), body axes [N]; torques (n,) [N m], zero where a
+    joint is missing, locked or limp.
     """
 
     cdef Selection model
@@ -84,12 +85,15 @@ cdef class CommandedTorques:
         cdef double *forces = data(self.forces)
         cdef double *needs = data(self.needs)
         cdef double *torques = data(self.torques)
-        cdef Py_ssize_t leg, j
+        cdef Py_ssize_t leg, i, j
         m.run.feet(m, data(self.joints), data(self.tips), data(self.columns))
         m.run.inverse_all(m, R, data(self.joints), data(self.nu), data(self.nudot), needs)
         self.feet.distribute(self.wrench, R, data(self.tips), data(self.load))
         for leg in range(self.legs):
             hd_turn_back(R, data(self.feet.forces) + 3 * leg, forces + 3 * leg)
             for j in range(m.robot.first[leg], m.robot.first[leg + 1]):
-                torques[j] = needs[6 + j] - hd_dot(data(self.columns) + 3 * j, forces + 3 * leg, 3)
+                torques[j] = 0.0
+            for i in range(m.start[leg], m.start[leg + 1]):
+                j = m.free[i].joint
+                torques[j] = m.free[i].driven * (needs[6 + j] - hd_dot(data(self.columns) + 3 * j, forces + 3 * leg, 3))
         return self.torques
