@@ -83,7 +83,6 @@ cdef hd_gait_state a_gait_state
 cdef hd_tripod_parameters some_parameters
 cdef hd_tripod_state a_tripod_state
 cdef hd_findings some_findings
-cdef hd_first_cycle a_first_cycle
 GAIT_LEG = np.asarray(<hd_gait_leg[:1]>&a_gait_leg).dtype
 GAIT_FOOT = np.asarray(<hd_gait_foot[:1]>&a_gait_foot).dtype
 TRIPOD_FOOT = np.asarray(<hd_tripod_foot[:1]>&a_tripod_foot).dtype
@@ -94,7 +93,6 @@ GaitState = record("GaitState", np.asarray(<hd_gait_state[:1]>&a_gait_state).dty
 TripodNumbers = record("TripodNumbers", np.asarray(<hd_tripod_parameters[:1]>&some_parameters).dtype)
 TripodState = record("TripodState", np.asarray(<hd_tripod_state[:1]>&a_tripod_state).dtype)
 Findings = record("Findings", np.asarray(<hd_findings[:1]>&some_findings).dtype)
-FirstCycle = record("FirstCycle", np.asarray(<hd_first_cycle[:1]>&a_first_cycle).dtype)
 
 
 cdef hd_gait_leg *gait_legs(legs) except NULL:
@@ -246,16 +244,17 @@ cdef class Walk(Memory):
         cdef hd_xy speed = hd_body_speed(self.w)
         return speed.x, speed.y
 
-    def rehearse(self, box, double mass, double gravity, double least, found) -> None:
-        """Rehearse the first cycles, which overwrites this walk; write the worst values to a FirstCycle.
+    def rehearse(self, box, double mass, double gravity, double least) -> dict:
+        """Rehearse the first cycles, which overwrites this walk; return the worst values by the names of hd_first_cycle.
 
         box (6,) [m]: the body's box and its centre of mass; mass [kg] of the body. It ends early when the score is not above
         `least` [m]. Other threads run meanwhile.
         """
         cdef hd_weights weights = hd_weights(must(box, 6), mass, gravity)
-        cdef hd_first_cycle *out = <hd_first_cycle *>record_of(found, FirstCycle)
+        cdef hd_first_cycle found
         with nogil:
-            hd_rehearse(self.w, &weights, least, out)
+            found = hd_rehearse(self.w, &weights, least)
+        return found
 
 
 cdef void tripod_tick(void *gait, double dt) noexcept nogil:

@@ -332,13 +332,13 @@ static inline double hd_middle_margin(const struct hd_walk *w, const struct hd_w
  * its foothold until its first step: meanwhile the body may tip over the standing feet, and a leg may be out of reach and drag. So
  * the gait itself is advanced, on a copy `w` of its memory, and the zero-moment point of body and links is followed from when all
  * feet stand until every foot has stepped and the walk is at its full speed. Ends early when the score is not above `least`. */
-static inline void hd_rehearse(struct hd_walk *w, const struct hd_weights *weights, double least, struct hd_first_cycle *found)
+static inline struct hd_first_cycle hd_rehearse(struct hd_walk *w, const struct hd_weights *weights, double least)
 {
     struct hd_sample samples[3] = {0};
     double before[3 * HD_MOST_LEGS], walked = 0.0;
     struct hd_xy way = {0.0, 0.0};
     int settled = 0;
-    *found = (struct hd_first_cycle){-HD_FAR, HD_FAR, 0.0, 0.0};
+    struct hd_first_cycle found = {-HD_FAR, HD_FAR, 0.0, 0.0};
     for (int k = 0; k < HD_SAMPLES_MOST; k++) {
         for (int j = 0; j < 3 * w->legs_count; j++)
             before[j] = w->position[j];
@@ -347,16 +347,17 @@ static inline void hd_rehearse(struct hd_walk *w, const struct hd_weights *weigh
             walked += HD_STEP / w->plan.period;
         way.x += w->state.corrected[0] * HD_STEP;
         way.y += w->state.corrected[1] * HD_STEP;
-        hd_take_sample(w, way, weights, before, samples + k % 3, found);
+        hd_take_sample(w, way, weights, before, samples + k % 3, &found);
         settled = w->state.mode != HD_SETTLE ? settled + 1 : 0;
         if (settled < 3)
             continue;
         const double margin = hd_middle_margin(w, weights, samples + (k - 2) % 3, samples + (k - 1) % 3, samples + k % 3);
-        found->margin = hd_least(found->margin, margin);
-        found->score = hd_least(found->margin, HD_PLENTY) - hd_most(0.0, found->miss - HD_MISSED);
-        found->score -= HD_SPEEDING * hd_most(0.0, found->rate / w->settings.speed - HD_FASTEST);
-        if (found->score <= least || walked >= HD_CYCLES)
+        found.margin = hd_least(found.margin, margin);
+        found.score = hd_least(found.margin, HD_PLENTY) - hd_most(0.0, found.miss - HD_MISSED);
+        found.score -= HD_SPEEDING * hd_most(0.0, found.rate / w->settings.speed - HD_FASTEST);
+        if (found.score <= least || walked >= HD_CYCLES)
             break;
     }
+    return found;
 }
 #endif

@@ -95,7 +95,7 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
     Each phase is simulated (see `Walk.rehearse`), first with the whole command, then with a smaller share if that is
     not stable: a foot that has not stepped yet then moves back less far. A negative score is not good.
     """
-    twin, found = walk.copy(), _core.FirstCycle()
+    twin = walk.copy()
     body = robot.body.box_and_com, robot.body.mass, robot.gravity
     best = 0.0, 1.0, -np.inf
     for share in (1.0, 0.85, 0.7, 0.55, 0.4, 0.2):
@@ -105,9 +105,9 @@ def best_start(robot: Robot, walk: _core.Walk) -> tuple[float, float, float]:
             state.phase, state.sensed, state.tilted = phase, 0.0, 0.0
             state.command_scale, state.scaled_cycles = share, EASY_CYCLES
             twin.enter(Mode.SETTLE)
-            twin.rehearse(*body, best[2], found)
-            if found.score > best[2]:
-                best = float(phase), share, found.score
+            score = twin.rehearse(*body, best[2])["score"]
+            if score > best[2]:
+                best = float(phase), share, score
             if best[2] >= _core.PLENTY:
                 return best
         if best[2] >= 0.0:

@@ -6,7 +6,6 @@ from support.gait_steps import largest_step, steps
 from support.guarded_walk import TICK, GuardedWalk
 from support.jethexa import ROBOT, WHOLE
 
-from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait
 
 SPEED = 0.077
@@ -25,10 +24,7 @@ def walking(phase):
 
 def rehearsed(gait):
     """Findings of the gait's next cycles."""
-    found = _core.FirstCycle()
-    body = ROBOT.body.box_and_com, ROBOT.body.mass, ROBOT.gravity
-    gait.data.copy().rehearse(*body, -1.0, found)
-    return found
+    return gait.data.copy().rehearse(ROBOT.body.box_and_com, ROBOT.body.mass, ROBOT.gravity, -1.0)
 
 
 @pytest.mark.parametrize("lost", [("LF",), ("RM",), ("RR", "RF"), ("LM", "RF"), ("LF", "LM")])
@@ -37,9 +33,9 @@ def test_a_steady_walk_has_the_margin_of_its_plan_and_no_foot_misses_its_place(l
     gait.reset(walking=True)
     found = rehearsed(gait)
     # The plan's margin is the least over all twists, with a guard at lift-off and touch-down.
-    assert gait.plan.margin - 1e-3 < found.margin < gait.plan.margin + 0.015
-    assert found.miss < 1e-9
-    assert found.rate < 1.2 * ROBOT.servo.speed_limit
+    assert gait.plan.margin - 1e-3 < found["margin"] < gait.plan.margin + 0.015
+    assert found["miss"] < 1e-9
+    assert found["rate"] < 1.2 * ROBOT.servo.speed_limit
 
 
 @pytest.mark.parametrize("lost", PAIRS)
