@@ -138,13 +138,15 @@ class JointInput:
         self._orders: dict[tuple[str, ...], Order] = {}
 
     def order(self, names: Sequence[str]) -> Order:
-        """Return the Order of the names of a message; the last 400 are remembered."""
+        """Return the Order of the names of a message; the last 400 of a length that a robot may have are remembered."""
         key = tuple(names)
         order = self._orders.get(key)
         if order is None:
+            order = self._make_order(key)
             if len(self._orders) >= 400:
                 self._orders.clear()
-            order = self._orders[key] = self._make_order(key)
+            if sum(map(len, key)) < 10_000:  # characters: anyone may publish giant names, each time others
+                self._orders[key] = order
         return order
 
     def _make_order(self, names: tuple[str, ...]) -> Order:

@@ -2,6 +2,7 @@
 
 import math
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -88,3 +89,14 @@ def test_an_age_that_cannot_be_is_left_out_and_named(joints, bad):
     assert [joint for joint, _, _ in found] == [1]
     assert f"{NAMES[0]} was read" in joints.faults.recent(0.0)[0]
     assert joints.read("servos/measurements", NAMES[:2], ANGLES[:2], [0.0]) is None
+
+
+@pytest.mark.parametrize("count, length", [(2000, 10), (3, 50_000)], ids=["many names", "long names"])
+def test_giant_names_that_are_always_others_need_no_memory(joints, count, length):
+    tracemalloc.start()
+    for k in range(200):
+        names = [f"{k} {j} ".ljust(length, "x") for j in range(count)]
+        assert joints.read("joint_states", names, [0.0] * count, others=True) == []
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 2e6  # bytes; all of them together have more than ten times as many
