@@ -97,3 +97,9 @@ def suggestion(name: str, known: Iterable[str], *, most: int = 12) -> str:
     names = list(known)
     few = f"; allowed are {', '.join(names)}" if len(names) <= most else ""
     return f"did you mean {nearest(name, names)!r}?{few}" if names else "none is allowed here"
+
+
+def shortened(text: str) -> str:
+    """Return a text, which may quote what was sent, as one line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else f"{line[:300]}..."

@@ -49,12 +49,9 @@ class CommandWatch:
         if self._one.accepts(source, t):
             return True
         names = f" (publishers: {', '.join(self._publishers)})" if self._publishers else ""
-        self.refuse(
-            "second source",
-            f"{source or 'one without a name'!r} is not followed, {self._one.source or 'one without a name'!r} is: "
-            f"one source moves the robot, end the other{names}",
-            "error",
-        )
+        other, followed = (name[:100] or "one without a name" for name in (source, self._one.source))
+        why = f"{other!r} is not followed, {followed!r} is: one source moves the robot, end the other{names}"
+        self.refuse("second source", why, "error")
         return False
 
     def update(self) -> bool:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.errors import HexapodError, shortened
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
@@ -38,7 +38,7 @@ class Faults:
 
     def add(self, about: str, what: str, now: float | None = None) -> None:
         """Store a fault of the input `about` (a topic) at the monotonic time `now` [s], by default the present."""
-        self._last[about] = (time.monotonic() if now is None else now, what)
+        self._last[about] = (time.monotonic() if now is None else now, shortened(what))
         self._counts[about] += 1
 
     def recent(self, now: float) -> list[str]:
@@ -152,7 +152,7 @@ class JointInput:
     def _make_order(self, names: tuple[str, ...]) -> Order:
         counts, index = Counter(names), self._index
         places = [(k, index[name]) for k, name in enumerate(names) if name in index and counts[name] == 1]
-        unknown = [name for name in counts if name not in index]
+        unknown = [name[:100] for name in counts if name not in index]  # they are quoted
         repeated = [name for name, count in counts.items() if count > 1 and name in index]
         return Order(places, [joint for _, joint in places], unknown, repeated)
 

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from hexapod_dynamics.errors import DeviceError, HexapodError
+from hexapod_dynamics.errors import DeviceError, HexapodError, shortened
 from rcl_interfaces.msg import ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -98,12 +98,6 @@ class MalformedMessages:
         if self.recent:
             level, message = "warn" if level == "ok" else level, f"{message}; {self.recent}"
         return level, message, {**values, **self._counts}
-
-
-def shortened(text: str) -> str:
-    """Return a text, which may quote what was sent, as one line of at most 300 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= 300 else f"{line[:300]}..."
 
 
 def _named(info: TopicEndpointInfo) -> str:

@@ -100,3 +100,10 @@ def test_giant_names_that_are_always_others_need_no_memory(joints, count, length
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 2e6  # bytes; all of them together have more than ten times as many
+
+
+def test_a_fault_that_quotes_a_giant_name_is_one_short_line(joints):
+    joints.read("joint_states", ["y\n" * 50_000], [0.0])
+    (fault,) = joints.faults.recent(0.0)
+    assert "joint_states names the joint" in fault and len(fault) < 400
+    assert len(joints.command_refusal(["x" * 50_000], [0.0])) < 600
