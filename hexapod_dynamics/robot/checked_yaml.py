@@ -66,7 +66,7 @@ def _construct_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode, deep: bo
 
 
 def _construct_number(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int | float | str:
-    """Return a number; text for 1_000 and 1:30, which are numbers for YAML 1.1 alone."""
+    """Return a number; text for 1_000, 1:30 and 010, which are other numbers for YAML 1.1 than for people."""
     if set(node.value) & set("_:"):
         return node.value
     if node.tag.endswith(":float"):
@@ -76,6 +76,9 @@ def _construct_number(loader: UniqueKeyLoader, node: yaml.ScalarNode) -> int | f
             f"line {node.start_mark.line + 1}: a number of {len(node.value)} digits given, "
             f"at most {LONGEST_NUMBER} allowed"
         )
+    digits = node.value.lstrip("+-")
+    if digits.startswith("0") and digits[1:].isdecimal():
+        return node.value
     return yaml.SafeLoader.construct_yaml_int(loader, node)
 
 

@@ -103,6 +103,8 @@ def test_the_bound_of_a_number_is_far_beyond_any_use(tmp_path):
     path = tmp_path / "robot.yaml"
     path.write_text(jethexa_path().read_text().replace("gravity: 9.81", "gravity: 0009.8100"))
     assert Robot.load(path).gravity == 9.81
+    path.write_text(jethexa_path().read_text().replace("gravity: 9.81", "gravity: 010"))
+    assert Robot.load(path).gravity == 10.0  # it was 8, an octal number
     path.write_text("name: x\ngravity: " + "1" * LONGEST_NUMBER)
     with pytest.raises(RobotError, match="body: missing"):
         Robot.load(path)
