@@ -56,7 +56,7 @@ class Robot:
                 needed = "a text" if kind is str else f"a {kind.__name__} (hexapod_dynamics.robot)"
                 raise RobotError(f"{field}: {getattr(self, field)!r} given, {needed} needed")
         if "/" in self.name:
-            raise RobotError(f"name: {self.name!r} given, a text without / needed: files of the robot have its name")
+            raise RobotError(f"name: {self.name!r} given, no slash allowed: files such as plans_NAME.yaml have it")
         if not isinstance(self.legs, (tuple, list)) or not all(isinstance(leg, Leg) for leg in self.legs):
             raise RobotError(f"legs: {self.legs!r} given, a tuple of Leg needed")
         object.__setattr__(self, "legs", tuple(self.legs))
@@ -91,8 +91,6 @@ class Robot:
                     raise RobotError(f"robot() returns {type(robot).__name__}, a Robot needed")
             else:
                 robot = cls(**robot_fields(load_yaml(path)))
-            if "/" in robot.name:
-                raise RobotError(f"name: {robot.name!r} given, no slash allowed: files such as plans_NAME.yaml have it")
         except RobotError as error:
             text = str(error)  # names in a file are not bounded
             raise RobotError(f"robot file {path}: {text[:1000]}{'...' if len(text) > 1000 else ''}") from None

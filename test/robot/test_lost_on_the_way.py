@@ -252,7 +252,7 @@ def test_leg_names_that_are_no_word_are_refused(name):
         ({"contact": "hard"}, ("contact", "'hard'", "Contact")),
         ({"imu": {}}, ("imu", "{}", "Imu")),
         ({"name": 5}, ("name", "5", "text")),
-        ({"name": "a/b"}, ("name", "'a/b'", "without /")),  # the name of its file of plans was no file's name
+        ({"name": "a/b"}, ("name", "'a/b'", "no slash")),  # the name of its file of plans was no file's name
     ],
 )
 def test_fields_of_another_type_are_refused_by_name(change, named):
