@@ -180,13 +180,21 @@ class GaitControl:
 
     def set_payload(self, mass: float, mx: float, my: float) -> None:
         """Set what the body carries: mass [kg] and its first moment about base_link [kg m]."""
-        self._payload = mass, mx, my
-        self._checked("payload", lambda: self.gait.set_payload(*self._payload))
+
+        def carry() -> None:
+            self.gait.set_payload(mass, mx, my)
+            self._payload = mass, mx, my
+
+        self._checked("payload", carry)
 
     def set_body_pose(self, pose: tuple[float, ...]) -> None:
         """Set the offset (x, y, z, roll, pitch, yaw) [m, rad] of the body over its feet."""
-        self._body_pose = pose
-        self._checked("body_pose", lambda: self.gait.lean(pose))
+
+        def lean() -> None:
+            self.gait.lean(pose)
+            self._body_pose = pose
+
+        self._checked("body_pose", lean)
 
     def probe_foot(self, leg: str) -> None:
         """Press the foot of a leg down if the robot walks; a robot that stands or was stopped does not move."""

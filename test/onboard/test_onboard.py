@@ -235,6 +235,22 @@ def test_another_gait_has_the_declared_legs_and_the_load_though_the_plan_still_c
     control.close()
 
 
+def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before():
+    control = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS))
+    control.set_payload(0.4, 0.016, 0.0)
+    control.set_body_pose((0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
+    wanted, leaning = control.gait.terrain.load.wanted.copy(), control.gait.terrain.leaning.copy()
+    control.set_payload(np.nan, 0.0, 0.0)
+    control.set_body_pose((0.0, 0.0, np.nan, 0.0, 0.0, 0.0))
+    control.set_body_pose((0.0, 0.0, 5.0, 0.0, 0.0, 0.0))
+    assert control.faults.counts() == {"faults of payload": 1, "faults of body_pose": 2}
+    for kind in ("tripod", "auto"):
+        control.change({"gait": kind})
+    assert np.array_equal(control.gait.terrain.load.wanted, wanted) and wanted.any()
+    assert np.array_equal(control.gait.terrain.leaning, leaning) and leaning.any()
+    control.close()
+
+
 def test_another_gait_does_not_wait_for_a_change_of_plan_that_is_being_computed():
     control, goes_on = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS)), threading.Event()
     control.gait.worker.ask(lambda: goes_on.wait(20.0))
