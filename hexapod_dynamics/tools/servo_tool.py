@@ -91,16 +91,17 @@ class ServoTool:
         ids = self._ids
         found, damaged, progress = [], [], Progress(len(ids), "asking")
         for done, servo_id in enumerate(ids, 1):
+            faults: set[Fault | None] = set()
             for attempt in range(3):
                 if self._bus.exchange(servo_id, Command.POS_READ) is not None:
                     found.append(servo_id)
                     break
+                faults.add(self._bus.fault)
                 if self._bus.fault is Fault.TIMEOUT and (attempt or servo_id not in self._names):
                     break
                 time.sleep(0.05)  # late answers must not be mistaken for answers to the next request
-            else:
-                if self._bus.fault is not Fault.TIMEOUT:
-                    damaged.append(servo_id)
+            if servo_id not in found and faults != {Fault.TIMEOUT}:
+                damaged.append(servo_id)
             progress.show(done, f"{len(found)} found")
         return found, damaged
 

@@ -10,7 +10,7 @@ import pytest
 from support.lx_rig import MAP
 from support.waiting import wait_until
 
-from hexapod_dynamics.drivers.servos.interface import PortSettings
+from hexapod_dynamics.drivers.servos.interface import Fault, PortSettings
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.errors import DeviceError
 from hexapod_dynamics.robot import Robot
@@ -72,6 +72,25 @@ def test_scan_names_the_missing_the_doubled_and_the_stranger(rig, session):
     text = "\n".join(one.said)
     assert "coxa_joint_LF (id 5)" in text and " 19  not one of this robot" in text
     assert any("femur_joint_LR" in line and "two servos" in line for line in one.said)
+
+
+@pytest.mark.parametrize("after", [Fault.TIMEOUT, Fault.GARBAGE])
+def test_an_id_that_gives_corrupted_answers_and_then_none_is_not_an_unused_one(after):
+    """Two servos with one id: set-id, which needs a servo alone, must not write to both."""
+    answers = {5: [Fault.CHECKSUM, after, after], 7: [None]}
+
+    class Bus:
+        fault = None
+
+        def exchange(self, servo_id, command):
+            self.fault = (answers.get(servo_id) or [Fault.TIMEOUT]).pop(0)
+            return b"" if self.fault is None else None
+
+    tool = ServoTool(Bus(), ROBOT, lambda question: True, ids=range(4, 9))
+    assert tool.find() == ([7], [5])
+    answers |= {5: [Fault.CHECKSUM, after, after], 7: [None]}
+    with pytest.raises(DeviceError, match="connect only servo 7"):
+        tool.set_id(7, 21)
 
 
 def test_read_shows_every_register_by_joint_or_id(rig, session):
