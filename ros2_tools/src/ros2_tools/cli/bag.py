@@ -1,5 +1,7 @@
 """Verbs `ros2 bag` record, play and info, on bags that rosbag2 reads and writes (SQLite3, CDR), by PyPI's rosbags."""
 
+import itertools
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -48,15 +50,18 @@ class Recorder:
     def look(self):
         """Subscribe to topics that are new."""
         for topic, types in found_names("topic", self._node, include_hidden=False):
-            publishers = self._node.get_publishers_info_by_topic(topic)
-            asked_for = self._wanted is None or topic in self._wanted
-            if topic not in self._known and asked_for and publishers and len(types) == 1:
+            asked_for = topic not in self._known and (self._wanted is None or topic in self._wanted)
+            publishers = self._node.get_publishers_info_by_topic(topic) if asked_for else []
+            if publishers and len(types) == 1:
                 self._known.add(topic)
-                self._subscribe(topic, types[0], fitting_profile(publishers))
-                print(f"Subscribed to topic '{topic}'", flush=True)
+                try:
+                    self._subscribe(topic, types[0], fitting_profile(publishers))
+                    print(f"Subscribed to topic '{topic}'", flush=True)
+                except (RuntimeError, KeyError) as error:  # a type that is not installed, or rosbags does not know
+                    print(f"Not recorded: {error}", file=sys.stderr, flush=True)
 
     def _subscribe(self, topic, kind, profile):
-        profile.depth = 100
+        message, profile.depth = message_class(kind, MISSING.format(topic, kind)), 100
         stored = [_stored(profile)]
         connection = self._writer.add_connection(topic, kind, typestore=self._types, offered_qos_profiles=stored)
 
@@ -64,7 +69,7 @@ class Recorder:
             self._writer.write(connection, time.time_ns(), bytes(raw))
             self.count += 1
 
-        self._node.create_subscription(message_class(kind, MISSING.format(topic, kind)), topic, keep, profile, raw=True)
+        self._node.create_subscription(message, topic, keep, profile, raw=True)
 
 
 @verb(
@@ -145,8 +150,7 @@ def play(args):
         with graph_node(args) as node, suppress(KeyboardInterrupt):
             publishers = {connection.id: _publisher(node, connection) for connection in chosen}
             time.sleep(0.5)  # who waits for these topics finds the publishers before the first message
-            _play_once(reader, chosen, publishers, args.rate)
-            while args.loop:
+            for _ in itertools.count() if args.loop else range(1):
                 _play_once(reader, chosen, publishers, args.rate)
     return None
 
