@@ -5,6 +5,7 @@ plan --robot my.yaml --out plans_my.yaml  of another robot
 plan --missing RM LM                      shows the plan for these lost legs
 plan --missing RM --plot                  draws gait diagram, footholds, polygons and margin to plan_RM.png
 plan --missing RM LM --improve            improves this plan of the library, and writes the library to --out
+plan --improve                            improves all plans for four legs, to plans_jethexa.yaml in this folder
 plan --get-up                             how the robot turns over after a fall, to get_up_jethexa.yaml in this folder
 plan --get-up --missing LF RR             the same for this set of lost legs only
 plan --get-up --improve                   improves the existing manoeuvres
@@ -14,10 +15,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from concurrent.futures import as_completed
+from typing import TYPE_CHECKING
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.process_environment import compute_in_one_thread
 from hexapod_dynamics.tools.command_line import describe_plan, load_robot, make_plans, plan_reporter, run_command
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot import Robot
 
 
 def main(args: list[str] | None = None) -> int:
@@ -32,7 +38,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=0, help="processes; by default one a core")
     parser.add_argument("--again", action="store_true", help="with --missing: search for this plan anew")
     parser.add_argument(
-        "--improve", action="store_true", help="go on from the library's plan (--missing, four legs) or manoeuvres"
+        "--improve", action="store_true", help="go on from the library's plans for four legs, or from its manoeuvres"
     )
     parser.add_argument(
         "--most-lost", type=int, default=None, help="largest number of lost legs for which plans are made"
@@ -49,7 +55,31 @@ def _plan(given: argparse.Namespace) -> int:
 def _make(given: argparse.Namespace) -> int:
     robot = load_robot(given.robot)
     path = given.out or f"plans_{robot.name}.yaml"
+    if given.improve:
+        return _improve(robot, given.plans, path, given.jobs or None)
     print(f"{make_plans(robot, path, jobs=given.jobs, most_lost=given.most_lost)} plans in {path}")
+    return 0
+
+
+def _improve(robot: Robot, plans: str, path: str, jobs: int | None) -> int:
+    """Improve the plans for four legs of a library, and save it after each."""
+    from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+    from hexapod_dynamics.gait.planning.search import improve_plan
+    from hexapod_dynamics.worker_processes import WorkerProcesses
+
+    source = plans or file_of(robot, "plans")[0]
+    if source is None:
+        raise HexapodError(f"there are no plans of {robot.name}: make them without --improve")
+    library = PlanLibrary.load(robot, source)
+    report = plan_reporter(library, path, describe_plan)
+    with WorkerProcesses(jobs) as pool:
+        futures = [pool.submit(improve_plan, robot, plan) for plan in library if len(plan.legs) == 4]
+        for done, future in enumerate(as_completed(futures), start=1):
+            plan = future.result()
+            library.add(plan)
+            report(done, len(futures), [name for name in robot.leg_names if name not in plan.legs], plan)
+    library.save(path)
+    print(f"{len(library)} plans in {path}")
     return 0
 
 
@@ -81,6 +111,8 @@ def _show(given: argparse.Namespace) -> int:
     from hexapod_dynamics.gait.planning.search import improve_plan, make_plan
 
     robot = load_robot(given.robot)
+    if given.plot and given.improve and given.out:
+        raise HexapodError("--out: with --plot and --improve it would be the picture and the library; leave one out")
     unknown = [name for name in given.missing if name not in robot.leg_names]
     if unknown:
         raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")

@@ -1,15 +1,18 @@
 """Planning: what judges a plan against the whole-body model, the search, the tool."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics import worker_processes
 from hexapod_dynamics.core._core import hull_margin, link_points, two_feet_margin
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
+from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
 from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
@@ -116,3 +119,20 @@ def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):
     assert "walk, period" in capsys.readouterr().out and picture.stat().st_size > 20_000
     assert tool.main(["--missing", "XX"]) == 1
     assert "no such leg" in capsys.readouterr().err
+    assert tool.main(["--missing", "RM", "--plot", "--improve", "--out", str(picture)]) == 1
+    assert "--plot and --improve" in capsys.readouterr().err
+
+
+def test_the_tool_improves_all_plans_for_four_legs_and_keeps_the_others(tmp_path, capsys, monkeypatch):
+    stored, out = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]), tmp_path / "plans.yaml"
+    four = [plan for plan in stored if len(plan.legs) == 4]
+    monkeypatch.setattr(worker_processes, "WorkerProcesses", ThreadPoolExecutor)
+    monkeypatch.setattr(search, "improve_plan", lambda _, plan: dataclasses.replace(plan, period=plan.period + 0.5))
+    assert tool.main(["--improve", "--out", str(out)]) == 0
+    assert f"{len(four)}/{len(four)}" in capsys.readouterr().out
+    longer = PlanLibrary.load(ROBOT, out)
+    assert len(longer) == len(stored) > len(four) > 3
+    for plan in stored:
+        more = 0.5 * (len(plan.legs) == 4)
+        lost = [name for name in ROBOT.leg_names if name not in plan.legs]
+        assert longer.find(lost).period == pytest.approx(plan.period + more)
