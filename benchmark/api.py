@@ -10,13 +10,13 @@ need others first (poses before a point's acceleration) are measured with them.
 
 import argparse
 import os
-import time
 from functools import partial
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
+from results import best_times
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import rotation
 
@@ -159,18 +159,6 @@ def difference(ours, theirs):
     """Largest difference against the largest entry."""
     ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
     return float(np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)))
-
-
-def best_times(calls, rounds, number):
-    """Best time [s] of each call, measured in turns."""
-    best = [np.inf] * len(calls)
-    for _ in range(rounds):
-        for index, call in enumerate(calls):
-            begin = time.perf_counter()
-            for _ in range(number):
-                call()
-            best[index] = min(best[index], (time.perf_counter() - begin) / number)
-    return best
 
 
 def batches(calls: Calls, rounds: int) -> None:

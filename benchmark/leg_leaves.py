@@ -10,7 +10,6 @@ one core, what a caller in Python pays. Pinocchio's accelerations, rebuilt, are 
 import argparse
 import inspect
 import os
-import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -117,21 +116,6 @@ def lines_of(function):
     return sum(bool(line.strip()) for line in body.splitlines())
 
 
-FEWEST = 20  # calls
-
-
-def best(function, seconds=0.4):
-    """Return the best time [s] of one call."""
-    function()
-    end, least, calls = time.perf_counter() + seconds, np.inf, 0
-    while time.perf_counter() < end or calls < FEWEST:
-        calls += 1
-        begin = time.perf_counter()
-        function()
-        least = min(least, time.perf_counter() - begin)
-    return least
-
-
 def main():
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -142,9 +126,7 @@ def main():
     print(f"Pinocchio {pin.__version__}, MuJoCo {mujoco.__version__}; accelerations: {off:.1e} apart\n")
     results.record(given.json, "accuracy", apart=off)
     print("| edit | until the next accelerations | times ours | lines of code | what it means |\n|---|---|---|---|---|")
-    took = dict.fromkeys(ROWS, np.inf)
-    for _ in range(3):  # turns, so that the load of the machine falls on all of them
-        took = {name: min(took[name], best(function)) for name, (function, _) in ROWS.items()}
+    took = dict(zip(ROWS, results.best_times([function for function, _ in ROWS.values()], 60, 5), strict=True))
     base = min(took.values())
     for name, (function, note) in ROWS.items():
         numbers = {"us": 1e6 * took[name], "times": took[name] / base, "lines": lines_of(function)}

@@ -17,6 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +58,18 @@ def record(file, name, **numbers):
         "commit": read_commit(),
     }
     write(file, data)
+
+
+def best_times(calls, rounds, number):
+    """Return the best time [s] of each call, measured in turns: the load of the machine only adds to it."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for index, call in enumerate(calls):
+            begin = time.perf_counter()
+            for _ in range(number):
+                call()
+            best[index] = min(best[index], (time.perf_counter() - begin) / number)
+    return best
 
 
 def write(file, data):

@@ -5,63 +5,17 @@ python benchmark/simulation.py [--quick]
 
 import argparse
 import os
-import statistics
-import time
+from functools import partial
 
 import mujoco
 import numpy as np
 from mujoco import rollout
+from results import best_times
 
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Predictor, Simulator, TripodGait, simulate_many
 
 SECONDS = 1.3  # of walking in one call
-ROUNDS, SLICE = 150, 0.002  # turns of each, seconds a turn: short ones, some of which nothing interrupts
-
-
-class Timing:
-    """Seconds a call: the best of the turns (a busy machine only adds), the middle half's spread."""
-
-    def __init__(self, name: str, calls: int):
-        self.name, self.calls, self.samples = name, calls, []
-
-    @property
-    def best(self) -> float:
-        return min(self.samples)
-
-    @property
-    def spread(self) -> float:
-        low, _, high = statistics.quantiles(self.samples, n=4)
-        return (high - low) / statistics.median(self.samples)
-
-
-def compare(functions: dict, *, per_call=1, rounds=ROUNDS, time_slice=SLICE) -> dict[str, Timing]:
-    """Timings of functions without arguments by name; per_call: how many evaluations one call makes."""
-    timings = {}
-    for name, function in functions.items():
-        function()
-        start = time.perf_counter()
-        function()
-        once = time.perf_counter() - start
-        timings[name] = Timing(name, max(1, int(time_slice / max(once, 1e-9))))
-    for _ in range(rounds):
-        for name, function in functions.items():
-            repeat = range(timings[name].calls)
-            start = time.perf_counter()
-            for _ in repeat:
-                function()
-            timings[name].samples.append((time.perf_counter() - start) / (len(repeat) * per_call))
-    return timings
-
-
-def table(title: str, timings: dict[str, Timing], base: str | None = None) -> None:
-    """Print timings; with a base, how many times the base's time each one takes."""
-    print(f"\n{title}")
-    for name, timing in timings.items():
-        line = f"  {name:<58} {timing.best * 1e6:10.3f} us +-{50 * timing.spread:3.0f} %"
-        if base and name != base:
-            line += f"   {timing.best / timings[base].best:7.2f} x ours"
-        print(line)
 
 
 class MujocoWalk:
@@ -106,21 +60,14 @@ def walking(robot, options):
     log = simulator.run(SECONDS)
     distance = peer.rolled_out()[-1, 1]  # time comes first
     print(f"walked in {SECONDS} s: {log.position[-1, 0]:.3f} m here, {distance:.3f} m in MuJoCo (Coulomb friction)")
-    timings = compare(
-        {
-            "here (gait, servos, contacts, log of every step)": lambda: simulator.run(SECONDS),
-            "MuJoCo, mujoco.rollout (C++ loop, gait not included)": peer.rolled_out,
-            "MuJoCo, mj_step from Python (gait not included)": peer.step_by_step,
-        },
-        per_call=SECONDS / 1e-3,
-        rounds=4 * options.rounds,
-        time_slice=0.005,
-    )
-    table("a step of 1 ms", timings, "here (gait, servos, contacts, log of every step)")
-    for name, timing in timings.items():
-        times = 1e-3 / timing.best
-        wanted = f" (wanted 300: {'met' if times >= 300 else 'MISSED'})" if name.startswith("here") else ""
-        print(f"  {name:<58} {times:8.0f} x real time{wanted}")
+    calls = {
+        "here (gait, servos, contacts, log of every step)": lambda: simulator.run(SECONDS),
+        "MuJoCo, mujoco.rollout (C++ loop, gait not included)": peer.rolled_out,
+        "MuJoCo, mj_step from Python (gait not included)": peer.step_by_step,
+    }
+    took = best_times(list(calls.values()), 4 * options.rounds, 1)
+    for name, seconds in zip(calls, took, strict=True):
+        print(f"  {name:<58} {seconds / took[0]:7.2f} x ours, {SECONDS / seconds:8.0f} x real time (wanted 300)")
 
 
 def paper(robot, options):
@@ -128,13 +75,7 @@ def paper(robot, options):
     print("\nthe paper's 5 s of motion (1.93 s there)")
     for timestep in (0.5e-3, 1e-3, 2e-3, 5e-3):
         simulator = Simulator(robot, gait=TripodGait(), timestep=timestep, ground=Ground.viscous())
-        simulator.run(0.1)
-        times = []
-        for _ in range(options.rounds):
-            begun = time.perf_counter()
-            simulator.run(5.0, log_every=10)
-            times.append(time.perf_counter() - begun)
-        needed = min(times)
+        (needed,) = best_times([partial(simulator.run, 5.0, log_every=10)], options.rounds, 1)
         ratios = f"{5 / needed:6.0f} x real time, {1.93 / needed:5.0f} x the paper's speed"
         print(f"  {1e3 * timestep:4.1f} ms steps: {1e3 * needed:7.2f} ms, {ratios}")
 
@@ -150,12 +91,8 @@ def single_damages(robot):
 def many(robot, options):
     """Time all single damages for a gait period each."""
     damages = single_damages(robot)
-    times = []
-    for _ in range(options.rounds):
-        begun = time.perf_counter()
-        simulate_many(robot, damages, 1.3, progress=lambda done, count: None)
-        times.append(time.perf_counter() - begun)
-    needed = min(times)
+    simulate = partial(simulate_many, robot, damages, 1.3, progress=lambda done, count: None)
+    (needed,) = best_times([simulate], options.rounds, 1)
     verdict = "met" if needed < 0.3 else "MISSED"
     count = len(damages)
     print(f"\n{count} single damages, 1.3 s each, {os.cpu_count()} cores: {needed:.3f} s (wanted 0.3: {verdict})")
@@ -169,15 +106,14 @@ def predicting(robot, options):
     predictor.set_state(np.array([0.0, 0.0, 0.12]), np.eye(3), targets[0], np.zeros(6 + robot.joint_count))
     damages = [Morphology.whole(robot), Morphology.whole(robot).without("LM.femur")]
     turn = iter(range(10**9))
-    timings = compare(
-        {
-            "advance 10 ms in 2 ms steps": lambda: predictor.advance(0.01, targets[0], 0.02),
-            "look 0.5 s ahead in 5 ms steps": lambda: predictor.roll_out(targets),
-            "change of morphology": lambda: predictor.set_morphology(damages[next(turn) % 2]),
-        },
-        rounds=10 * options.rounds,
-    )
-    table("predictor", timings)
+    calls = {
+        "advance 10 ms in 2 ms steps": lambda: predictor.advance(0.01, targets[0], 0.02),
+        "look 0.5 s ahead in 5 ms steps": lambda: predictor.roll_out(targets),
+        "change of morphology": lambda: predictor.set_morphology(damages[next(turn) % 2]),
+    }
+    print("\npredictor")
+    for name, seconds in zip(calls, best_times(list(calls.values()), 10 * options.rounds, 20), strict=True):
+        print(f"  {name:<58} {1e6 * seconds:10.3f} us")
 
 
 def memory():
@@ -185,7 +121,7 @@ def memory():
     with open("/proc/self/status") as file:
         values = dict(line.split(":", 1) for line in file if line.startswith(("VmHWM", "VmRSS")))
     now, peak = values["VmRSS"].strip(), values["VmHWM"].strip()
-    print(f"\nmemory of this process, MuJoCo and Pinocchio loaded: {now}, peak {peak}")
+    print(f"\nmemory of this process, MuJoCo loaded: {now}, peak {peak}")
 
 
 def main():
