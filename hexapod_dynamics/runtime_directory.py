@@ -27,15 +27,20 @@ SERVO_BUS, IMU_BUS = "servo_bus", "imu.sock"  # of the simulated devices
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def runtime_directory() -> Path:
-    """Directory of this user: $HEXAPOD_DYNAMICS_RUNTIME, else /tmp/hexapod_dynamics-UID; it need not exist."""
-    from pathlib import Path
+def runtime_path() -> str:
+    """Directory of this user: $HEXAPOD_DYNAMICS_RUNTIME, else /tmp/hexapod_dynamics-UID; it need not exist.
 
-    return Path(_runtime_path())
+    Not tempfile.gettempdir(): two programs with different TMPDIR would not find each other, and a socket's path is
+    short.
+    """
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
+        return f"/tmp/hexapod_dynamics-{os.geteuid()}"
+    return os.path.join(os.getcwd(), os.path.expanduser(chosen)).rstrip("/") or "/"
 
 
 def private_directory(*names: str) -> Path:
-    """Return the directory `names` below `runtime_directory`; it is created with mode 0700 if it is missing.
+    """Return the directory `names` below `runtime_path`; it is created with mode 0700 if it is missing.
 
     Raises UnsafePathError if one of them is not a directory, belongs to another user or is writable for others, if
     another user could replace them through a parent, or if they cannot be created.
@@ -50,7 +55,7 @@ def private_path(*names: str) -> str:
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise UnsafePathError(f"{name!r} cannot be the name of a directory: give a name without '/', not '..'")
-    base = _runtime_path()
+    base = runtime_path()
     return _make_private([os.path.join(base, *names[:depth]) for depth in range(len(names) + 1)], VARIABLE)
 
 
@@ -65,15 +70,6 @@ def own_directory(path: str | Path, setting: str) -> Path:
     if not chosen.is_absolute() or ".." in chosen.parts:
         raise UnsafePathError(f"{setting} is {str(path)!r}: give an absolute path without '..', as /var/lib/hexapod")
     return Path(_make_private([str(chosen)], setting))
-
-
-def _runtime_path() -> str:
-    chosen = os.environ.get(VARIABLE)
-    # Not tempfile.gettempdir(): two programs with different TMPDIR would not find each other, and a socket's path is
-    # short.
-    if not chosen:
-        return f"/tmp/hexapod_dynamics-{os.geteuid()}"
-    return os.path.join(os.getcwd(), os.path.expanduser(chosen)).rstrip("/") or "/"
 
 
 def ros_domain() -> int:
@@ -159,21 +155,24 @@ def reason_for_distrust(status: os.stat_result, also_trusted: int = 0) -> str:
 
 
 def _make_private(levels: list[str], setting: str) -> str:
-    """Create the directories `levels`, each below the previous one, closed to others; return the last."""
+    """Create the directories `levels`, each below the previous one, closed to others; return the last.
+
+    Raises UnsafePathError with the remedy.
+    """
+    path = levels[0]
     try:
-        _make_parents(os.path.dirname(levels[0]))
-        _check_parents(levels[0], setting)
-    except OSError as error:
-        raise UnsafePathError(f"{levels[0]} cannot be made: {error.strerror}. {_remedy(levels[0], setting)}") from error
-    for path in levels:
-        try:
+        _make_parents(os.path.dirname(path))
+        _check_parents(path, setting)
+        for path in levels:
             _make_directory(path, 0o700)
-        except OSError as error:
-            raise UnsafePathError(
-                f"{path} cannot be made a directory: {error.strerror}. {_remedy(path, setting)}"
-            ) from error
-        _close(path, setting)
-    return levels[-1]
+            wrong = _close(path)
+            if wrong:
+                break
+        else:
+            return path
+    except OSError as error:
+        wrong = f"cannot be made a directory: {error.strerror}"
+    raise UnsafePathError(f"{path} {wrong}. Remove {path}, or name a directory of your own in {setting}.")
 
 
 def _make_directory(path: str, mode: int) -> None:
@@ -221,24 +220,18 @@ def _check_parents(path: str, setting: str) -> None:
             )
 
 
-def _close(path: str, setting: str) -> None:
-    """Check that a directory belongs to this user and that nobody else may write to it; then make it unreadable
-    for others.
+def _close(path: str) -> str:
+    """Make a directory unreadable for others, if it is this user's and nobody else may write to it; else return what
+    is wrong with it.
     """
     status = os.lstat(path)  # not stat, which would follow a symbolic link of somebody else
-    if not stat.S_ISDIR(status.st_mode):
-        raise UnsafePathError(f"{path} is no directory. {_remedy(path, setting)}")
-    if status.st_uid != os.geteuid():
-        raise UnsafePathError(
-            f"{path} belongs to user {status.st_uid}, this program runs as user {os.geteuid()}. "
-            f"{_remedy(path, setting)}"
-        )
     mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISDIR(status.st_mode):
+        return "is no directory"
+    if status.st_uid != os.geteuid():
+        return f"belongs to user {status.st_uid}, this program runs as user {os.geteuid()}"
     if mode & WRITABLE_BY_OTHERS:
-        raise UnsafePathError(f"other users may write to {path} (mode {mode:04o}). {_remedy(path, setting)}")
+        return f"may be written to by other users (mode {mode:04o})"
     if mode & 0o077:
         os.chmod(path, mode & ~0o077)
-
-
-def _remedy(path: str, setting: str) -> str:
-    return f"Remove {path}, or name a directory of your own in {setting}."
+    return ""

@@ -67,7 +67,7 @@ def test_another_users_directory_is_refused(base, monkeypatch):
 def test_each_user_has_a_directory_of_their_own(monkeypatch):
     monkeypatch.delenv("HEXAPOD_DYNAMICS_RUNTIME", raising=False)
     monkeypatch.setenv("TMPDIR", "/elsewhere")  # two terminals of one user may differ in it
-    assert str(runtime_directory.runtime_directory()) == f"/tmp/hexapod_dynamics-{os.geteuid()}"
+    assert runtime_directory.runtime_path() == f"/tmp/hexapod_dynamics-{os.geteuid()}"
 
 
 def test_two_robots_have_two_directories(base):

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from hexapod_dynamics.dynamics.checks import as_array
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.learning.walking_robot import WalkingRobot, checked_action
+from hexapod_dynamics.learning.walking_robot import WalkingRobot
 
 
 class WalkEnv(gymnasium.Env):
@@ -52,7 +53,7 @@ class WalkEnv(gymnasium.Env):
         """Run one control period."""
         if not self._ready:
             raise HexapodError("step: no episode has begun; call reset first")
-        observation, reward, fallen, info = self.walker.step(checked_action(action, self._shape), self.np_random)
+        observation, reward, fallen, info = self.walker.step(as_array("action", action, self._shape), self.np_random)
         return observation, reward, fallen, False, info
 
 
@@ -65,7 +66,7 @@ class WalkVectorEnv(VectorEnv):
     it (AutoresetMode.NEXT_STEP). Each robot has random numbers of its own, so the number of threads changes no result.
     """
 
-    metadata: dict[str, object] = {"render_modes": [], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = WalkEnv.metadata | {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self, num_envs: int = 1, max_episode_steps: int | None = None, threads: int = 1, **options: Any
@@ -109,7 +110,7 @@ class WalkVectorEnv(VectorEnv):
         """Run one control period of each robot; actions (num_envs, n)."""
         if not self._randoms:
             raise HexapodError("step: no episode has begun; call reset first")
-        given = checked_action(actions, self._shape)
+        given = as_array("action", actions, self._shape)
         observations = np.empty(self.observation_space.shape or (), np.float32)
         rewards, fallen = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         infos: list[dict[str, object]] = [{} for _ in self.walkers]

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.damage import KINDS
-from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.dynamics.checks import as_array
+from hexapod_dynamics.errors import HexapodError, require_positive
 from hexapod_dynamics.gait import TripodGait
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation.ground import Ground
@@ -91,10 +92,10 @@ class WalkingRobot:
     ) -> None:
         self.robot = robot = Robot.jethexa() if robot is None else robot
         self.damage = (RandomDamage() if damage is None else damage) if damaged else None
-        for name, value in (("reach", reach), ("period", period), ("timestep", timestep)):
-            _check(name, value, above=0.0)
+        require_positive({"reach": reach, "period": period, "timestep": timestep})
         for name, value in (("power_weight", power_weight), ("spread", spread)):
-            _check(name, value)
+            if not 0.0 <= value < math.inf:
+                raise HexapodError(f"{name}: given {value!r}, needed: a finite number >= 0")
         self.steps = round(period / timestep)
         if self.steps < 1 or abs(self.steps * timestep - period) > 1e-9 * period:
             raise HexapodError(f"period: given {period} s, needed: a multiple of timestep {timestep} s")
@@ -102,10 +103,10 @@ class WalkingRobot:
         self.random_velocity = isinstance(velocity, str)
         if self.random_velocity and velocity != "random":
             raise HexapodError(f"velocity: given {velocity!r}, needed: (forward, left, yaw rate) or 'random'")
-        self.asked = np.zeros(3) if self.random_velocity else _numbers("velocity", velocity, 3)
+        self.asked = np.zeros(3) if self.random_velocity else as_array("velocity", velocity, (3,))
         n = robot.joint_count
         standing = TripodGait().bind(robot).position.copy() if pose is None else pose
-        self.pose = _numbers("pose", standing, n)
+        self.pose = as_array("pose", standing, (n,))
         self.intact = self.morphology = Morphology.whole(robot)
         self.model = SteppedModel(robot, self.intact, Ground(friction=friction))
         self.limits = bounds(n)
@@ -177,29 +178,3 @@ class WalkingRobot:
         parts = model.rotation[2], model.nu[:6], model.position[2:], self.asked, joints, model.nu[6:], commanded
         # of a robot that has diverged: the lower bound
         return np.fmin(np.fmax(np.concatenate(parts), -self.limits), self.limits).astype(np.float32)
-
-
-def checked_action(action: npt.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the action as a float64 array of that shape; HexapodError for another shape or a value that is not
-    finite.
-    """
-    array = np.asarray(action, np.float64)
-    if array.shape != shape or not math.isfinite(array.sum()):
-        raise HexapodError(f"action: finite numbers of shape {shape} are needed, given {array.tolist()}")
-    return array
-
-
-def _check(name: str, value: float, above: float | None = None) -> None:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value < 0.0 or (above is not None and value <= above):
-        raise HexapodError(f"{name}: given {value!r}, needed: a finite number {'>= 0' if above is None else '> 0'}")
-
-
-def _numbers(name: str, value: npt.ArrayLike, count: int) -> np.ndarray:
-    try:
-        array = np.array(value, float)
-    except (TypeError, ValueError):
-        raise HexapodError(f"{name}: given {value!r}, needed: {count} numbers") from None
-    if array.shape != (count,) or not np.isfinite(array).all():
-        raise HexapodError(f"{name}: given {value!r}, needed: {count} finite numbers")
-    return array

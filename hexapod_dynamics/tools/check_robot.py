@@ -35,9 +35,8 @@ from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, m
 from hexapod_dynamics.tools.commissioning.sequence import CHECKS, run_checks
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
-# [s] to wait for an answer: long, because the checks have time, and a busy computer reads answers late. The threads of
-# a simulated robot are in the same process and take turns with the checks.
-LEAST_TIMEOUT, SIMULATED_TIMEOUT = 0.03, 0.25
+# [s] to wait for an answer: the threads of a simulated robot are in the same process and take turns with the checks.
+SIMULATED_TIMEOUT = 0.25
 # Values of parameters that a parameter file does not contain.
 DEFAULTS = {
     "servos": {parameter.name: parameter.default for parameter in servos_parameters.PARAMETERS},
@@ -129,7 +128,7 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         "gpio" if by_pins else "adapter",
         servos["transmit_pin"],
         servos["receive_pin"],
-        max(LEAST_TIMEOUT, servos["reply_timeout"]),
+        max(0.03, servos["reply_timeout"]),  # [s]: the checks have time, and a busy computer reads answers late
         model=servos["servo_model"],
     )
     ids, obstacle = ServoMap.from_robot(robot).ids, ""

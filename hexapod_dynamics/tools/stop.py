@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.5  # [s] after which the service is called, too
 LOOK = 0.02  # [s] between two checks of the socket meanwhile
-NICE = -20  # the highest: a stop precedes everything else
 
 
 def _arguments(words: list[str]) -> argparse.Namespace:
@@ -56,7 +55,7 @@ def main(args: list[str] | None = None) -> None:
 def _stop(namespace: str, patience: float) -> StopRequest:
     """Request the emergency stop by the socket; end the process after an answer, else return the request."""
     try:
-        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+        os.setpriority(os.PRIO_PROCESS, 0, -20)  # the highest: a stop precedes everything else
     except OSError:
         pass
     request = StopRequest(namespace)

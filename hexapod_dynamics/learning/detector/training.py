@@ -22,15 +22,10 @@ from hexapod_dynamics.learning.detector.gradients import AdamW, loss_and_gradien
 from hexapod_dynamics.learning.detector.walks import DamageWalk
 from hexapod_dynamics.robot import Robot
 
-WINDOW, WARM, STARTED = 66, 24, 12  # steps of an example; without loss at its begin, and where the model starts there
-ONSET = 0.25  # [s] after a change in which nobody can know it
-BATCH, RATE, NOISE = 32, 6e-3, 0.03  # examples a step; largest rate of learning; noise of the features
+WINDOW = 66  # steps of an example
 HELD_OUT = 10  # of so many walks, one is not trained on
-PROBES = 6e-4  # of the detector's updates that ask for a contact probe: one in six walks has one
-HURT, AFTER = 0.5, 0.1  # share of the examples around a damage, and around its declaration
 LEFT = 3 * len(OF_JOINT) + list(OF_LEG).index("what is left of the leg")
-LEAST, MOST = 2.2, 6.0  # bounds of the thresholds
-EVERY = 1200.0  # [s] in which intact robots may exceed them once: these walks are harder than those of a user
+LEAST = 2.2  # the lowest threshold
 
 
 class Example(NamedTuple):
@@ -88,7 +83,8 @@ class _Recorded(DamageDetector):
 
     def probe(self, time: float) -> str | None:
         """Return a leg whose foot is to be pressed down now; None: none."""
-        return str(self._random.choice(self.robot.leg_names)) if self._random.random() < PROBES else None
+        asks = self._random.random() < 6e-4  # of the updates: one walk in six has a contact probe
+        return str(self._random.choice(self.robot.leg_names)) if asks else None
 
 
 def make_example(robot: Robot, seed: int, physics: str) -> Example:
@@ -146,7 +142,8 @@ class _Windows:
     def draw(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features (WINDOW, legs, COUNT), classes (WINDOW, legs), weights of the loss (WINDOW, legs)."""
         random, u = self._random, self._random.random()
-        kind = self._changes[u < HURT] if u < HURT + AFTER else []
+        # Half of the windows are around a damage, a tenth around its declaration.
+        kind = self._changes[u < 0.5] if u < 0.6 else []
         if kind:
             index, at = kind[random.integers(len(kind))]
             one = self._all[index]
@@ -161,10 +158,10 @@ class _Windows:
         begins = int(np.flatnonzero(pieces == pieces[-1])[0])
         starts = first + begins == 0 or one.pieces[first + begins - 1] != pieces[-1]
         weights = np.ones(WINDOW, np.float32)
-        weights[: begins + (STARTED if starts else WARM)] = 0.0
+        weights[: begins + (12 if starts else 24)] = 0.0  # steps in which the network gets warm
         x[:begins] = 0.0
         for at in one.changes[1:]:
-            weights[(times >= at) & (times < at + ONSET)] = 0.0
+            weights[(times >= at) & (times < at + 0.25)] = 0.0  # [s] in which nobody can know the change
         if self._mirrored and random.random() < 0.5:
             x = x * self._flip
         return x, one.classes[rows].astype(np.int64), weights[:, None] * (one.features[rows][:, :, LEFT] == 1.0)
@@ -190,12 +187,12 @@ def train(
 
     """
     layers = random_layers(seed) if start is None else {name: array[0].copy() for name, array in start.layers.items()}
-    optimiser, noise = AdamW(layers, steps, RATE), np.random.default_rng((1, seed))
+    optimiser, noise = AdamW(layers, steps, rate=6e-3), np.random.default_rng((1, seed))
     windows, mean, began = _Windows(examples, seed, mirrored), 0.0, time.monotonic()
     for step in range(steps):
-        parts = zip(*(windows.draw() for _ in range(BATCH)), strict=True)
+        parts = zip(*(windows.draw() for _ in range(32)), strict=True)  # a step's examples
         x, classes, weights = (np.array(part) for part in parts)
-        x += NOISE * noise.standard_normal(x.shape, np.float32)
+        x += 0.03 * noise.standard_normal(x.shape, np.float32)
         loss, gradients = loss_and_gradients(layers, x, classes, weights.astype(np.float32))
         optimiser.step(gradients)
         mean = loss if step == 0 else 0.98 * mean + 0.02 * loss
@@ -229,7 +226,10 @@ def log_odds(weights: Weights, example: Example) -> np.ndarray:
 
 
 def choose_thresholds(weights: Weights, examples: Sequence[Example]) -> Weights:
-    """Return the weights with thresholds that intact robots of other walks exceed once in EVERY seconds."""
+    """Return the weights with thresholds that intact robots of other walks exceed once in twenty minutes.
+
+    These walks are harder than those of a user.
+    """
     largest, seconds = [], 0.0
     for one in examples:
         intact = ~one.classes.any(axis=1) & (np.cumsum(one.classes.any(axis=1)) == 0)  # until the first damage
@@ -237,7 +237,7 @@ def choose_thresholds(weights: Weights, examples: Sequence[Example]) -> Weights:
             largest.append(log_odds(weights, one)[intact].max(axis=(0, 1)))
             seconds += STEP * float(intact.sum())
     ordered = np.sort(np.array(largest), axis=0)[::-1]
-    allowed = min(math.floor(seconds / EVERY), len(ordered) - 1)
-    thresholds = np.clip(ordered[allowed], LEAST, MOST)
+    allowed = min(math.floor(seconds / 1200.0), len(ordered) - 1)
+    thresholds = np.clip(ordered[allowed], LEAST, 6.0)
     made = weights.made | {"intact minutes": round(seconds / 60.0), "largest log odds": ordered[0].round(2).tolist()}
     return Weights(weights.layers, thresholds, made)

@@ -41,8 +41,6 @@ from hexapod_dynamics.simulation.truth import real_servos
 
 KINDS = {"healthy": 0.13, "foot": 0.19, "last": 0.17, "pair": 0.22, "torn": 0.03, "limp": 0.15, "locked": 0.11}
 GAITS = {"auto": 0.64, "tripod": 0.18, "ripple": 0.09, "wave": 0.09}
-UPS_AND_DOWNS = 1.0, -1.0, 1.0, 1.0, -1.0, -1.0  # steps of a walk with damage; a healthy one has four times as many
-SPEED = np.array([0.07, 0.05, 0.2])  # [m/s, m/s, rad/s] of the usual commands
 
 
 class Change(NamedTuple):
@@ -126,7 +124,8 @@ class DamageWalk:
         random, height = self.random, self.random.uniform(0.02, 0.05)
         if random.random() < 0.55:
             return Ground(friction=friction, seed=self.seed, rough=min(height, 0.045), cell=BLOCK, edge=EDGE)
-        up = random.choice([1.0, -1.0]) * np.tile(UPS_AND_DOWNS, 4 if self.kind == "healthy" else 1)
+        # Up and down; a healthy walk has four times as many steps.
+        up = random.choice([1.0, -1.0]) * np.tile([1.0, -1.0, 1.0, 1.0, -1.0, -1.0], 4 if self.kind == "healthy" else 1)
         places = np.cumsum(random.uniform(0.2, 0.6, len(up)))
         return Ground(friction=friction, steps=tuple(zip(places.tolist(), (height * up).tolist(), strict=True)))
 
@@ -150,7 +149,7 @@ class DamageWalk:
             return np.zeros(3)
         angle = random.uniform(-np.pi, np.pi) if random.random() < 0.4 and not self.obstacles else 0.0
         way = np.array([np.cos(angle), np.sin(angle), random.uniform(-1.0, 1.0) * (random.random() < 0.6)])
-        return SPEED * way * random.uniform(0.4, 1.1)
+        return np.array([0.07, 0.05, 0.2]) * way * random.uniform(0.4, 1.1)  # [m/s, m/s, rad/s] of the usual commands
 
     def _draw_damage(self, morphology: Morphology, kind: str) -> Morphology:
         """Return the morphology with one more damage of a kind."""

@@ -26,8 +26,6 @@ from hexapod_dynamics.tools.commissioning.findings import Finding
 _log = logging.getLogger(__name__)
 PERIOD = 0.04  # [s] of a step
 LEAD = 0.05  # [rad]; times 30 N m/rad: 1.5 N m, 44 % of the stall torque
-ARRIVED = 0.035  # [rad] from the goal; the sag by a leg's weight and the resolution are together less than half of this
-PATIENCE = 1.5  # [s] without getting nearer
 
 
 class BlockedError(DeviceError):
@@ -70,11 +68,12 @@ class SlowMove:
             target, before = wanted, now
             time.sleep(PERIOD)
             here = self.angle(index)
-            if target == goal and abs(goal - here) <= ARRIVED:
+            # The sag by a leg's weight and the resolution are together less than half of this angle.
+            if target == goal and abs(goal - here) <= 0.035:
                 return here
             if abs(goal - here) < nearest - self.servos.resolution:
                 nearest, since = abs(goal - here), time.monotonic()
-            elif time.monotonic() - since > PATIENCE:
+            elif time.monotonic() - since > 1.5:
                 raise BlockedError(
                     f"{self.map.joint_names[index]} stays at {here:.3f} rad on its way to {goal:.3f} rad: is "
                     "something in its way, has the servo torque (supply, temperature)?"

@@ -57,15 +57,12 @@ class Supply(NamedTuple):
     deviation: float
 
 
-QUANTITIES = cast("tuple[Quantity, ...]", Supply._fields[1:])
-
-
 def check_supply(bench: Bench) -> Iterator[Finding]:
     """Read supply and temperature of every servo."""
-    supplies = []
+    supplies, quantities = [], cast("tuple[Quantity, ...]", Supply._fields[1:])
     for index, name in enumerate(bench.servo_map.joint_names):
         try:
-            supplies.append(Supply(name, *(require(bench.bus, index, quantity) for quantity in QUANTITIES)))
+            supplies.append(Supply(name, *(require(bench.bus, index, quantity) for quantity in quantities)))
         except NoReply:
             yield Finding(name, "its supply cannot be read", "see the check `servos`; then run this one again")
     if supplies:

@@ -46,9 +46,7 @@ class FallenRobot:
         n = robot.joint_count
         self._guard = PoseGuard.of_robot(robot)
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
-        self._rotation = np.eye(3)
-        self._force, self._rate = np.zeros(3), np.zeros(3)
-        self._joints = np.full(n, np.nan)
+        self._sensed = Sensed(np.full(n, np.nan), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         self._saturated_for, self.saturated, self.heat = np.zeros(n), np.zeros(n), np.zeros(n)
         self.time = 0.0
         self.before_tick: Callable[[FallenRobot], None] | None = None
@@ -62,12 +60,9 @@ class FallenRobot:
         height = max(height, float(physics.position[2]) + 0.02)
         physics.reset(position=[0.0, 0.0, height], rotation=rotation, joints=joints)
         physics.step(round(1.5 / TIMESTEP))  # [s] until it lies still
-        self.settle()
-
-    def settle(self) -> None:
-        """Let the devices measure the present state of the robot, as if they had measured it for a long time."""
-        self._joints[:] = self.readings.joints()
-        self._guard.synchronise_setpoint(np.zeros(len(self._joints), np.int64), self._joints, np.isfinite(self._joints))
+        measured = self._sensed.joints
+        measured[:] = self.readings.joints()
+        self._guard.synchronise_setpoint(np.zeros(len(measured), np.int64), measured, np.isfinite(measured))
         self._attitude = OrientationFilter(1.0 / IMU_PERIOD)
         for _ in range(round(0.5 / IMU_PERIOD)):
             self._sense()
@@ -84,8 +79,7 @@ class FallenRobot:
         """Run for 20 ms."""
         if self.before_tick is not None:
             self.before_tick(self)
-        up = self._rotation[2]
-        setpoints = self.get_up.step(TICK, Sensed(self._joints, up.tolist(), self._rate.tolist(), self._force.tolist()))
+        setpoints = self.get_up.step(TICK, self._sensed)
         if setpoints is None:
             self._guard.pause()
         else:
@@ -94,26 +88,23 @@ class FallenRobot:
             self.physics.command(sent, TICK)
         for _ in range(round(TICK / IMU_PERIOD)):
             self._sense()
-        self._joints[:] = self.readings.poll(2)
+        self._sensed.joints[:] = self.readings.poll(2)
         self.time += TICK
 
     def _sense(self) -> None:
-        self._step(round(IMU_PERIOD / TIMESTEP))
-        force, rate = self.readings.imu()
-        self._force[:], self._rate[:] = force, rate
-        self._rotation[:] = rotation_from_quaternion(self._attitude.update(force, rate, self.physics.time))
-
-    def _step(self, steps: int) -> None:
-        """Step the physics, and evaluate the servos' torques at the end of the step.
+        """Step the physics until the next sample of the IMU, and evaluate the servos' torques at its time.
 
         Heating of a servo: 11.1 V and 3 A at stall are copper losses of 33 W, as the square of the torque. The winding,
         rotor and case of the motor (30 g of copper and steel, 0.4 J/(g K): 12 J/K) warm uniformly and lose no heat.
         """
-        self.physics.step(steps)
-        shares, dt = self.physics.joint_torques / self.robot.servo.torque_limit, steps * TIMESTEP
-        self.heat += 33.0 * np.square(shares) * dt / 12.0
-        at_limit = np.abs(shares) >= 0.99
-        self._saturated_for = np.where(at_limit, self._saturated_for + dt, 0.0)
+        self.physics.step(round(IMU_PERIOD / TIMESTEP))
+        force, rate = self.readings.imu()
+        rotation = rotation_from_quaternion(self._attitude.update(force, rate, self.physics.time))
+        sensed = self._sensed
+        sensed.up, sensed.rate, sensed.force = rotation[2].tolist(), rate.tolist(), force.tolist()
+        shares = self.physics.joint_torques / self.robot.servo.torque_limit
+        self.heat += 33.0 * np.square(shares) * IMU_PERIOD / 12.0
+        self._saturated_for = np.where(np.abs(shares) >= 0.99, self._saturated_for + IMU_PERIOD, 0.0)
         np.maximum(self.saturated, self._saturated_for, out=self.saturated)
 
     @property
