@@ -20,9 +20,9 @@ from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
+from hexapod_dynamics.tools.check_robot import CHECKS, run_checks
 from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Expected, Owner
 from hexapod_dynamics.tools.commissioning.findings import all_passed
-from hexapod_dynamics.tools.commissioning.sequence import CHECKS, run_checks
 from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
 
 ROBOT = Robot.jethexa()
