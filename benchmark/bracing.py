@@ -14,7 +14,6 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
-import argparse
 import sys
 
 import numpy as np
@@ -72,12 +71,11 @@ def name(lost):
 
 def main():
     """Print all tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--runs", type=int, default=40, help="pushes of each row")
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--minutes", type=float, default=2.0, help="of each walk without a push, in four walks")
     parser.add_argument("--jobs", type=int, default=2)
-    results.add_option(parser)
     given = parser.parse_args()
     with WorkerProcesses(given.jobs) as pool:
         heads = " | ".join(f"{low:.0f} to {high:.0f} N s" for low, high in BANDS)

@@ -8,7 +8,6 @@ in the simulation, and told to nobody. The truth is the simulator: nothing is br
 the table to stdout. Needs stress-ng (apt).
 """
 
-import argparse
 import collections
 import math
 import os
@@ -170,11 +169,10 @@ def measure(load, minutes, arguments, file):
 
 def main():
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--load", type=int, default=8, help="processes of stress-ng")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("arguments", nargs="*", help="of the launch")
-    results.add_option(parser)
     options = parser.parse_args()
     if options.load and shutil.which("stress-ng") is None:
         sys.exit("stress-ng is missing: sudo apt install stress-ng")

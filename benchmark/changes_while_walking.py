@@ -12,7 +12,6 @@ model by seed as in benchmark/recovery.py.
 commands TIMED, at eight phases of the walk.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -103,7 +102,7 @@ def print_times(file):
 
 def main():
     """Run all and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--physics", default="both", choices=["built_in", "mujoco", "both"])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
@@ -111,7 +110,6 @@ def main():
     parser.add_argument("--classes", action="store_true", help="one set of legs of each mirror pair")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--times", action="store_true", help="only the processor time of a plan change")
-    results.add_option(parser)
     given = parser.parse_args()
     if given.times:
         print_times(given.json)

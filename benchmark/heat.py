@@ -10,7 +10,6 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
-import argparse
 import math
 
 import numpy as np
@@ -52,14 +51,13 @@ def walk(lost, options):
 
 def main():
     """Print a row for each set of lost legs."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--speed", type=float, default=0.07, help="[m/s]")
     parser.add_argument("--air", type=float, default=25.0, help="[deg C]")
     parser.add_argument("--load", type=float, default=0.0, help="payload [kg]")
     parser.add_argument("--lost", nargs="*", default=["", "RM LM", "LF RR", "LF LM RR"])
-    results.add_option(parser)
     options = parser.parse_args()
     print("| lost | speed [m/s] | warmest servos after the walk [deg C] | said |\n|---|---|---|---|")
     for names in options.lost:

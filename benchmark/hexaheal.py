@@ -15,7 +15,6 @@ their simulator on seeds 100 to 109 (`--tune`), walked as a table of one cycle w
 known at once; untold: from joint readings (house/recovery.py). tripod: theirs, run here.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -114,7 +113,7 @@ def needs(outcomes, rows, file):
 
 def main():
     """Run and print, or tune."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--checkout", type=Path, required=True)
     parser.add_argument("--seeds", default="0-9")
     parser.add_argument("--cases", default=",".join(CASES))
@@ -122,7 +121,6 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--stored", action="store_true", help="run nothing: the tables of what --store has")
     parser.add_argument("--store", type=Path, help="file of finished walks: a run that was interrupted goes on from it")
-    results.add_option(parser)
     parser.add_argument("--tune", default="")
     parser.add_argument("--seconds", type=float, default=120.0)
     given = parser.parse_args()

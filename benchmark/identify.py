@@ -17,7 +17,6 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of OpenBLAS would poll for work
 
-import argparse
 import dataclasses
 import functools
 import math
@@ -98,13 +97,12 @@ def identified(seed: int, as_assumed: bool = False):
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--assumed", action="store_true", help="vary all that the deviations contain")
     parser.add_argument("--walks", action="store_true", help="walk with a weight, too")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    results.add_option(parser)
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.runs)
     with WorkerProcesses(given.jobs) as pool:

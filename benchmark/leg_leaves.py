@@ -7,7 +7,6 @@ what a caller writes, from the whole model to the accelerations without the leg.
 one core, what a caller in Python pays. Pinocchio's accelerations, rebuilt, are compared with ours.
 """
 
-import argparse
 import inspect
 import os
 
@@ -118,8 +117,7 @@ def lines_of(function):
 
 def main():
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    results.add_option(parser)
+    parser = results.parser(__doc__)
     given = parser.parse_args()
     reference = ours()
     off = np.abs(pinocchio_rebuilt()[:6] - reference[:6]).max() / np.abs(reference[:6]).max()

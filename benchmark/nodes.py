@@ -8,7 +8,6 @@ core of each node, first while nobody else subscribes to anything fast, then whi
 a message's stamp to its arrival, prediction against truth.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -235,11 +234,10 @@ def launched(seconds, file):
 
 def main():
     """Run both parts."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the launched robot is watched")
     parser.add_argument("--slow", type=float, default=6.0, help="how many times slower the other computer is")
     parser.add_argument("--no-launch", action="store_true", help="the parts of a prediction only")
-    results.add_option(parser)
     given = parser.parse_args()
     os.environ.setdefault("ROS_LOCALHOST_ONLY", "1")
     print_ticks(given.slow, given.json)

@@ -132,14 +132,13 @@ def bags(given: argparse.Namespace) -> None:
 
 def main() -> None:
     """Print the table that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("what", choices=("weigh", "bags"))
     parser.add_argument("--first", type=int, default=4000, help="first seed")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--known", choices=("catalogue", "servos"), default="catalogue")
     parser.add_argument("--sway", type=float, default=0.0, help="weigh, bags: sway of the body [m]")
     parser.add_argument("--empty", type=float, default=EMPTY, help="weigh: time without a load [s]")
-    results.add_option(parser)
     given = parser.parse_args()
     {"weigh": weigh, "bags": bags}[given.what](given)
 

@@ -13,7 +13,6 @@ time [s] from the damage (at 5 s) to the first warning. At the end, for all walk
 drift and shares in band.
 """
 
-import argparse
 import os
 import time
 
@@ -141,7 +140,7 @@ def damaged_walks(options, shape):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = results.parser(__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--physics", default="mujoco", choices=["mujoco", "built_in"])
@@ -155,7 +154,6 @@ def main():
     parser.add_argument("--truth", default="", help="with --servos: values instead of the drawn ones, as lag=0.03")
     parser.add_argument("--identified", action="store_true", help="with the catalogue's robot, then with its own")
     parser.add_argument("--damage", action="store_true", help="one table of damages, told and untold, instead")
-    results.add_option(parser)
     options = parser.parse_args()
     if options.truth and not options.servos:
         parser.error("--truth replaces values that --servos draws: give --servos real, too")

@@ -25,6 +25,13 @@ PAGES = ROOT / "docs" / "results"
 TABLE = re.compile(r"^\| what \|.*?(?=\n(?!\|))", re.M | re.S)
 
 
+def parser(doc):
+    """Return the parser of a program, described by the first line of its docstring, with the option --json."""
+    made = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    add_option(made)
+    return made
+
+
 def add_option(parser):
     """Add --json to the options of a program; the commit is that of its start."""
     read_commit()

@@ -9,7 +9,6 @@ Figures are taken over whole cycles of the gait after the first. A difference is
 distance (or angle) of its row in the built-in physics.
 """
 
-import argparse
 from dataclasses import replace
 
 import numpy as np
@@ -49,9 +48,8 @@ def motion(physics, robot, morphology, ground, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = results.parser(__doc__)
     parser.add_argument("--seconds", type=float, default=4 * PERIOD)
-    results.add_option(parser)
     given = parser.parse_args()
     seconds = given.seconds
     robot = Robot.jethexa()

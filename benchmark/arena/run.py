@@ -12,7 +12,6 @@ robot last as long as their trials need (TRIALS at 3 s).
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
 import time
@@ -166,7 +165,7 @@ def result_of(walks: list[Outcome], gait: AdaptiveGait) -> str:
 
 def main() -> int:
     """Run, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--losses", default="1,2,3")
     parser.add_argument("--runs", type=int, default=4)
@@ -174,7 +173,6 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--archive", type=int, default=0)
     parser.add_argument("--robots", action="store_true")
-    results.add_option(parser)
     given = parser.parse_args()
     if given.archive:
         print(f"{make_archive(Robot.jethexa(), given.archive)} elites of {given.archive} walks")
