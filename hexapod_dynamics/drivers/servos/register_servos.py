@@ -135,7 +135,8 @@ class RegisterServos(SerialServos):
         if number not in model.variants:
             fits = next((m for m in self.MODELS.values() if number in m.variants), None)
             name = fits.variants[number].name if fits else "unknown"
-            hint = f"set servo_model to {fits.name}" if fits else f"set servo_model, one of {', '.join(self.MODELS)}"
+            known = ", ".join(each.name for m in self.MODELS.values() for each in m.variants.values())
+            hint = f"set servo_model to {fits.name}" if fits else f"its registers are not known; known are {known}"
             return f"no {model.name} (model number {number}, {name}): {hint}"
         block = self._read_register(index, model.modes_block)
         if block is None:

@@ -103,6 +103,12 @@ def test_effort_has_the_unit_of_the_product(make, model, number, product, count,
         ("ax12", None, {8: (0, 2)}, "wheel mode .*turn for ever"),
         ("sts3215", None, {33: (1, 1)}, r"operating mode 1 \(wheel\): set register 33 to 0"),
         ("xl330", 1060, {}, r"no xl330 \(model number 1060, XL430-W250\): set servo_model to xm"),
+        (
+            "sts3215",
+            None,
+            {3: (521, 2)},
+            r"model number 521, unknown\): its registers are not known; known are STS3215, STS3250",
+        ),
         ("mx_protocol1", None, {}, r"no mx_protocol1 \(model number 12, AX-12A\): set servo_model to ax12"),
     ],
 )
