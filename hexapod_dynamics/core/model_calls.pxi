@@ -111,7 +111,7 @@ cdef class Model:
         cdef const double *forces[8]
         cdef const double *const *pushing = NULL
         R, q, nu, tau, out = s.rotation(rotation), s.positions(q), s.rates(nu), s.torques(tau), vector(s.size)
-        if tip_forces:
+        if tip_forces is not None:
             tip_forces = self.forces_of(tip_forces, s, forces)
             pushing = forces
         if not s.m.run.forward(&s.m, data(R), data(q), data(nu), data(tau), pushing, data(out)):
@@ -129,7 +129,7 @@ cdef class Model:
         cdef const double *forces[8]
         cdef const double *const *pushing = NULL
         R, q, nu, nudot, out = s.rotation(rotation), s.positions(q), s.rates(nu), s.accelerations(nudot), vector(s.size)
-        if tip_forces:
+        if tip_forces is not None:
             tip_forces = self.forces_of(tip_forces, s, forces)
             pushing = forces
         if not s.m.run.inverse(&s.m, data(R), data(q), data(nu), data(nudot), pushing, data(out)):

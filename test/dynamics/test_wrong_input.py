@@ -158,6 +158,7 @@ def test_links_that_are_unknown_or_missing(name):
 @pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
 def test_tip_forces_that_are_none(name):
     refused(name, "tip_forces", "dict", tip_forces=[1.0, 2.0])
+    refused(name, "tip_forces", "dict", tip_forces=np.zeros((6, 3)))
     refused(name, "'XX'", "LF, LM", tip_forces={"XX": ZERO3})
     refused(name, "tip_forces['LF']", "(2,)", tip_forces={"LF": [0.0, 1.0]})
     refused(name, "tip_forces['LF']", "not finite", tip_forces={"LF": [0.0, np.nan, 1.0]})
