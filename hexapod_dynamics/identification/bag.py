@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import time_ns
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from scipy.ndimage import median_filter
 
 from hexapod_dynamics.errors import IdentificationError, RecordingWarning
 from hexapod_dynamics.identification.recording import Recording
+from hexapod_dynamics.onboard.inputs import Faults, JointInput
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_from_quaternion
 
@@ -60,14 +62,17 @@ def read_bag(path: Path, robot: Robot) -> Recording:
     come from imu/data_raw, else from imu/data. Where the clock jumps the longest part is read, with a RecordingWarning.
     Raises IdentificationError for a path that is no bag, for one that lacks a topic, and for one whose clock went back.
     """
-    rows = _read(path)
-    commands = _commands(rows, robot)
+    rows, faults = _read(path), Faults()
+    joints = JointInput(robot, faults)
+    commands = _commands(rows, robot, joints)
     _check_one_motion(commands)
     readings, imu, attitudes, torques, chip = [], [], [], [], np.asarray(robot.imu.rotation)
-    for time, message in rows[MEASUREMENTS] or rows[JOINTS]:
+    topic = MEASUREMENTS if rows[MEASUREMENTS] else JOINTS
+    for time, message in rows[topic]:
         # `effort` of servos/measurements: how long before its stamp each joint of a message was read [s]
-        ages = dict(_named(message, message.effort, robot)) if rows[MEASUREMENTS] else {}
-        readings += [(time - ages.get(k, 0.0), k, angle) for k, angle in _named(message, message.position, robot)]
+        ages = message.effort if topic == MEASUREMENTS else ()
+        found = joints.read(topic, message.name, message.position, ages, others=True, measured=True)
+        readings += [(time - age, index, angle) for index, angle, age in found or ()]
     for time, message in rows[RAW] or rows[IMU]:
         force, rate = _numbers(message.linear_acceleration, "xyz"), _numbers(message.angular_velocity, "xyz")
         if np.isfinite([force, rate]).all():
@@ -79,8 +84,14 @@ def read_bag(path: Path, robot: Robot) -> Recording:
         ):  # a driver without one sends zeros
             attitudes.append((time, rotation_from_quaternion(turn) @ chip.T))
     for time, message in rows[TORQUES]:
-        efforts = dict(_named(message, message.effort, robot))
-        torques.append((time, [efforts.get(joint, 0.0) for joint in range(robot.joint_count)]))
+        efforts = joints.row(TORQUES, message.name, message.effort, others=True)
+        if efforts is not None:
+            torques.append((time, np.nan_to_num(efforts)))
+    said = "; ".join(faults.recent(-math.inf))  # of the whole bag
+    if not readings:
+        raise IdentificationError(f"{path}: no reading of a joint of {robot.name} in {topic}; {said}")
+    if said:
+        _warn(path, f"{said}: {sum(faults.counts().values())} such values or messages are left out")
     start, period = commands[0][0], np.median(np.diff([time for time, _ in commands])) if len(commands) > 2 else 0.02
     sent, angles = _columns(commands, (robot.joint_count,))
     read, joint, measured = _columns(sorted(readings), (), ())
@@ -352,7 +363,7 @@ def _warn(path: Path, message: str) -> None:
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
+def _commands(rows: Rows, robot: Robot, joints: JointInput) -> list[tuple[float, np.ndarray]]:
     """Return commands and their times, from the first time at which every joint has been named.
 
     A message that is stored twice, with the same stamp, is one command.
@@ -360,9 +371,10 @@ def _commands(rows: Rows, robot: Robot) -> list[tuple[float, np.ndarray]]:
     commands: list[tuple[float, np.ndarray]] = []
     last = np.full(robot.joint_count, np.nan)
     for time, message in rows[COMMANDS]:
-        last = last.copy()
-        for joint, angle in _named(message, message.position, robot):
-            last[joint] = angle
+        row = joints.row(COMMANDS, message.name, message.position, others=True)
+        if row is None:
+            continue
+        last = np.where(np.isnan(row), last, row)
         twice = bool(commands) and commands[-1][0] == time and np.array_equal(commands[-1][1], last)
         if np.isfinite(last).all() and not twice:
             commands.append((time, last))
@@ -375,13 +387,6 @@ def _columns(rows: Sequence[tuple], *shapes: tuple[int, ...]) -> list[np.ndarray
     """Return the columns of rows of a time and values of these shapes as arrays, also of no rows."""
     columns = zip(*rows, strict=True) if rows else [()] * (1 + len(shapes))
     return [np.array(column, float).reshape(len(rows), *s) for column, s in zip(columns, ((), *shapes), strict=True)]
-
-
-def _named(message: Message, values: Sequence[float], robot: Robot) -> Iterator[tuple[int, float]]:
-    """Yield the index and the value of each joint of the robot that a message names, if the value is finite."""
-    for name, value in zip(message.name, values, strict=False):
-        if name in robot.joint_names and np.isfinite(value):
-            yield robot.joint_names.index(name), float(value)
 
 
 def _numbers(message: Message, fields: str) -> np.ndarray:

@@ -128,6 +128,33 @@ def test_a_bag_is_read_with_the_time_of_each_reading(tmp_path, stored):
     assert recording.angular_rate[0] == pytest.approx(ROBOT.imu.rotation @ [0.1, 0.2, 0.3])
 
 
+def test_of_a_bag_what_no_joint_can_have_is_left_out_and_named(tmp_path):
+    """Readings in degrees, of a joint that is named twice, or fewer than names, were the readings of joints."""
+    names = list(ROBOT.joint_names)
+    imus = ("/imu/data_raw", "Imu", [imu(0.01, (9.81, 0.0, 0.0))])
+    commands = [joints(0.02 * k, names, np.full(18, 0.1 * k)) for k in range(3)]
+    odd = [
+        joints(0.01, names, np.full(18, 0.2)),
+        joints(0.02, names[:2], np.array([90.0, 0.3])),
+        joints(0.03, [names[0], names[0], names[1]], np.array([0.4, 0.5, 0.6])),
+        joints(0.04, names, np.full(5, 0.7)),
+    ]
+    rows = [("/joint_commands", "JointState", [*commands, odd[3]]), imus]
+    write_bag(tmp_path / "bag", [*rows, ("/joint_states", "JointState", odd)])
+    with pytest.warns(RecordingWarning, match="18 names and 5 values.*: 4 such values or messages are left out"):
+        recording = read_bag(tmp_path / "bag", ROBOT)
+    assert len(recording.commands) == 3
+    assert recording.readings[18:] == pytest.approx([0.3, 0.6]) and recording.reading_joint[18:].tolist() == [1, 1]
+    write_bag(tmp_path / "degrees", [*rows[1:], ("/joint_commands", "JointState", commands),
+              ("/joint_states", "JointState", odd[1:2] + [joints(0.03, names[:1], np.array([80.0]))])])  # fmt: skip
+    with pytest.warns(RecordingWarning, match="are these degrees"):
+        assert len(read_bag(tmp_path / "degrees", ROBOT).readings) == 1
+    write_bag(tmp_path / "none", [*rows[1:], ("/joint_commands", "JointState", commands),
+              ("/joint_states", "JointState", [joints(0.03, names[:1], np.array([80.0]))])])  # fmt: skip
+    with pytest.raises(IdentificationError, match="no reading of a joint of jethexa in joint_states; .*these degrees"):
+        read_bag(tmp_path / "none", ROBOT)
+
+
 def test_of_a_bag_one_robot_is_read_and_several_are_refused(tmp_path):
     """The messages of two robots, or of a robot and of the device behind it, were read as those of one."""
     names = list(ROBOT.joint_names)
