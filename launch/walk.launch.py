@@ -216,7 +216,7 @@ def checked_port(text, view):
     """Return the parameters of `view` for the argument view_port."""
     if not text:
         return {}
-    if not (text.isdecimal() and int(text) <= 65535):
+    if not (text.isascii() and text.isdecimal() and int(text) <= 65535):
         raise RuntimeError(f"view_port:={text}: allowed are 0 (any free port) to 65535")
     if view != "true":
         raise RuntimeError(f"view_port:={text} is the port of the browser view; add view:=true")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -55,13 +56,14 @@ Indices = dict[str, NDArray[np.intp]]  # of messages by topic
 Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message
 
 
-def read_bag(path: Path, robot: Robot) -> Recording:
+def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     """Read a bag, in any namespace; times count from its first command.
 
     Readings come from servos/measurements, which has the time of each reading, else from joint_states; the IMU's
     come from imu/data_raw, else from imu/data. Where the clock jumps the longest part is read, with a RecordingWarning.
     Raises IdentificationError for a path that is no bag, for one that lacks a topic, and for one whose clock went back.
     """
+    path = Path(path)
     rows, faults = _read(path), Faults()
     joints = JointInput(robot, faults)
     commands = _commands(rows, robot, joints)
@@ -296,8 +298,8 @@ def on_one_clock(path: Path, rows: list[Row]) -> tuple[Clock, list[Row]]:
 
 
 def _other_clock(own: Indices, good: Indices, received: NDArray[np.int64], late: NDArray[np.int64]) -> str:
-    """Return which topic has no stamps, or stamps of another clock than the commands', empty if there is none, or if
-    all was received at one time, in a bag that a program has written.
+    """Return which topic has no stamps, or such that stand still or are of another clock than the commands', empty if
+    there is none, or if all was received at one time, in a bag that a program has written.
 
     own: the messages of each topic; good: those with a stamp; received, and by how much a stamp is later, late [ns].
     """
@@ -305,6 +307,11 @@ def _other_clock(own: Indices, good: Indices, received: NDArray[np.int64], late:
     for topic, stamped in good.items() if np.ptp(received) else ():
         if not len(stamped) and len(own[topic]) > 1:
             return f"{topic} has no header stamps"
+        if len(stamped) > 1:
+            arrived, stamps = received[stamped], received[stamped] + late[stamped]
+            same = np.split(arrived, np.flatnonzero(np.diff(stamps)) + 1)  # times of receipt of each stamp
+            if sum(int(np.ptp(times)) for times in same) > 0.5 * np.ptp(arrived):
+                return f"the stamps of {topic} stand still, as constant ones or whole seconds"
         if len(stamped) and len(commands):
             middle = stamped[len(stamped) // 2]
             near = commands[np.abs(received[commands] - received[middle]).argmin()]

@@ -56,6 +56,7 @@ def refused(file, *arguments, **environment):
         ("truth:=servos=real,ground=blocks:0.02", "needs physics:=mujoco"),
         ("physics:=bullet", "mujoco"),
         ("view_port:=http", "allowed are 0 (any free port) to 65535"),
+        ("view_port:=\uff18\uff10", "allowed are 0 (any free port) to 65535"),
         ("view_port:=65536", "allowed are 0 (any free port) to 65535"),
         ("view_port:=8081", "add view:=true"),
     ],
