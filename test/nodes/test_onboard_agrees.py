@@ -16,8 +16,9 @@ their phases differ.
 import time
 
 import numpy as np
-import pytest
 from support.launched_robot import Launched
+from support.machine_load import on_a_free_machine
+from support.ros_session import Probe
 
 from geometry_msgs.msg import Twist
 from hexapod_dynamics.onboard import Onboard
@@ -72,16 +73,8 @@ class Recorded(Launched):
         return sorted(found, key=lambda event: event[0])
 
 
-@pytest.fixture(scope="module")
-def walk(probe):
-    recorded = Recorded(probe)
-    yield recorded
-    recorded.close()
-
-
-@pytest.fixture(scope="module")
-def replayed(walk):
-    """The Onboard after the walk, differences of set-points [(time, rad)], and its poses [(time, place, turn)]."""
+def replay(walk):
+    """Return the decisions of an Onboard, differences of set-points (T, 2) time, [rad], and poses (time, place, turn)."""
     onboard, gaps, poses = Onboard(ROBOT, get_up="asked"), [], []
     for t, kind, what in walk.events():
         if kind == "imu":
@@ -100,19 +93,17 @@ def replayed(walk):
             onboard.step(t)
             joints = [INDEX[name] for name in what.name]
             gaps.append((t, np.abs(onboard.standing_pose[joints] - what.position).max()))
-    yield onboard, np.array(gaps), poses
     onboard.close()
+    return onboard.decisions, np.array(gaps), poses
 
 
-def test_set_points_are_those_of_the_node(walk, replayed):
-    _, gaps, _ = replayed
+def compare_set_points(walk, gaps):
     before = gaps[gaps[:, 0] < walk.broken, 1]
     print(f"set-points differ by {before.max():.4f} rad at most, median {np.median(before):.4f}")
     assert len(before) > 300 and before.max() < SET_POINTS
 
 
-def test_predictions_are_those_of_the_node(walk, replayed):
-    _, _, poses = replayed
+def compare_predictions(walk, poses):
     times = np.array([at for at, _, _ in poses])
     places, turns = [], []
     for _, message in list(walk.poses):
@@ -127,10 +118,22 @@ def test_predictions_are_those_of_the_node(walk, replayed):
     assert len(places) > 600 and max(places) < PLACE and max(turns) < TURN
 
 
-def test_the_same_is_declared_at_the_same_time(walk, replayed):
-    onboard, _, _ = replayed
-    declared = [decision for decision in onboard.decisions if decision.action == "declare"]
+def compare_decisions(walk, decisions):
+    declared = [decision for decision in decisions if decision.action == "declare"]
     assert [decision.values for decision in declared] == [{"legs.RM": False}]
     after = (declared[0].time - walk.broken, walk.declared - walk.broken)
     print(f"declared {after[0]:.2f} s after the loss, by the nodes {after[1]:.2f}")
     assert abs(declared[0].time - walk.declared) < DECIDED
+
+
+def test_set_points_predictions_and_decisions_are_those_of_the_nodes(domain):
+    def attempt():
+        with Probe() as probe:
+            walk = Recorded(probe)
+            walk.close()
+        decisions, gaps, poses = replay(walk)
+        compare_set_points(walk, gaps)
+        compare_predictions(walk, poses)
+        compare_decisions(walk, decisions)
+
+    on_a_free_machine(attempt)
