@@ -74,7 +74,7 @@ class Recorded(Launched):
 
 
 def replay(walk):
-    """Return the decisions of an Onboard, differences of set-points (T, 2) time, [rad], and poses (time, place, turn)."""
+    """Return the decisions of an Onboard, differences of set-points (time, [rad]) and poses (time, place, turn)."""
     onboard, gaps, poses = Onboard(ROBOT, get_up="asked"), [], []
     for t, kind, what in walk.events():
         if kind == "imu":
