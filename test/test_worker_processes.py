@@ -58,6 +58,7 @@ def test_workers_end_with_a_program_that_is_killed(tmp_path):
 
 def test_ctrl_c_ends_what_runs_and_what_waits(tmp_path):
     run = begin(tmp_path, SLEEPS)
+    time.sleep(0.5)  # until it waits: Python hears a signal in the instant before a wait only after it
     os.killpg(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=60.0)  # the work takes ten minutes
     assert run.returncode == -signal.SIGINT and said.count("KeyboardInterrupt") == 1
