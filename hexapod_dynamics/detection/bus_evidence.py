@@ -91,7 +91,7 @@ class BusEvidence:
         """Register which of the servos that are declared missing answered (n,) bool in one polling round."""
         self._back = np.where(answering, self._back + 1, 0)
 
-    def back(self) -> np.ndarray:
+    def find_answering_again(self) -> np.ndarray:
         """Servos (n,) bool that have answered in two reports although they are declared missing."""
         return self._back >= 2
 

@@ -61,11 +61,14 @@ class Finding:
 
 
 class DecisionMaker:
-    """Turns evidence into Decisions, each one once; `own`: the values that this detector declared."""
+    """Turns evidence into Decisions; the same one is returned at most every REPEAT_AFTER.
+
+    own: named values that this detector has declared and that still hold.
+    """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        self.own: dict[str, Value] = {}  # named values that this detector has declared and that still hold
+        self.own: dict[str, Value] = {}
         # Decisions that are not executed yet, with the times at which they were made last.
         self._asked: dict[tuple, tuple[float, Decision]] = {}
         self._found: dict[tuple, Decision] = {}  # declarations, until they are undone or their evidence ends
@@ -182,7 +185,7 @@ class DecisionMaker:
         return self.decide(time, "declare", what.name, what.values, probability, text, silence.since)
 
     def _returned(self, time: float, evidence: BusEvidence) -> list[Decision]:
-        back = evidence.back()
+        back = evidence.find_answering_again()
         if not back.any():
             return []
         found = []

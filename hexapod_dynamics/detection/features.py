@@ -185,7 +185,7 @@ class FeatureExtractor:
         self._braced = time
 
     def set_morphology(self, time: float, morphology: Morphology) -> None:
-        """Change the declared robot: the model goes on with it."""
+        """Change the declared morphology; the running model continues with it."""
         self.morphology, self._changed = morphology, time
         self.left = what_is_left(morphology)
         self._angle[~morphology.existing_mask] = np.nan
@@ -264,7 +264,7 @@ class FeatureExtractor:
         seen: dict[int, tuple[np.ndarray, float]] = {}  # the first reading of each joint
         while self._readings and self._readings[0][0] <= last:
             at, joint, angle = self._readings.popleft()
-            place = model.place(at)
+            place = model.find_tick(at)
             if math.isnan(place):
                 continue
             q, rate, lead = model.joint_at(place, joint)
@@ -285,7 +285,7 @@ class FeatureExtractor:
         model, rows = self.model, []
         while self._attitudes and self._attitudes[0].time <= last:
             one = self._attitudes.popleft()
-            place = model.place(one.time)
+            place = model.find_tick(one.time)
             if not math.isnan(place):
                 roll, pitch, yaw = model.tilt[model.row(int(place))]
                 rows.append((one.roll - roll, one.pitch - pitch, one.yaw - yaw, one.roll, one.pitch, one.yaw))

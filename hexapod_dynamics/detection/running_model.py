@@ -132,7 +132,7 @@ class RunningModel:
         """Row of a tick (or ticks) in the ring buffers."""
         return tick % _TICKS
 
-    def place(self, time: float) -> float:
+    def find_tick(self, time: float) -> float:
         """Fractional tick at a time [s]; NaN if it is no longer or not yet in the buffers."""
         last = self.tick - 1
         first = max(0, self.tick - _TICKS + 1)

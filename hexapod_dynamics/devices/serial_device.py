@@ -104,10 +104,11 @@ class Event:
 
 
 class SerialDevice(ABC):
-    """A device on a pty; `link` is the stable path to open.
+    """A simulated serial device on a pseudo-terminal (pty).
 
-    link: symlink that is made (and replaced after an unplug); a record beside it proves which process it belongs
-    to (drivers.simulated_port). parser: finds its packets; pause [s]: a silence after which it forgets half a packet.
+    link: symlink to the pty, the path to open; made again after an unplug. A record beside it names the process that
+    serves it (drivers.simulated_port). parser: finds its packets; pause [s]: a silence after which an incomplete packet
+    is discarded.
     echoes: whether the adapter may return the host's bytes. session: name of the launch's session.
     """
 

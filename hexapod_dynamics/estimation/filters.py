@@ -173,12 +173,12 @@ class InnovationTest:
         self._last_inconsistent: float | None = None
         self.suspected: list[str] = []
 
-    def joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
+    def test_joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
         """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
         excess = abs(error) / (0.06 + 0.03 * abs(rate))  # [rad] at rest, [s] by which the times differ
         self._assess(time, joint, max(excess, abs(offset) / 0.25))
 
-    def silent(self, time: float, joint: int, silence: float) -> None:
+    def mark_unread(self, time: float, joint: int, silence: float) -> None:
         """Note that a joint was not read for `silence` [s], longer than the limit."""
         self._since[joint] = min(self._since[joint], time - PATIENCE)
         self._excess[joint] = max(silence / UNREAD, 1.0)
@@ -187,7 +187,7 @@ class InnovationTest:
         """Reset a joint that was read while it executes no command, because it cannot contradict the model then."""
         self._since[joint], self._excess[joint] = math.inf, 0.0
 
-    def attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
+    def test_attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
         """Test the attitude: the measured less the predicted one as a rotation vector (3,) in world axes [rad],
         and the predicted yaw [rad].
         """

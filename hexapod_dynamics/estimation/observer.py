@@ -93,7 +93,7 @@ class Observer:
         self.load = CarriedLoad(model, robot.gravity)
         self.slope = GroundSlope(model, 0.5 * float(robot.body.box[2]))
         self.servo_lag = ServoLag.of_robot(robot)
-        model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
+        model.set_velocity_feed_forward(self.servo_lag.adopt_feed_forward())
         self.odometry = OdometryCorrection(model, robot, spread)
         self.consistency = InnovationTest(robot.joint_names)
         self.confidence = ("ok", "")  # "ok", "warn" or "error", and what is inconsistent
@@ -195,7 +195,7 @@ class Observer:
             else:
                 self.odometry.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
-        self.consistency.joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
+        self.consistency.test_joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:
         """Start a restored joint at its measured angle [rad]; its servo approaches the command slowly from there."""
@@ -217,7 +217,7 @@ class Observer:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
             innovation = self.attitude_filter.innovation.tolist()
             if self.following:
-                self.consistency.attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
+                self.consistency.test_attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
             if math.hypot(innovation[0], innovation[1]) < 0.6:  # [rad]
                 self._fits_at = time
             self.rotation[:] = turn @ self.rotation
@@ -319,7 +319,7 @@ class Observer:
             if self._learns:
                 self.dead_band.forget(passed)
                 self.model.set_dead_band(self.dead_band.band)
-                self.model.set_velocity_feed_forward(self.servo_lag.apply_feed_forward())
+                self.model.set_velocity_feed_forward(self.servo_lag.adopt_feed_forward())
             self.slope.store()
             self._learnt_at = time
         self.odometry.strides.note_model(time, velocity, self.nu, self.rotation[2], time - since)
@@ -335,7 +335,7 @@ class Observer:
         read_at, newest = self.joint_filter.fresh_time.tolist(), self._joints_time
         for joint in self._existing:
             if UNREAD < newest - read_at[joint] < math.inf:
-                self.consistency.silent(time, joint, newest - read_at[joint])
+                self.consistency.mark_unread(time, joint, newest - read_at[joint])
         self.confidence = self.consistency.level(time)
 
     def begin_at(self, x: float, y: float, yaw: float) -> None:

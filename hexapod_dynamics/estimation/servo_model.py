@@ -116,13 +116,13 @@ class ServoLag:
 
     @classmethod
     def of_robot(cls, robot: Robot) -> ServoLag:
-        """Return the ServoLag of a Robot, with the kind of its servos if it has been identified."""
+        """Return the ServoLag of a Robot, with the damping of its servos that `identify` has found, if any."""
         servos = robot.joint_servos
         identified = mean(each.feed_forward for each in servos) if servos else None
         return cls(robot.servo.damping / robot.servo.stiffness, identified)
 
-    def apply_feed_forward(self) -> float:
-        """Return the present `feed_forward`, with which the model's servos go on from now."""
+    def adopt_feed_forward(self) -> float:
+        """Adopt the present `feed_forward` as that of the model's servos, and return it."""
         self._modelled = self.feed_forward
         return self._modelled
 

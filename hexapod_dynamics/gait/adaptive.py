@@ -243,11 +243,11 @@ class AdaptiveGait(Gait):
         if given.get("period") == 0.0:
             given["period"] = None
         self.settings = replace(before, **given)
-        self.limiter.use_what_fits()
+        self.limiter.apply_feasible_settings()
         if self.limiter.given_up:
             reason = self.limiter.out_of_reach(self.settings)
             self.settings = before
-            self.limiter.use_what_fits()
+            self.limiter.apply_feasible_settings()
             raise HexapodError(reason)
         self.limiter.follow_again()
 

@@ -25,7 +25,7 @@ THROWN_BACK = "thrown back by an obstacle"
 
 
 class Gait(ABC):
-    """A planar twist of the body in, joint set-points out.
+    """Converts a planar twist of the body into joint set-points.
 
     A gait is made with its settings, bound to a robot, commanded, and stepped at a fixed rate:
 
@@ -34,8 +34,9 @@ class Gait(ABC):
         position, velocity = gait.step(0.02)
 
     After `bind`, `step` allocates nothing; the arrays that it returns belong to the gait and are overwritten by the
-    next step. `robot` is None before `bind`; `morphology` is None for a whole robot. data: the state, memory of the
-    core made by `bind`, which has at least start, position and velocity (n,); a gait without one has other properties.
+    next step. `robot` is None before `bind`; `morphology` is None for an intact robot. data: memory of the compiled
+    core, made by `bind`, with at least start, position and velocity (n,). A gait without it overrides the properties
+    that read it.
     """
 
     robot: Robot | None = None

@@ -296,7 +296,7 @@ class Limiter:
         """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `limited`."""
         wanted = (float(vx), float(vy), float(wz))
         if wanted != self.wanted:
-            self._gait.terrain.commanded(*wanted[:2])
+            self._gait.terrain.process_command(*wanted[:2])
             self._does = self._gait.terrain.obstacle.does
             followed, period = self._possible(*wanted)
             self.wanted, self.followed = wanted, followed
@@ -395,8 +395,10 @@ class Limiter:
         plan = self._gait.plan
         return f"{given}: out of reach for {plan.kind}ing on {', '.join(plan.legs)}" if plan else given
 
-    def use_what_fits(self) -> None:
-        """Apply the settings; those with which the legs cannot step on the spot are replaced by those of the plan."""
+    def apply_feasible_settings(self) -> None:
+        """Apply the settings. If the legs cannot step on the spot with them, replace them, group by group (GIVE_UP), by
+        those of the plan; `given_up` names them.
+        """
         gait, plan = self._gait, self._gait.plan
         own: dict[str, Any] = {"body_height": None, "period": None, "step_height": plan.lift if plan else LIFT}
         for names in GIVE_UP:

@@ -138,7 +138,7 @@ class ObstacleResponse:
         self.does, self._free_for = AS_FELT, 0.0  # [s] without an obstacle
         self._unfelt = self.backs = 0  # number of attempts to climb that were not detected; of steps back in a row
 
-    def commanded(self, vx: float, vy: float) -> bool:
+    def process_command(self, vx: float, vy: float) -> bool:
         """Process a command [m/s]: one to stand, or to walk in another direction than to the obstacle, ends STOP
         and BACK; return whether it did.
         """

@@ -201,7 +201,7 @@ class PlanChanger:
 
     def restart(self) -> None:
         """Walk on with the same plan from the present places of the feet, after a contact probe."""
-        self._plan_on(PlanChanger.planned_restart)
+        self._plan_on(PlanChanger.plan_restart)
 
     def arrive(self, dt: float) -> None:
         """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
@@ -256,8 +256,8 @@ class PlanChanger:
 
     # ---- a change, worked out on a copy ------------------------------------------------------------------------------
 
-    def planned_restart(self) -> PlanChange:
-        """Compute how to walk on after a contact probe; this gait is a copy."""
+    def plan_restart(self) -> PlanChange:
+        """Compute how the walk restarts after a contact probe; this gait is a copy that is discarded afterwards."""
         mode = float(self._gait.data.state.mode)
         self._goes_on(set(self._gait.plan.legs if self._gait.plan else ()))
         return PlanChange(self._gait, mode, Transition.RESTART)
@@ -383,5 +383,5 @@ class PlanChanger:
         gait.plan = self.choice.choose(gait.settings.pattern, held, morphology, table)
         write_legs(gait.data, gait.robot, gait.plan, table, held)
         write_plan(gait.data, gait.plan)
-        gait.limiter.use_what_fits()
+        gait.limiter.apply_feasible_settings()
         return awaited

@@ -148,9 +148,9 @@ class Terrain:
         self.obstacle.change_plan()
         self._turned = 0.0
 
-    def commanded(self, vx: float, vy: float) -> None:
+    def process_command(self, vx: float, vy: float) -> None:
         """Process a command [m/s], which may end the response to an obstacle."""
-        if self.obstacle.commanded(vx, vy):
+        if self.obstacle.process_command(vx, vy):
             self._turned = 0.0
 
     # ---- measurements ------------------------------------------------------------------------------------------------

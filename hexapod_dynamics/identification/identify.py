@@ -23,7 +23,7 @@ from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
 from hexapod_dynamics.identification.inertia import Links, identify_links
 from hexapod_dynamics.identification.loads import Loads, identify_loads
 from hexapod_dynamics.identification.recording import Recording
-from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos, values_of_file
+from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos, servo_values_of_robot
 from hexapod_dynamics.robot import Imu, JointServo, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
@@ -67,14 +67,14 @@ def identify(
     """
     if suspended is None and standing is None:
         raise IdentificationError("no recording given: a suspended or a standing exercise is needed")
-    suspended = None if suspended is None else suspended.in_counts(robot)
+    suspended = None if suspended is None else suspended.with_quantised_commands(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
     values, deviations = np.tile(servo_response.PRIOR, (n, 1)), np.tile(servo_response.WIDTH, (n, 1))
     if response is not None:
         values, deviations = response.values, response.deviations
     elif robot.joint_servos:
-        values = values_of_file(robot)
+        values = servo_values_of_robot(robot)
     zone, lag, kind = values[:, servo_response.ZONE], values[:, servo_response.LAG], values[:, servo_response.KIND]
     servos = Servos(np.full(n, k0), zone, lag, kind)
     loads, geometry, links = None, None, None
@@ -85,7 +85,7 @@ def identify(
         # Means over quarters of a second of a slow motion.
         edges, latency = np.arange(begin, end, 0.25), values[:, servo_response.LATENCY]
         # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
-        footing, standing = Footing.of(robot, standing), standing.in_counts(robot)
+        footing, standing = Footing.of(robot, standing), standing.with_quantised_commands(robot)
         means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
         geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
@@ -220,7 +220,7 @@ _ROWS = (
 
 
 def _servo_findings(robot: Robot, response: ServoResponse | None) -> Iterator[Finding]:
-    file = values_of_file(robot)
+    file = servo_values_of_robot(robot)
     for joint, name in enumerate(robot.joint_names):
         for what, column, unit, of in _ROWS:
             value, deviation = servo_response.PRIOR[column] * unit, servo_response.WIDTH[column] * unit

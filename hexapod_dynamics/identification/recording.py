@@ -79,7 +79,7 @@ class Recording:
             if length < 10.0:
                 raise IdentificationError(f"{what}: {length:.1f} s of {name}, at least 10 s needed")
 
-    def in_counts(self, robot: Robot) -> Recording:
+    def with_quantised_commands(self, robot: Robot) -> Recording:
         """The recording with the commands as the servos get them, in whole counts; as it is if the robot file has no
         servo ids.
         """

@@ -86,7 +86,7 @@ class ServoResponse:
     weight_by_zone: Array
 
 
-def values_of_file(robot: Robot) -> Array:
+def servo_values_of_robot(robot: Robot) -> Array:
     """Values (n, 8) of the servos in the robot file; of servos without identified laws those that the nodes reckon
     with: 17 ms of latency, the rate fed forward, and neither dead zone nor play nor friction.
     """
@@ -104,7 +104,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     recording.check(robot, "suspended exercise")
     lanes = _Lanes(robot, recording)
     n = robot.joint_count
-    before = _rms(lanes.residuals(values_of_file(robot)[None])[0], lanes.joint, n)
+    before = _rms(lanes.residuals(servo_values_of_robot(robot)[None])[0], lanes.joint, n)
     values, information = _better_kind(lanes)
     moved = lanes.moved
     own = np.array([np.diag(np.linalg.inv(part)) for part in information])

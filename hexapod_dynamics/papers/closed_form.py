@@ -76,7 +76,7 @@ class LegTerms:
             self.tip = moved @ constants.tip_zero
 
     def jacobian(self, j: int) -> np.ndarray:
-        """J_ij (6, n_i): the first j+1 columns, zeros beyond (13)."""
+        """J_ij (6, n_i), equation (13): the first j+1 columns of J; the others are zero."""
         J = np.zeros_like(self.J)
         J[:, : j + 1] = self.J[:, : j + 1]
         return J

@@ -289,7 +289,7 @@ class Joint(Part):
         return self.twist(self.origin, self.axis)
 
     def twist(self, origin: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        """Return the twist (6,), linear first, of a joint of this kind and pitch with another origin and axis."""
+        """Return the twist (6,), linear first, that this joint would have with this origin and axis."""
         if self.kind == "prismatic":
             return np.concatenate([axis, np.zeros(3)])
         return np.concatenate([np.cross(origin, axis) + self.pitch * axis, axis])

@@ -63,11 +63,11 @@ def _make(given: argparse.Namespace) -> int:
 
 def _improve(robot: Robot, plans: str, path: str, jobs: int | None) -> int:
     """Improve the plans for four legs of a library, and save it after each."""
-    from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+    from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
     from hexapod_dynamics.gait.planning.search import improve_plan
     from hexapod_dynamics.worker_processes import WorkerProcesses
 
-    source = plans or file_of(robot, "plans")[0]
+    source = plans or find_library_file(robot, "plans")[0]
     if source is None:
         raise HexapodError(f"there are no plans of {robot.name}: make them without --improve")
     library = PlanLibrary.load(robot, source)
@@ -106,7 +106,7 @@ def _get_up(given: argparse.Namespace) -> int:
 
 
 def _show(given: argparse.Namespace) -> int:
-    from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+    from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
     from hexapod_dynamics.gait.planning.plan import tripod_plan
     from hexapod_dynamics.gait.planning.search import improve_plan, make_plan
 
@@ -116,7 +116,7 @@ def _show(given: argparse.Namespace) -> int:
     unknown = [name for name in given.missing if name not in robot.leg_names]
     if unknown:
         raise HexapodError(f"--missing {unknown[0]}: no such leg; the legs are {', '.join(robot.leg_names)}")
-    path = given.plans or file_of(robot, "plans")[0]
+    path = given.plans or find_library_file(robot, "plans")[0]
     if not given.missing:
         plan = tripod_plan(robot)
     elif given.again or path is None:

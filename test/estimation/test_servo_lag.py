@@ -48,7 +48,7 @@ def test_what_was_read_long_ago_counts_less_and_one_wild_reading_little():
 def test_a_model_whose_servos_damp_is_late_itself_and_the_lag_is_still_that_of_the_servos():
     """Readings equal to the angles of such a model say that the servos damp."""
     one = learnt(1.2 * (FIRST + RANGE) * OWN)
-    assert one.apply_feed_forward() == 0.0
+    assert one.adopt_feed_forward() == 0.0
     for rate in np.random.default_rng(3).normal(0.0, 1.0, 20_000).tolist():
         one.measure(0.0, rate)
         one.forget(0.005)
@@ -59,8 +59,8 @@ def test_an_identified_kind_is_that_of_the_model_from_the_first_step_on_whatever
     servo = JointServo(Robot.jethexa().servo.stiffness, feed_forward=0.0)
     robot = replace(Robot.jethexa(), joint_servos=(servo,) * 18)
     assert (
-        ServoLag.of_robot(robot).apply_feed_forward() == 0.0
-        and ServoLag.of_robot(Robot.jethexa()).apply_feed_forward() == 1.0
+        ServoLag.of_robot(robot).adopt_feed_forward() == 0.0
+        and ServoLag.of_robot(Robot.jethexa()).adopt_feed_forward() == 1.0
     )
 
 

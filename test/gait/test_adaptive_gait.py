@@ -10,7 +10,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.terrain import WeighingSway
 from hexapod_dynamics.gait_kinds import SWAYS
 from hexapod_dynamics.kinematics import LegKinematics
@@ -18,7 +18,7 @@ from hexapod_dynamics.robot import Morphology
 from hexapod_dynamics.se3 import rotation_from_vector
 from hexapod_dynamics.simulation import Ground, Simulator, Truth
 
-LIBRARY = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0])
+LIBRARY = PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0])
 SPEED, TICK = 0.0769, 0.02
 
 

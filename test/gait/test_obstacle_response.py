@@ -45,9 +45,9 @@ def test_a_body_that_is_thrown_back_tries_higher_steps_then_steps_back_and_stops
     """With legs lost it tries for longer."""
     response = ObstacleResponse()
     assert walk_against(response, seconds, thrown_back=thrown_back, whole=whole)[1:] == [RAISE, CLIMB, *ANEW, STOP]
-    response.commanded(0.05, 0.01)
+    response.process_command(0.05, 0.01)
     assert response.does == STOP
-    response.commanded(0.0, 0.05)
+    response.process_command(0.0, 0.05)
     assert response.does != STOP
 
 
@@ -59,9 +59,9 @@ def test_it_steps_back_against_the_command_to_one_side_and_the_other_and_no_furt
             ways.append(response.way_back)
     (x, y, turn), (_, _, other) = ways
     assert x == pytest.approx(-BACK_SPEED) and y == 0.0 and turn == -other != 0.0
-    response.commanded(SPEED, 0.0)
+    response.process_command(SPEED, 0.0)
     assert response.does == BACK
-    response.commanded(0.0, 0.0)
+    response.process_command(0.0, 0.0)
     assert response.does == AS_FELT
 
 

@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
 from hexapod_dynamics.gait.planning.background import BackgroundPlanner
-from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.planning.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
@@ -87,9 +87,9 @@ def test_plans_of_the_package_are_not_used_for_a_robot_of_that_name_that_was_edi
     robot = Robot.load(file)
     with pytest.warns(RobotWarning, match="the plans are of another robot"):
         assert AdaptiveGait().bind(robot).doing == "standing"  # a tripod needs none
-    assert file_of(robot, "plans") == (ROBOTS.parents[1] / "config" / "plans_phantomx.yaml", False)
+    assert find_library_file(robot, "plans") == (ROBOTS.parents[1] / "config" / "plans_phantomx.yaml", False)
     PlanLibrary(robot).save(tmp_path / "plans_phantomx.yaml")
-    assert file_of(robot, "plans") == (tmp_path / "plans_phantomx.yaml", True)
+    assert find_library_file(robot, "plans") == (tmp_path / "plans_phantomx.yaml", True)
 
 
 def test_a_script_finds_the_plans_beside_a_robots_file_as_the_nodes_do(tmp_path):
@@ -121,7 +121,7 @@ def test_files_of_a_robot_are_found_from_another_directory_and_beside_a_link_to_
         monkeypatch.chdir(mine)
         robot = Robot.load("labhex.yaml")
         monkeypatch.chdir(elsewhere)
-        assert file_of(robot, "plans") == (folder / "plans_labhex.yaml", True)
+        assert find_library_file(robot, "plans") == (folder / "plans_labhex.yaml", True)
 
 
 def test_a_robot_without_servo_ids_is_refused_with_the_key_to_write():

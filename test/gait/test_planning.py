@@ -14,7 +14,7 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.planning import search
 from hexapod_dynamics.gait.planning.cma_es import minimise
-from hexapod_dynamics.gait.planning.library import PlanLibrary, file_of
+from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
 from hexapod_dynamics.gait.planning.search import Search, demands, make_plan
 from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary
 from hexapod_dynamics.tools import plan as tool
@@ -74,7 +74,7 @@ def test_three_legs_on_one_side_get_a_rowing_plan():
 
 
 def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
-    good = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LF", "RM"])
+    good = PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]).find(["LF", "RM"])
     search = Search(ROBOT, good.legs, demands(ROBOT, 4), morphology=WHOLE.without("LF", "RM"))
     hurried = dataclasses.replace(good, duty=0.81)
 
@@ -85,7 +85,7 @@ def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
     improved = search.improved(hurried, 160)
     assert fastest(improved) < 1.1 and improved.margin > 0.004
     with pytest.raises(HexapodError, match="same four legs"):
-        search.improved(PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]).find(["LM"]))
+        search.improved(PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]).find(["LM"]))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_plan_whose_swings_are_too_fast_for_the_servos_is_improved():
 )
 def test_what_is_wrong_with_a_library_is_named(tmp_path, kind, old, new, named):
     path = tmp_path / "library.yaml"
-    text = file_of(ROBOT, kind.KIND)[0].read_text()
+    text = find_library_file(ROBOT, kind.KIND)[0].read_text()
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(HexapodError, match=named) as refusal:
@@ -124,7 +124,7 @@ def test_the_tool_shows_and_draws_a_plan(tmp_path, capsys):
 
 
 def test_the_tool_improves_all_plans_for_four_legs_and_keeps_the_others(tmp_path, capsys, monkeypatch):
-    stored, out = PlanLibrary.load(ROBOT, file_of(ROBOT, "plans")[0]), tmp_path / "plans.yaml"
+    stored, out = PlanLibrary.load(ROBOT, find_library_file(ROBOT, "plans")[0]), tmp_path / "plans.yaml"
     four = [plan for plan in stored if len(plan.legs) == 4]
     monkeypatch.setattr(worker_processes, "WorkerProcesses", ThreadPoolExecutor)
     monkeypatch.setattr(search, "improve_plan", lambda _, plan: dataclasses.replace(plan, period=plan.period + 0.5))

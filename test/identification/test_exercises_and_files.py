@@ -63,7 +63,7 @@ def test_set_points_are_those_that_the_servos_get_and_the_motion_that_of_one_joi
     recording = of_commands(time, targets)
     assert recording.own_motion(ROBOT, 1)[0] >= 199 and recording.own_motion(ROBOT, 1)[-1] < 300
     assert recording.own_motion(ROBOT, 2)[-1] < 150 and len(recording.own_motion(ROBOT, 0)) == 0
-    sent = recording.in_counts(ROBOT).commands / ROBOT.servo.resolution
+    sent = recording.with_quantised_commands(ROBOT).commands / ROBOT.servo.resolution
     assert np.abs(sent - np.round(sent)).max() < 1e-6
     assert 0.4 < np.abs(sent - targets / ROBOT.servo.resolution).max() < 0.5 + 1e-6
 

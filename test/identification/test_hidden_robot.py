@@ -62,7 +62,7 @@ def test_servos_are_identified(result):
 def test_latency_lag_and_play_of_servos_that_damp_against_zero_rate_are_told_apart():
     """A fit from one start had 7 ms too much latency, 6 ms too little lag, and half of the play."""
     truth = Truth.parse("servos=real,seed=1107,payload=0")
-    found = identify_servos(ROBOT, hang(truth, seed=1107).in_counts(ROBOT))
+    found = identify_servos(ROBOT, hang(truth, seed=1107).with_quantised_commands(ROBOT))
     latency, lag, kind = found.values[found.moved][:, :3].mean(axis=0)
     assert truth.ff == 0.0 and kind < 0.1
     assert latency == pytest.approx(LATENCY + truth.delay, abs=0.0015)

@@ -66,7 +66,7 @@ class PoseWriter:
             # A late pose contains the motion of the whole time since the previous pose; executed in one period, the
             # servos would exceed the allowed speed (here 1.1 times of it, so that a delay is caught up). All servos
             # arrive together, except those that do not answer.
-            here = [self.motions.place(j, begin, target) for j, target in enumerate(asked)]
+            here = [self.motions.setpoint_at(j, begin, target) for j, target in enumerate(asked)]
             needed = [
                 max(min(abs(target - place) / (1.1 * fastest), 0.5), duration) if moved else duration
                 for target, place, fastest, moved in zip(asked, here, speed.tolist(), chosen, strict=True)
@@ -206,7 +206,7 @@ class ServoChain:
         return False
 
     def set_torque(self, on: bool) -> None:
-        """Switch torque off for all servos, also those declared missing, or on where the others stand.
+        """Switch torque off for all servos, also those declared missing, or on for all others, which hold their pose.
 
         The request is dropped if the port is lost before it is executed.
         """

@@ -237,9 +237,9 @@ class ServoLossDetector:
 
 
 class ChainStateMachine(ChainState):
-    """The state of n joints with its transitions; one thread at a time uses it, others get a `copy`.
+    """The state of n joints with its transitions. Not thread-safe: one thread uses it, others get a `copy`.
 
-    trusts_targets: each servo holds at its last set-point, because no stop has replaced it.
+    trusts_targets: whether each servo is assumed to hold its last set-point; False after a stop.
     """
 
     def __init__(self, n: int, settings: ChainSettings) -> None:

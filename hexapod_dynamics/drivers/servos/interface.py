@@ -56,7 +56,7 @@ class Fault(Enum):
 
     @classmethod
     def of(cls, damaged: bool, noisy: bool) -> Fault:
-        """Return the fault of an answer that came damaged; that bytes of no frame came in place of; or that is none."""
+        """Return CHECKSUM if an answer was damaged, GARBAGE if only bytes outside frames arrived, else TIMEOUT."""
         return cls.CHECKSUM if damaged else cls.GARBAGE if noisy else cls.TIMEOUT
 
 
@@ -104,7 +104,7 @@ class Motions:
         else:
             self._motions[index] = self._unknown[index]
 
-    def place(self, index: int, now: float, measured: float) -> float:
+    def setpoint_at(self, index: int, now: float, measured: float) -> float:
         """Set-point [rad] of a servo at the monotonic time `now` [s]; `measured` if it is not known."""
         start, target, begin, end = self._motions[index]
         if now >= end and not math.isnan(target):
@@ -119,7 +119,7 @@ class Motions:
 
     def begin(self, index: int, angle: float, duration: float, now: float, measured: float) -> float:
         """Begin a motion to an angle [rad] in a duration [s]; return the way [rad], NaN if its start is not known."""
-        here = self.place(index, now, measured)
+        here = self.setpoint_at(index, now, measured)
         self._motions[index] = here, angle, now, now + max(duration, 1e-3)
         return angle - here
 

@@ -227,7 +227,7 @@ class RegisterServos(SerialServos):
         """Return the packets that stop servos; those about which nothing is known were not commanded to move."""
         now, parts = time.monotonic(), []
         for each in range(len(self.ids)) if index is None else (index,):
-            place = self._motions.place(each, now, self._measured(each))
+            place = self._motions.setpoint_at(each, now, self._measured(each))
             if not math.isnan(place):
                 self._motions.hold(each, place)
                 parts.append((self.ids[each], self._goal(each, place)))
@@ -389,7 +389,9 @@ class RegisterServos(SerialServos):
         return register.number(data)
 
     def figures(self) -> dict[str, object]:
-        """Products, currents or loads and hardware errors of the servos, and how many are read by one request."""
+        """Return values for diagnostics: model, products, currents or loads and hardware errors of the servos, and how
+        many are read by one request.
+        """
         values: dict[str, object] = {
             "servo model": self.model.name,
             "servo products": ", ".join(sorted({each.variant.name for each in self._servos if each.variant})),

@@ -92,7 +92,7 @@ class SupervisorSettings:
 
 
 class SupervisedChain(Protocol):
-    """What a supervisor uses of a `chain.ServoChain`, which says more; `onboard` has another chain."""
+    """The methods of `chain.ServoChain`, documented there, that a supervisor calls; `onboard` has its own."""
 
     def restore(self, *, torque: bool, frozen: bool) -> None:
         """Start with torque off or frozen."""

@@ -244,7 +244,7 @@ class TopicServos(ServoInterface):
     def _hold(self, indices: Sequence[int]) -> None:
         now = time.monotonic()
         for index in indices:
-            place = self._motions.place(index, now, float(self._angle[index]))
+            place = self._motions.setpoint_at(index, now, float(self._angle[index]))
             self._motions.hold(index, place)
             self._targets[index] = place
         self._send(0.1)

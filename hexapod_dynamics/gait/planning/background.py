@@ -78,7 +78,7 @@ class PlanWorker(Generic[Result]):
             self._asked, self._done, self.busy = None, None, False
 
     def poll(self) -> Result | None:
-        """Return the result of the last function once, else None; an exception of the function is raised here."""
+        """Return the result of the finished function, only once; None if there is none. Raises its exception again."""
         if self._done is None:  # so that a tick takes no lock
             return None
         with self._changed:  # a request of another thread may just have replaced it

@@ -79,7 +79,7 @@ class RobotLibrary(ABC, Generic[Entry]):
         """Add an entry, in place of one for the same legs."""
         self._entries[self.lost_of(entry)] = entry
 
-    def own(self, lost: Iterable[str]) -> list[Entry]:
+    def made_for(self, lost: Iterable[str]) -> list[Entry]:
         """Return the entry made for a set of lost legs (names), and the image of that for its mirror image."""
         gone, *images = self._images(lost)
         out = [self._entries[gone]] if gone in self._entries else []
@@ -133,7 +133,7 @@ class RobotLibrary(ABC, Generic[Entry]):
         If the robot has the name of one of the package's robots but other parameters, the library is empty, with a
         RobotWarning. Raises HexapodError for a file beside the robot's own that is another robot's.
         """
-        path, own = file_of(robot, cls.KIND)
+        path, own = find_library_file(robot, cls.KIND)
         try:
             return cls(robot) if path is None else cls.load(robot, path)
         except HexapodError as error:
@@ -214,7 +214,7 @@ class PlanLibrary(RobotLibrary[GaitPlan]):
 
     def find(self, lost: Iterable[str]) -> GaitPlan | None:
         """Return the plan for a set of lost legs (names), mirrored if needed; None if there is none."""
-        return next(iter(self.own(lost)), None)
+        return next(iter(self.made_for(lost)), None)
 
     def with_images(self) -> list[GaitPlan]:
         """Return all plans, and mirror images of them for the sets of lost legs that have no plan of their own."""
@@ -237,7 +237,7 @@ class PlanLibrary(RobotLibrary[GaitPlan]):
     write_entry = staticmethod(written)
 
 
-def file_of(robot: Robot, kind: str) -> tuple[Path | None, bool]:
+def find_library_file(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     """Return the path of KIND_NAME.yaml of a robot, None if there is none, and whether it is beside the robot's file.
 
     One beside the robot's file is meant for it, so whoever reads it raises if it is another robot's; a packaged one has

@@ -100,7 +100,7 @@ def _angles(values: Iterable[float]) -> Angles:
     return coxa, femur, tibia
 
 
-def poses_of_sides(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
+def make_mirrored_poses(robot: Robot, rows: npt.ArrayLike, pushers: str) -> tuple[Pose, ...]:
     """Return the poses of rows (POSES, 6) [rad]: angles of the side that pushes, then the other; see `pose_angles`."""
     poses = []
     for row in np.asarray(rows, float):
@@ -249,14 +249,14 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """The manoeuvre for all sets of lost legs without their own; None if there is none."""
         return self._entries.get(frozenset())
 
-    def own(self, lost: Iterable[str]) -> list[Manoeuvre]:
+    def made_for(self, lost: Iterable[str]) -> list[Manoeuvre]:
         """Return the manoeuvres made for a set of lost legs, as in `RobotLibrary`; none without losses."""
         gone = frozenset(lost)
-        return super().own(gone) if gone else []
+        return super().made_for(gone) if gone else []
 
     def has(self, lost: Iterable[str]) -> bool:
         """Whether there is a manoeuvre for this set of lost legs, or for its mirror image."""
-        return bool(self.own(lost))
+        return bool(self.made_for(lost))
 
     def remove(self, lost: Iterable[str]) -> None:
         """Remove the manoeuvres for this set of lost legs and its mirror image."""
@@ -273,12 +273,12 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         way.
         """
         gone, pushes = frozenset(lost), frozenset(no_coxa)
-        own = self.own(gone)
+        own = self.made_for(gone)
         if not pushes and self._stays_in_the_way(gone, no_femur):
             return self._of_all_legs(gone, always=True)[::-1] + own
         if not pushes:
             return own + self._of_all_legs(gone, always=not own)
-        return self.own(gone - pushes) + self._of_all_legs(gone, always=True) + own
+        return self.made_for(gone - pushes) + self._of_all_legs(gone, always=True) + own
 
     def _stays_in_the_way(self, gone: frozenset[str], no_femur: Iterable[str]) -> bool:
         """Return whether the only leg that is damaged is a middle one, of which the femur alone is."""
@@ -291,7 +291,7 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         """
         if self.universal is None:
             return []
-        images = {one.pushers: one for one in super().own(())}
+        images = {one.pushers: one for one in super().made_for(())}
         best, out = best_side(self.robot, gone), list[Manoeuvre]()
         if best in images:
             out.append(images.pop(best))

@@ -78,11 +78,10 @@ class RestWatch:
         self._next = (self._next + 1) % len(self._rates)
 
     def swings(self) -> bool:
-        """Return whether the robot swings in its place by itself: servos with play and a dead zone can keep a body
-        swinging, with one period.
+        """Return whether the body is in a limit cycle without being pushed: play and dead zone of the servos cause it.
 
-        In such a limit cycle the angular velocity of 3 s correlates with itself one period before, of 1 s at most, by
-        0.9. Slow pushes of 0.3 to 1 Hz against a robot that lies do not reach that. False where a sample is not finite.
+        Criterion: over 3 s the autocorrelation of the angular velocity, at a lag of one period (up to 1 s), exceeds
+        0.9. Slow pushes of 0.3 to 1 Hz against a lying robot do not reach that. False for samples that are not finite.
         """
         if self.at_rest >= 0.5 or self.in_place < EASES:
             return False

@@ -83,7 +83,7 @@ def reproduce(page, progress):
     progress(0.8, "runtime")
     seconds_needed = _runtime(page, robot)
     page.heading("The paper's words, and what this simulation does")
-    page.table("findings", ["the paper says", "here", ""], findings(logs, seconds_needed))
+    page.table("findings", ["the paper says", "here", ""], compare_with_paper(logs, seconds_needed))
     page.text(
         "Not compared: the measured curves (camera, IMU), which the paper gives as pictures only, and their size: "
         "it depends on the PID gains, which its text does not give."
@@ -157,7 +157,7 @@ def _runtime(page, robot):
     return needed
 
 
-def findings(logs, seconds_needed):
+def compare_with_paper(logs, seconds_needed):
     """Return rows (statement of the paper, result here, "agrees" or "differs")."""
     rows = []
 

@@ -4,7 +4,7 @@ time.
 
 import numpy as np
 
-from hexapod_dynamics.papers.figures.output import COLOURS, curves, least_time, logarithmic, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, least_time, logarithmic, panels, plot_curves
 from hexapod_dynamics.papers.partial_lagrangian import PartialLagrangian, revolute_link, usual_lagrangian_forces
 from hexapod_dynamics.papers.partial_lagrangian_examples import (
     LINKS,
@@ -53,13 +53,13 @@ def _motion(page, name, title, example):
     figure, ((left, right),) = panels(1, 2, width=9.5, height=3.8)
     labels = [f"q{i + 1}" for i in range(n)]
     if slides:
-        curves(left, times, shown[:, turning].T, ["q1", "q3"], "time [s]", "angle [degrees]", title)
+        plot_curves(left, times, shown[:, turning].T, ["q1", "q3"], "time [s]", "angle [degrees]", title)
         length = left.twinx()
         length.plot(times, q[:, 1], color=COLOURS[4], lw=1.8, label="q2 (slider)")
         length.set_ylabel("length [m]")
         length.legend(loc="center right")
     else:
-        curves(left, times, shown.T, labels, "time [s]", "angle [degrees]", title)
+        plot_curves(left, times, shown.T, labels, "time [s]", "angle [degrees]", title)
         for i in np.flatnonzero(example.control.proportional):
             left.axhline(np.rad2deg(example.control.target[i]), color=COLOURS[i % len(COLOURS)], lw=0.7, alpha=0.6)
     joints = np.array([_positions(sample, slides) for sample in q])

@@ -5,7 +5,7 @@ each order.
 import numpy as np
 
 from hexapod_dynamics.papers.arms import franka, franka_trajectory
-from hexapod_dynamics.papers.figures.output import COLOURS, curves, least_time, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, least_time, panels, plot_curves
 from hexapod_dynamics.papers.nth_order import closed_form, recursive, second_order
 
 TITLE = "Mueller & Kumar: n-th order time derivatives of inverse dynamics"
@@ -27,7 +27,7 @@ def reproduce(page, progress):
 
     figure, axes = panels(3, 1, height=2.4, sharex=True)
     for k, (axis, label) in enumerate(zip(axes[:, 0], ("q [rad]", "qdot [rad/s]", "qddot [rad/s^2]"), strict=True)):
-        curves(
+        plot_curves(
             axis,
             t,
             motion[:, k].T,
@@ -52,7 +52,7 @@ def reproduce(page, progress):
     forces = np.array(forces)
     for k in range(ORDER + 1):
         figure, ((axis,),) = panels(height=3.6)
-        curves(axis, t, forces[:, k].T, names, "time [s]", UNITS[k], f"Figure {k + 2}: {_ordinal(k)}")
+        plot_curves(axis, t, forces[:, k].T, names, "time [s]", UNITS[k], f"Figure {k + 2}: {_ordinal(k)}")
         if k:
             numeric = np.gradient(forces[:, k - 1], t, axis=0)
             for i in range(7):

@@ -77,7 +77,7 @@ def panels(rows=1, columns=1, *, width=7.0, height=3.2, **options):
     return figure, axes
 
 
-def curves(axis, x, columns, names, xlabel, ylabel, title=None):
+def plot_curves(axis, x, columns, names, xlabel, ylabel, title=None):
     """Plot several curves over one x, distinguished by colour and by dashes."""
     for i, (column, name) in enumerate(zip(columns, names, strict=True)):
         dashes = STYLES[(i + i // len(COLOURS)) % len(STYLES)]

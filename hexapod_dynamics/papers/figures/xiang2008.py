@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from hexapod_dynamics.dynamics.chain.sensitivities import sensitivities
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
 from hexapod_dynamics.papers.arms import LENGTH, closed_form, tip_load, two_link_arm
-from hexapod_dynamics.papers.figures.output import COLOURS, curves, panels
+from hexapod_dynamics.papers.figures.output import COLOURS, panels, plot_curves
 
 TITLE = "Xiang, Arora, Abdel-Malek 2008: sensitivities and motion prediction"
 GRAVITY, LOAD = 9.8062, 10.0
@@ -74,8 +74,8 @@ def _figures(page, key, motion, numbers):
     q, _, _ = motion.state(t)
     torques = motion.torques(t)
     figure, axes = panels(2, 1, sharex=True)
-    curves(axes[0, 0], t, q.T, ("q1", "q2"), "", "joint angle [rad]", f"Figure {numbers[0]}: joint angles")
-    curves(
+    plot_curves(axes[0, 0], t, q.T, ("q1", "q2"), "", "joint angle [rad]", f"Figure {numbers[0]}: joint angles")
+    plot_curves(
         axes[1, 0], t, torques.T, ("tau1", "tau2"), "time [s]", "torque [N m]", f"Figure {numbers[1]}: joint torques"
     )
     for bound in (-10, 10):

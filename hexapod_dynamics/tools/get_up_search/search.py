@@ -30,7 +30,13 @@ from hexapod_dynamics.gait.planning.cma_es import minimise
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import mirror_partners
 from hexapod_dynamics.gait.recovery.get_up import UPRIGHT, GetUp, Phase
-from hexapod_dynamics.gait.recovery.manoeuvres import GetUpLibrary, Manoeuvre, best_side, opposite_legs, poses_of_sides
+from hexapod_dynamics.gait.recovery.manoeuvres import (
+    GetUpLibrary,
+    Manoeuvre,
+    best_side,
+    make_mirrored_poses,
+    opposite_legs,
+)
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.tools.get_up_search.fallen_robot import FallenRobot, joints_near, random_rotation, random_truth
 from hexapod_dynamics.tools.get_up_search.roll_trial import CONDITIONS, SATURATION, SERVES, Condition, RollTrial
@@ -102,7 +108,7 @@ def search_manoeuvre(
 
 def first_manoeuvre(robot: Robot) -> Manoeuvre:
     """Return the manoeuvres from which the search for the intact robot starts."""
-    return Manoeuvre(poses_of_sides(robot, FIRST_POSES, "left"), FIRST_TIMES, "left")
+    return Manoeuvre(make_mirrored_poses(robot, FIRST_POSES, "left"), FIRST_TIMES, "left")
 
 
 def find_manoeuvre(
@@ -129,9 +135,9 @@ def starts_of(robot: Robot, library: GetUpLibrary, lost: Iterable[str]) -> list[
     half a turn away, for the intact robot and for its mirror image.
     """
     lost, opposites = tuple(lost), opposite_legs(robot)
-    own = list(library.own(lost))
+    own = list(library.made_for(lost))
     if opposites:
-        own += [one.turned(opposites) for one in library.own(opposites[name] for name in lost)]
+        own += [one.turned(opposites) for one in library.made_for(opposites[name] for name in lost)]
     whole = [library.universal or first_manoeuvre(robot)]
     try:
         whole.append(whole[0].mirrored(mirror_partners(robot)))
@@ -258,7 +264,7 @@ def make_get_up_library(
     with WorkerProcesses(jobs) as pool:
         futures = {}
         for one in classes:
-            old = next(iter(library.own(one)), None)
+            old = next(iter(library.made_for(one)), None)
             futures[pool.submit(find, one, starts_of(robot, library, one), old)] = one
         for done, future in enumerate(as_completed(futures), start=1):
             found, what = future.result()

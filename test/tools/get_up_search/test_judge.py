@@ -9,7 +9,7 @@ from hexapod_dynamics.tools.get_up_search import search
 from hexapod_dynamics.tools.get_up_search.search import FIRST, Turned, Verdict, judge, turned_over
 
 ROBOT = Robot.jethexa()
-GOOD = find_get_up_library(ROBOT).own(["LM"])[0]
+GOOD = find_get_up_library(ROBOT).made_for(["LM"])[0]
 ANGLES = len(GOOD.numbers()) - 4
 # One that stays in STAR, and one that differs from the good one by what a file rounds to.
 NOTHING = GOOD.with_numbers([*np.tile([0.0, 0.0, 1.17], ANGLES // 3), *GOOD.times])

@@ -98,7 +98,7 @@ def test_a_search_starts_from_what_there_is_for_the_set_and_for_the_set_half_a_t
 
 def test_a_library_keeps_what_serves_and_improves_it_where_asked():
     library, told = find_get_up_library(ROBOT), {}
-    before = library.own(["LM"])[0]
+    before = library.made_for(["LM"])[0]
 
     def make(*sets, improve=False):
         return make_get_up_library(
@@ -111,11 +111,11 @@ def test_a_library_keeps_what_serves_and_improves_it_where_asked():
             effort=Effort(most=5, refine=0, conditions=(EASY,)),
         )
 
-    assert make(("LM",)) is library and told == {} and library.own(["LM"])[0] == before
+    assert make(("LM",)) is library and told == {} and library.made_for(["LM"])[0] == before
     library.remove(["LF"])
     make(("LM",), ("LF",), improve=True)
     assert list(told) == [("LM",), ("LF",)] and told["LM",][0] == 2
-    assert "costs less than the old one" in told["LM",][1] and library.own(["LM"])[0] == before
+    assert "costs less than the old one" in told["LM",][1] and library.made_for(["LM"])[0] == before
     assert "fresh falls" not in told["LF",][1]  # there is nothing to compare it with
 
 

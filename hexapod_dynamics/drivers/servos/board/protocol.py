@@ -21,7 +21,7 @@ HEADER = b"\xaa\x55"
 
 
 class Function(IntEnum):
-    """What a frame is about."""
+    """Function code of a frame: the device on the board that it addresses."""
 
     SYSTEM = 0
     LED = 1
