@@ -52,26 +52,33 @@ def check_parameter_file(
                 raise ParameterError(f"{place}: {name} is given more than once")
             seen.add((place, name))
             node = place.rpartition("/")[2]
-            if namespace is not None:
-                _check_place(place, namespace.strip("/"))
             if node not in foreign:
                 _check_entry(known, node, name, value)
+        if namespace is not None:
+            _check_places([place for place, _ in seen], namespace.strip("/"))
     except ParameterError as error:
         raise ParameterError(f"params_file:={path}: {error}") from None
 
 
-def _check_place(place: str, namespace: str) -> None:
+def _check_places(places: Iterable[str], namespace: str) -> None:
     """Raise ParameterError for a section that is for no node of a namespace, unless it may be for another robot."""
-    given, _, node = place.rpartition("/")
-    if "*" in place or given == namespace:
-        return
-    # The file may have sections of other robots, whose namespaces are others, or have another number.
-    kinds = [re.sub(r"\d+", "", name) for name in (given, namespace)]
-    another = kinds[0] == kinds[1] or not difflib.get_close_matches(given, [namespace], cutoff=0.6)
-    if given and namespace and another:
-        return
-    where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
-    raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
+    unread, own = {}, False
+    for place in places:
+        given, _, node = place.rpartition("/")
+        own |= given == namespace or not namespace and "*" in place
+        if "*" not in place and given != namespace:
+            unread[place] = given, node
+    for place, (given, node) in unread.items():
+        misspelt = len(given) != len(namespace) and difflib.get_close_matches(given, [namespace], cutoff=0.85)
+        if given and (own or namespace and (_differ_by_number(given, namespace) or not misspelt)):
+            continue  # it is of another robot
+        where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
+        raise ParameterError(f"{place}: no node {where} has this name; did you mean {namespace}/{node}, or /**/{node}?")
+
+
+def _differ_by_number(*namespaces: str) -> bool:
+    """Return whether namespaces differ in their numbers only, as those of robot1 and robot2."""
+    return len({re.sub(r"\d+", "", name) for name in namespaces}) == 1
 
 
 def overridden(path: str | Path, values: Mapping[str, Mapping[str, object]]) -> list[str]:
@@ -94,7 +101,13 @@ def _content(path: str | Path) -> Mapping[object, object]:
         line = f"line {token.start_mark.line + 1}"
         if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
             raise ParameterError(f"{line}: ROS has no anchors and aliases (& and *)")
-        if isinstance(token, yaml.ScalarToken) and token.plain and token.value == "<<":
+        if not isinstance(token, yaml.ScalarToken) or not token.plain:
+            continue
+        if re.fullmatch(r"[-+]?0\d+", token.value):
+            raise ParameterError(
+                f"{line}: ROS reads {token.value} as an octal number; leave out the zeros, or quote it"
+            )
+        if token.value == "<<":
             raise ParameterError(f"{line}: ROS has no merged sections (<<)")
     if not isinstance(content, Mapping) or not content:
         raise ParameterError(EXAMPLE)

@@ -76,6 +76,7 @@ def test_what_nodes_accept_passes(tmp_path, text):
             "gait:\n  ros__parameters: {step_hight: 1.0}\ngait:\n  ros__parameters: {period: 1.0}",
             "line 3: gait is given",
         ),
+        ("imu:\n  ros__parameters: {bus: 01}", "line 2: ROS reads 01 as an octal number"),
         ("gait:\n  ros__parameters: {<<: {period: 1.0}}", "line 2: ROS has no merged sections"),
         ("- 1\n- 2", "sections are needed"),
         ("", "sections are needed"),
@@ -122,5 +123,10 @@ def test_a_section_of_a_misspelt_namespace_is_refused_with_the_nearest_name(tmp_
 def test_sections_of_other_robots_in_one_file_are_accepted(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("/robot1/gait:\n  ros__parameters: {period: 1.0}\n/robot2/gait:\n  ros__parameters: {period: 2.0}")
-    for namespace in ("robot1", "/robot2", "right"):
+    for namespace in ("robot1", "/robot2", "right", "robot_a"):
         check_parameter_file(path, ROBOT, namespace=namespace)
+    for section in ("gait", "/**/gait"):  # of the robot without a namespace, or of all
+        path.write_text(
+            f"{section}:\n  ros__parameters: {{period: 1.0}}\n/robot2/gait:\n  ros__parameters: {{period: 2.0}}"
+        )
+        check_parameter_file(path, ROBOT, namespace="")
