@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Variables that OpenBLAS, MKL and those built with OpenMP read when numpy is imported.
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -20,6 +22,18 @@ def compute_in_one_thread() -> None:
     """
     for name in THREAD_COUNTS:
         os.environ.setdefault(name, "1")
+
+
+@contextmanager
+def children_in_one_thread() -> Iterator[None]:
+    """Let the processes that are started in this context compute in one thread, not those started afterwards."""
+    unset = [name for name in THREAD_COUNTS if name not in os.environ]
+    compute_in_one_thread()
+    try:
+        yield
+    finally:
+        for name in unset:
+            del os.environ[name]
 
 
 def allow_participants() -> None:

@@ -9,6 +9,7 @@ others.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import traceback
@@ -22,7 +23,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.process_environment import compute_in_one_thread
+from hexapod_dynamics.process_environment import children_in_one_thread
 
 SPAWN = get_context("spawn")
 P = ParamSpec("P")
@@ -67,13 +68,13 @@ class WorkerProcesses(ThreadPoolExecutor):
         # mask is that of its process. The start of multiprocessing's own process would change it.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        compute_in_one_thread()
         own, other = SPAWN.Pipe()
         process = SPAWN.Process(target=_work, args=(other,), daemon=True)
         with self._starting:
             if self._ended:
                 raise HexapodError("the processes have been ended")
-            process.start()
+            with children_in_one_thread():
+                process.start()
             self._processes.append(process)
         other.close()  # so that the end of the process is that of the pipe
         return own
@@ -102,7 +103,17 @@ def _work(pipe: Connection) -> None:
             try:
                 pipe.send((function(*args, **kwargs), None, ""))
             except Exception as error:  # also of a result that cannot be pickled
-                pipe.send((None, error, traceback.format_exc()))
+                pipe.send((None, _sendable(error), traceback.format_exc()))
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return the exception, or a HexapodError with its type and text if pickling does not give the same exception."""
+    told = f"{type(error).__name__}: {error}"
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+    except Exception:  # what the class of the exception, or a value in it, raises
+        return HexapodError(told)
+    return error if f"{type(copy).__name__}: {copy}" == told else HexapodError(told)
 
 
 def _end_with_parent() -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import psutil
@@ -11,6 +12,7 @@ import pytest
 from support.waiting import wait_until
 
 from hexapod_dynamics.errors import HexapodError, RobotError
+from hexapod_dynamics.process_environment import THREAD_COUNTS
 from hexapod_dynamics.worker_processes import WorkerProcesses
 
 PROGRAM = """
@@ -85,6 +87,42 @@ def test_results_come_in_order_and_errors_as_they_are():
         with pytest.raises(Exception, match="pickle"):
             pool.submit(eval, "lambda: 0").result()
         assert pool.submit(len, "after it").result() == 8
+
+
+class NeedsTwo(HexapodError):
+    def __init__(self, what, seen):
+        super().__init__(seen)  # so that a copy of it cannot be made from its args
+
+
+class WithLock(HexapodError):
+    def __init__(self, seen):
+        super().__init__(seen)
+        self.lock = threading.Lock()  # which cannot be pickled
+
+
+def fail(kind, *values):
+    raise kind(*values)
+
+
+@pytest.mark.parametrize("kind, values", [(NeedsTwo, ("supply", "4 V")), (WithLock, ("4 V",))])
+def test_an_error_that_cannot_be_sent_is_told_with_its_type_text_and_place(kind, values):
+    with WorkerProcesses(1) as pool:
+        process = pool.submit(os.getpid).result()
+        with pytest.raises(HexapodError, match=f"{kind.__name__}: 4 V") as raised:
+            pool.submit(fail, kind, *values).result()
+        assert "in fail" in str(raised.value.__cause__)
+        assert pool.submit(os.getpid).result() == process
+
+
+def test_workers_compute_in_one_thread_and_this_process_keeps_its_environment(monkeypatch):
+    for name in THREAD_COUNTS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(THREAD_COUNTS[0], "3")
+    before = dict(os.environ)
+    with WorkerProcesses(1) as pool:
+        counts = list(pool.map(os.getenv, THREAD_COUNTS))
+    assert counts == ["3", *["1"] * (len(THREAD_COUNTS) - 1)]
+    assert dict(os.environ) == before
 
 
 def test_a_process_that_ends_by_itself_is_reported_and_replaced():
