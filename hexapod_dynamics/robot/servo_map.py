@@ -71,7 +71,8 @@ class ServoMap:
     has checked them.
 
     zeros (n) [rad]: what each servo reads at its joint's zero, by default 0; the angle from the servo's centre is
-    direction * (joint angle + zero). servo: the Servo whose counts `quantised` uses; None: it changes nothing.
+    direction * (joint angle + zero). servo: the Servo whose counts `quantised` uses; None: it changes nothing. Raises
+    DeviceError unless there is one of each per joint.
     """
 
     joint_names: tuple[str, ...]
@@ -82,6 +83,9 @@ class ServoMap:
 
     def __post_init__(self) -> None:
         zeros = self.zeros or (0.0,) * len(self.joint_names)
+        if not len(self.joint_names) == len(self.ids) == len(self.directions) == len(zeros):
+            given = f"{len(self.joint_names)} joints, {len(self.ids)} servo ids, {len(self.directions)} directions"
+            raise DeviceError(f"{given} and {len(zeros)} zeros given: one of each per joint is needed")
         object.__setattr__(self, "zeros", tuple(zeros))
         object.__setattr__(self, "_signs", np.array(self.directions, float))
         object.__setattr__(self, "_zeros", np.array(zeros, float))

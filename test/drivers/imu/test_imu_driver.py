@@ -284,6 +284,18 @@ def test_a_brown_out_is_healed(reading):
     assert all(t2 > t1 for (t1, _), (t2, _) in zip(reading.samples, reading.samples[1:], strict=False))
 
 
+@pytest.mark.parametrize("fault", ["locked", "absent"])
+def test_a_dead_bus_is_reported_and_survived(reading, fault):
+    wait_until(lambda: reading.samples)
+    setattr(reading.device.faults, fault, True)
+    wait_until(lambda: not reading.health.connected, 3.0, "the loss is told")
+    assert reading.health.last_error
+    setattr(reading.device.faults, fault, False)
+    wait_until(lambda: reading.health.connected, 4.0, "it comes back")
+    count = len(reading.samples)
+    wait_until(lambda: len(reading.samples) > count + 5, 3.0, "samples again")
+
+
 def test_the_simulator_may_come_later_and_go(tmp_path):
     samples = []
     reader = ImuReader(str(tmp_path / "imu.sock"), Mpu6050Settings(), lambda sample, t: samples.append(sample))

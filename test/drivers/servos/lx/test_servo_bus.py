@@ -25,7 +25,7 @@ from hexapod_dynamics.drivers.servos.lx.protocol import Command
 from hexapod_dynamics.drivers.servos.lx.servos import LxServos
 from hexapod_dynamics.drivers.servos.serial_servos import BITS_PER_BYTE, UART_FIFO
 from hexapod_dynamics.errors import DeviceError
-from hexapod_dynamics.robot.servo_map import BUS_SERVO
+from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
 pytest_plugins = ["support.lx_fixtures"]
 COUNT = 1.0 / lx.BUS_SERVO.per_radian
@@ -53,6 +53,15 @@ def test_the_map_is_the_robots():
     vendor = [459, 323, 637, 500, 322, 642, 540, 323, 637, 459, 676, 362, 500, 677, 357, 540, 676, 362]
     assert np.abs(counts_of(stance) - vendor).max() <= 1  # the vendor truncates, we round
     assert np.allclose(MAP.quantised(stance), stance, atol=0.5 * COUNT + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ids", "directions", "zeros"),
+    [((1,), (1, 1), ()), ((1, 2), (1,), ()), ((1, 2, 3), (1, 1), ()), ((1, 2), (1, 1), (0.1,))],
+)
+def test_a_map_needs_one_id_direction_and_zero_per_joint(ids, directions, zeros):
+    with pytest.raises(DeviceError, match=f"2 joints, {len(ids)} servo ids, {len(directions)} directions.*one of each"):
+        ServoMap(("a", "b"), ids, directions, zeros)
 
 
 def test_a_pose_is_one_frame_a_servo_and_one_start():
