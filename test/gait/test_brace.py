@@ -7,7 +7,7 @@ import pytest
 from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.recovery.brace import Brace
+from hexapod_dynamics.gait.recovery.brace import Brace, TipWatch
 from hexapod_dynamics.kinematics import LegKinematics
 
 STANCE = AdaptiveGait().bind(ROBOT).position.copy()
@@ -192,14 +192,21 @@ def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
     assert all(walk.onboard.parts.gait.brace.count == 1 for walk in braced)
 
 
-def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against():
-    """With the limits of the force alone each of these turns the robot over."""
+def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against(monkeypatch):
+    """With the limits of the force alone there is no brace, and each of these turns the robot over.
+
+    Others are no example: of the seeds 1, 4 and 16, the first turns over undetected; the force alone shows the others.
+    """
     pytest.importorskip("mujoco")
     from support.walks import pushed
 
     for seed in (3, 11, 19):
         walk = pushed(seed, 10.0, True, lost=("LF",))
         assert walk.onboard.parts.gait.brace.count == 1 and not walk.turned_over
+    monkeypatch.setattr(TipWatch, "update", lambda *_: False)
+    for seed in (3, 11, 19):
+        walk = pushed(seed, 10.0, True, lost=("LF",))
+        assert walk.onboard.parts.gait.brace.count == 0 and walk.turned_over
 
 
 def test_a_lost_leg_is_no_push():
