@@ -83,7 +83,7 @@ class DamageManager(GuardedNode):
             try:
                 self._declarations.morphology = Morphology.from_parameters(self.robot, values)
                 self.get_logger().warning(
-                    f"respawned after a crash with the morphology of before: {self._morphology.describe()}"
+                    f"restarted after a crash; restored the declared damage: {self._morphology.describe()}"
                 )
                 stored.post(self._morphology.parameters())
                 return

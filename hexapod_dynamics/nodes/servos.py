@@ -217,7 +217,7 @@ class ServosNode(GuardedNode):
         back = [name for name, was, is_ in zip(self._names, self._missing, gone, strict=True) if was and not is_]
         if back and not self.control.state.torque:
             self.get_logger().warning(
-                f"declared to be there again: {', '.join(back)}; the torque of all servos is off, theirs, too: "
+                f"joints declared present again: {', '.join(back)}; the torque of all servos is off, also of these: "
                 "~/torque with true switches it on"
             )
         self._missing = gone

@@ -309,7 +309,9 @@ def _parts(leg: Leg) -> list[dict[str, object]]:
 def _link(link: Link) -> dict[str, object]:
     direction = link.rotation[:, 0]
     if np.abs(rotation_x_to(direction) - link.rotation).max() > 1e-6:
-        raise RobotError(f"link {link.name}: its axes are turned about its own; a robot file cannot say so")
+        raise RobotError(
+            f"link {link.name}: its frame is turned about the link's direction, which a robot file cannot store"
+        )
     data = _write(link)
     del data["rpy_deg"]  # of its rotation: the direction says it
     return {"name": link.name, "direction": _numbers(direction), **data}
@@ -321,5 +323,5 @@ def _numbers(values: Iterable[float]) -> list[float]:
 
 def _number(value: float) -> float:
     if not math.isfinite(value):
-        raise RobotError(f"a robot file has no word for {value}")
+        raise RobotError(f"{value} cannot be stored in a robot file: a finite number is needed")
     return float(f"{float(value):.9g}") + 0.0

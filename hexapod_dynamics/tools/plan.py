@@ -124,7 +124,8 @@ def _show(given: argparse.Namespace) -> int:
     else:
         plan = PlanLibrary.load(robot, path).find(given.missing)
     if plan is None:
-        raise HexapodError(f"no plan for {robot.name} without {', '.join(given.missing) or 'nothing'} in {path}")
+        legs = f"without {', '.join(given.missing)}" if given.missing else "with all legs"
+        raise HexapodError(f"{path} has no plan for {robot.name} {legs}")
     if given.improve and path is not None:
         plan = improve_plan(robot, plan)
         library = PlanLibrary.load(robot, path)

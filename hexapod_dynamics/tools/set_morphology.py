@@ -40,7 +40,7 @@ def changes(
 
     def put(name: str, value: bool | float) -> None:
         if values.setdefault(name, value) != value:
-            raise MorphologyError(f"{name}: asked to be {values[name]!r} and {value!r} at once")
+            raise MorphologyError(f"{name}: conflicting values {values[name]!r} and {value!r}; give one")
 
     options = _options()
     for option, words in damaged.items():
@@ -90,7 +90,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     given = parser.parse_args(words)
     if not (given.restore or any(getattr(given, name) for name in _options())):
         flags = ", ".join(kind.option.flag for kind in _options().values())
-        parser.error(f"nothing to tell: give {flags} or --restore")
+        parser.error(f"no change given: use {flags} or --restore")
     return given
 
 

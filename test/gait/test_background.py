@@ -103,7 +103,7 @@ def test_the_working_directory_is_not_imported(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
     planner = BackgroundPlanner()
     planner.ask(ROBOT, ROBOT.leg_names[1:], WHOLE.without(*ROBOT.leg_names[1:]))
-    assert finished(planner, 60.0) == (None, f"legs left: {ROBOT.leg_names[0]}; at least 2 are needed to row")
+    assert finished(planner, 60.0) == (None, f"remaining legs: {ROBOT.leg_names[0]}; at least 2 are needed to row")
     assert not mark.exists()
 
 

@@ -326,7 +326,7 @@ def test_a_restored_leg_is_told_in_one_word():
 
 
 def test_words_that_contradict_each_other_are_refused():
-    with pytest.raises(MorphologyError, match="at once"):
+    with pytest.raises(MorphologyError, match="conflicting values"):
         changes(missing=["LF.tibia"], restore=["LF"], known=WHOLE)
     with pytest.raises(MorphologyError, match="LF.tibia=0.5"):
         changes(remaining=["LF.tibia"])

@@ -38,7 +38,7 @@ def explain_open_error(port: str, error: Exception) -> str:
         return f"servo port {port} does not exist: {remedy}"
     if number == 13 or "Permission" in str(error):
         return (
-            f'servo port {port} is not ours to open (permission denied): add the user to the group "dialout" and '
+            f'no permission to open servo port {port}: add the user to the group "dialout" and '
             "log in again; on a Jetson also disable nvgetty"
         )
     if number in (11, 16) or "lock" in str(error):
@@ -212,7 +212,7 @@ class SerialServos(ServoInterface):
                     self._wake()
             # the thread that uses the port notices the failure, too, and opens it again
             except (OSError, termios.error) as error:
-                _log.warning("servo port %s takes no stop: %s", self.port, error)
+                _log.warning("emergency stop could not be sent on servo port %s: %s", self.port, error)
                 return False
         return True
 

@@ -43,7 +43,7 @@ class StopState:
         kinds = [type(value) for value in vars(self).values()]
         if kinds != [str, bool, str] or self.mode not in MODES:
             raise DeviceError(
-                f"{str(self)[:200]} is no stop state: mode is one of {', '.join(MODES)}, frozen true or false"
+                f"invalid stop state {str(self)[:200]}: mode is one of {', '.join(MODES)}, frozen true or false"
             )
 
     def to_values(self) -> dict[str, str | bool]:
@@ -56,7 +56,7 @@ class StopState:
         if values is None:
             return cls()
         if not isinstance(values, dict) or values.keys() != asdict(cls()).keys():
-            raise DeviceError(f"{str(values)[:200]} is no stop state: mode, frozen and reason are needed")
+            raise DeviceError(f"invalid stop state {str(values)[:200]}: mode, frozen and reason are needed")
         return cls(**values)
 
     @classmethod

@@ -306,7 +306,7 @@ def make_plan(
     """Return the GaitPlan of a robot without some legs (names); HexapodError if there is none."""
     names = [name for name in robot.leg_names if name not in lost]
     if len(names) < 2:
-        raise HexapodError(f"legs left: {', '.join(names) or 'none'}; at least 2 are needed to row")
+        raise HexapodError(f"remaining legs: {', '.join(names) or 'none'}; at least 2 are needed to row")
     height = height or min(HEIGHT, float(leg_table(robot)["lengths"][:, 2].min()))
     last = HexapodError()
     for share in SHARES:

@@ -68,7 +68,7 @@ def transferred_manoeuvres(library: GetUpLibrary, robot: Robot) -> GetUpLibrary:
 
 def _check_shape(robot: Robot, other: Robot) -> None:
     if robot.leg_names != other.leg_names:
-        raise HexapodError(f"robots {robot.name} and {other.name} have other legs")
+        raise HexapodError(f"robots {robot.name} and {other.name} have different legs")
     one, two = leg_table(robot), leg_table(other)
     fields = [name for name in one.dtype.names if name not in ("mass", "centre")]
     apart = np.max([np.abs(one[name] - two[name]).reshape(len(one), -1).max(axis=1) for name in fields], axis=0)

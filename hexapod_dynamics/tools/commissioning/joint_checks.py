@@ -272,7 +272,7 @@ def _stopped(mover: SlowMove, index: int, goal: float, way: float) -> tuple[floa
     finally:
         mover.servos.resume()
     if not sent:
-        raise BusError("the port did not take the stop")
+        raise BusError("the emergency stop could not be sent on the port")
     time.sleep(0.1)
     soon = mover.angle(index)
     time.sleep(0.6)

@@ -256,7 +256,7 @@ def make_get_up_library(
     if library.universal is None or (improve and sets is None):
         found, what = find((), starts_of(robot, library, ()), library.universal)
         if found is None and library.universal is None:
-            raise HexapodError(f"robot {robot.name}: it does not turn over on all legs: {what}")
+            raise HexapodError(f"robot {robot.name}: no get-up manoeuvre found for all legs: {what}")
         if found is not None:
             library.add(found)
         report(0, 0, (), what)
