@@ -24,7 +24,7 @@ _PRIORITY = 13  # real-time priority where permitted: above that of the bus thre
 
 
 class _Caller(socketserver.BaseRequestHandler):
-    """One caller, in a thread of its own: a request, or nothing for a second; the same user or root."""
+    """One caller: a request, or nothing for a second; the same user or root."""
 
     server: StopSocket
 
@@ -42,14 +42,13 @@ class _Caller(socketserver.BaseRequestHandler):
                 success, message = self.server.stop()
                 with contextlib.suppress(OSError):  # the connection is closed; the robot is stopped all the same
                     self.request.sendall(f"{int(success)} {' '.join(message.split())}\n".encode())
-        except Exception:  # of `stop`; others are served all the same
-            _log.exception("a local request for the emergency stop has failed")
         finally:
             self.server.places.release()
 
 
 class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """Listens at `path` and calls stop() for each request, in a thread for each caller, of at most 16 at a time.
+    """Listens at `path` and calls stop() for each request, in a thread for each caller if possible, of at most 16 at
+    a time.
 
     stop() -> (success, message) is the answer. If the path is deleted, the socket is made again within a second.
 
@@ -72,11 +71,23 @@ class StopSocket(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """End the thread and delete the socket."""
         self._ending = True
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as caller:  # wakes the thread
+            caller.settimeout(0.2)  # its queue may be full
             caller.connect(self.path)
         self._thread.join(2.0)
         if self._is_there():
             os.unlink(self.path)
         self.server_close()
+
+    def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
+        """Serve a caller in a thread, or here if no thread can be started: a stop needs no further resource."""
+        try:
+            super().process_request(request, client_address)
+        except (RuntimeError, MemoryError):
+            self.process_request_thread(request, client_address)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Log the present exception; others are served all the same."""
+        _log.exception("a local request for the emergency stop has failed")
 
     def _listen(self) -> None:
         """Make the socket, in place of one that a killed node has left or that was deleted."""

@@ -127,6 +127,37 @@ def test_a_stop_that_fails_is_no_answer_and_the_next_one_is_served(robots):
     assert request_stop("", 5.0) == robot._answer and robot.stops == 2
 
 
+def test_the_robot_is_stopped_and_the_fault_is_logged_where_no_thread_can_be_started(robots, monkeypatch, caplog):
+    robot = robots()
+
+    def refused(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refused)
+    assert request_stop("", 5.0) == robot._answer and robot.stops == 1
+    robot._answer = None  # unpacking it raises
+    assert request_stop("", 5.0) is None and robot.stops == 2
+    wait_until(lambda: "a local request for the emergency stop has failed" in caplog.text, 5.0)
+    robot._answer = True, "the pose is frozen"
+    assert request_stop("", 5.0) == robot._answer and robot.stops == 3
+
+
+def test_a_full_queue_does_not_keep_the_socket_from_closing(robots):
+    robot = robots()
+    robot.socket._ending = True
+    StopRequest("").close()  # ends its thread: nobody accepts callers from here on
+    robot.socket._thread.join(5.0)
+    callers = [socket.socket(socket.AF_UNIX) for _ in range(robot.socket.request_queue_size + 1)]
+    for caller in callers:
+        caller.settimeout(0.1)
+        caller.connect(socket_path())
+    begin = time.monotonic()
+    robot.socket.close()
+    assert time.monotonic() - begin < 2.0 and not os.path.exists(socket_path())
+    for caller in callers:
+        caller.close()
+
+
 def test_a_socket_that_is_deleted_is_made_again(robots):
     robot = robots()
     os.unlink(socket_path())
