@@ -47,7 +47,7 @@ class Faults:
         return [what for _, what in self._last.values()]
 
     def last(self, about: str) -> str:
-        """Return the last fault of an input as a text; empty if it had none in the last seconds."""
+        """Return the last fault of an input as a text; empty if it had none since `recent` dropped the old ones."""
         return self._last.get(about, (0.0, ""))[1]
 
     def counts(self) -> dict[str, int]:

@@ -54,10 +54,14 @@ class StateFile:
         """
         try:
             # Without O_NONBLOCK, a named pipe in its place would block.
-            with os.fdopen(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
                     raise StoredStateError("it is no file: remove it")
-                text = file.read(LARGEST + 1)
+                with open(fd, "rb", closefd=False) as file:
+                    text = file.read(LARGEST + 1)
+            finally:
+                os.close(fd)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -8,6 +8,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs a ROS 2: ./with_ros2 colcon test")
 
+from hexapod_dynamics.errors import StoredStateError  # noqa: E402
 from hexapod_dynamics.ros.crash_recovery import SessionState  # noqa: E402
 from hexapod_dynamics.ros.state_file import StateFile  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -66,6 +67,15 @@ def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(born, tmp_path):
     assert kept.load() is None and kept.unreadable
     assert kept.save({"x": 2.5})
     assert born().load() == {"x": 2.5}
+
+
+def test_a_directory_in_the_place_of_the_file_is_named_and_leaves_no_descriptor_open(tmp_path):
+    (tmp_path / "state.json").mkdir()
+    file, before = StateFile(lambda: tmp_path, "state.json"), len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(StoredStateError, match="it is no file: remove it"):
+            file.read()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_full_file_system_keeps_the_change_in_the_old_files_place(born, tmp_path, monkeypatch):
