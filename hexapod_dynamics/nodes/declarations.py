@@ -78,8 +78,12 @@ class DeclarationClient:
         self._end(call)
         if future.exception() is not None:
             self._log.error(f"{call.decision.name} is not declared: {future.exception()}")
-        elif not future.result().result.successful:
-            self._log.error(f"{call.decision.name} is refused: {future.result().result.reason}")
+            return
+        result = future.result().result
+        if not result.successful:
+            self._log.error(f"{call.decision.name} is refused: {result.reason}")
+        elif result.reason:  # such as: it cannot be stored
+            self._log.warning(f"{call.decision.name} is declared, but: {result.reason}")
 
     def _end(self, call: _Call) -> None:
         self._open.remove(call)

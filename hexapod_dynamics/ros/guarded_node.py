@@ -170,6 +170,7 @@ class GuardedNode(Node):
                     raise TypeError(f"the callback returned {answered!r}, which is no {srv_type.__name__}.Response")
                 return answered
             except HexapodError as error:  # what is asked for is impossible: the request itself is in order
+                self.get_logger().info(f"{srv_name} is refused: {shortened(str(error))}", throttle_duration_sec=5.0)
                 return refusal(srv_type, str(error))
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)

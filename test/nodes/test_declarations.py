@@ -95,6 +95,12 @@ def test_a_lock_whose_reading_flips_is_one_decision(node):
     assert not node.waited_for
 
 
+def test_what_the_service_says_beside_its_consent_is_a_warning(node, declarations):
+    node.answer(node.futures[0], successful=True, reason="a restart of this node would lose the declared damage")
+    assert "would lose the declared damage" in node.log.warning.call_args.args[0]
+    assert not node.log.error.called and not node.waited_for
+
+
 def test_a_refusal_and_a_missing_service_are_errors(node, declarations):
     node.answer(node.futures[0], successful=False, reason="restore LM first")
     assert "RM missing is refused: restore LM first" in node.log.error.call_args.args[0]

@@ -1,12 +1,13 @@
 """Callbacks that raise: the request is refused, the message ignored; both are counted, and the node serves on."""
 
 import threading
+from unittest.mock import Mock
 
 import pytest
 from support.ros_session import ask, wait_until
 
 import rclpy
-from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.errors import DeviceError, HexapodError
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
@@ -27,10 +28,14 @@ class Defective(GuardedNode):
         self.create_service(Trigger, "~/awaits", self._await)
         self.create_service(Trigger, "~/forgets", lambda request, response: None)
         self.create_service(SetParametersAtomically, "~/sets", self._raise)
+        self.create_service(Trigger, "~/cannot", self._refuse_it)
         self.create_subscription(String, "words", self._take, 10)
 
     def _raise(self, request, response):
         raise RuntimeError(f"no way {'x' * 1000}")
+
+    def _refuse_it(self, request, response):
+        raise HexapodError("restore LM first")
 
     async def _await(self, request, response):
         raise KeyError("nobody")
@@ -81,6 +86,15 @@ def test_services_whose_callback_raises_refuse_and_are_counted(probe, node):
     assert level == "warn" and "malformed requests to /defective/sets are refused" in message
     assert values["malformed requests to /defective/raises"] == 1
     assert not node.failed
+
+
+def test_an_impossible_request_is_refused_and_logged_but_not_malformed(probe, node):
+    log = Mock()
+    node.get_logger = lambda: log
+    answer = ask(probe.node.create_client(Trigger, "defective/cannot"), Trigger.Request())
+    assert not answer.success and answer.message == "restore LM first"
+    assert "restore LM first" in log.info.call_args.args[0] and log.info.call_args.kwargs["throttle_duration_sec"] > 0.0
+    assert reported(node) == ("ok", "works", {})
 
 
 def test_parameters_of_no_known_type_are_refused_and_those_beside_them_are_set(probe, node):
