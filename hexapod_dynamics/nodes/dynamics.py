@@ -46,6 +46,7 @@ class DynamicsNode(GuardedNode):
         self._faults = self.prediction.faults
         self._imu, self._joints = ImuInput(robot.imu.rotation, self._faults), JointInput(robot, self._faults)
         self._timed = -math.inf  # time of the last servos/measurements
+        self._command_age = 0.0  # [s] of the newest command that this tick accepted; 0: none
         rate, self._path_every = values["rate"], values["path_every"]
         self._ticks, self._deadlines = 0, DeadlineMonitor(1.0 / rate)
         self._rate, self._automatic = AutomaticRate(rate), values["automatic_rate"]
@@ -59,12 +60,14 @@ class DynamicsNode(GuardedNode):
             if problem := self.prediction.restore(place):
                 self.get_logger().warning(problem)
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
-        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period)
+        # More often than the command period where it is long: the queues hold all samples of an IMU at 250 Hz even if
+        # two ticks are late.
+        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=min(period, 0.02))
         self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 10, needed=self._untimed)
-        self.loop.subscribe(Imu, "imu/data", self._on_imu, 5)
+        self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.create_subscription(ParameterEvent, "morphology", self._on_morphology, LATCHED)
         self.create_subscription(Bool, "servos/following", lambda m: self.prediction.set_following(m.data), LATCHED)
         self._diagnostics = Diagnostics(self, robot.name, self._diagnose, every=self.loop.every)
@@ -80,13 +83,12 @@ class DynamicsNode(GuardedNode):
         at = time_of(topic, message.header.stamp, self._faults)
         if at is None:
             return
-        if age := age_of(message.header.stamp):  # so that the servos have its torques before the next command
-            self.loop.align(age, 0.004, gain=0.02)  # at most 1 % slower, whatever the delays
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
         refusal = joints.command_refusal(names, positions, velocities)  # by the same rule as in `servos`
         if refusal:
             self._faults.add(topic, f"{topic} is refused: {refusal}")
             return
+        self._command_age = age_of(message.header.stamp)
         command = joints.row(topic, names, positions)
         rates = joints.row(topic, names, velocities) if velocities else np.zeros(len(command))
         self.prediction.command(at, command, rates, time.monotonic())
@@ -133,6 +135,9 @@ class DynamicsNode(GuardedNode):
     def _tick(self) -> None:
         begin = time.monotonic()
         self._deadlines.call(begin)
+        if self._command_age:  # so that the servos have its torques before the next command
+            self.loop.align(self._command_age, 0.004, gain=0.02)  # at most 1 % slower, whatever the delays
+            self._command_age = 0.0
         predicted, torques = self.prediction.advance(begin)
         if not predicted:
             return

@@ -48,6 +48,7 @@ from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, d
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
 from rcl_interfaces.msg import ParameterEvent
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 if TYPE_CHECKING:
@@ -102,10 +103,11 @@ class ServosNode(GuardedNode):
         self._punctual, self._commanded = 0, -np.inf  # commands in a row, monotonic time of the last one
         self.loop = TickLoop(self, self._ticks[False], self._tick)
         # A command is executed with the torques that were received before it: more often they are not read. Commands of
-        # two sources are distinguished. The other driver's topic is joint_commands.
+        # two sources are distinguished, and the only one of a script is not lost. The other driver's topic is
+        # joint_commands.
         self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
         commands = "gait/joint_commands" if foreign else "joint_commands"
-        self.loop.subscribe(JointState, commands, self._on_command, 20)
+        self.loop.subscribe(JointState, commands, self._on_command, QoSProfile(depth=20))
         self.foreign: ForeignJoints | None = None
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints

@@ -249,6 +249,12 @@ def measuring(robot, imu, topics):
     return topics
 
 
+def test_a_single_command_is_received_reliably(probe, servos):
+    wait_until(lambda: probe.node.get_subscriptions_info_by_topic("joint_commands"), PATIENCE, lambda: servos.output)
+    (subscription,) = probe.node.get_subscriptions_info_by_topic("joint_commands")
+    assert subscription.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+
+
 def test_imu_data_has_sensor_qos(probe, measuring):
     (publisher,) = probe.node.get_publishers_info_by_topic("imu/data")
     assert publisher.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT

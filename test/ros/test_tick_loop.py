@@ -4,15 +4,19 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import CancelledError
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from support.ros_session import wait_until
 
 from hexapod_dynamics.errors import DeviceError
+from hexapod_dynamics.nodes.dynamics import DynamicsNode
+from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -222,3 +226,41 @@ def test_ticks_keep_their_turn_beside_a_thread_that_calls_without_a_pause(probe,
     while time.monotonic() < end:
         mine.loop.call(mine.note, 10)
     assert len(mine.ticks) - before > 20 and mine.met == 0
+
+
+@pytest.fixture
+def dynamics(probe, monkeypatch):
+    """The class TickLoop, from which a node `dynamics` with a command period of 0.1 s has made its loop: a mock."""
+    monkeypatch.setattr("hexapod_dynamics.nodes.dynamics.declare", lambda node, parameter: 0.1)
+    with patch("hexapod_dynamics.nodes.dynamics.TickLoop") as made:
+        node = DynamicsNode()
+        yield made
+        node.session_state.close()
+        node.destroy_node()
+
+
+def test_the_queue_of_dynamics_holds_the_samples_of_a_fast_imu_while_two_ticks_are_late(dynamics):
+    depths = {call.args[1]: call.args[3] for call in dynamics.return_value.subscribe.call_args_list}
+    poll_period, tick_period = dynamics.call_args.kwargs["poll_period"], dynamics.call_args.args[1]
+    assert depths["imu/data"] >= 250 * (poll_period + 2 * tick_period)
+
+
+def test_dynamics_aligns_its_ticks_to_the_newest_command_that_it_has_not_refused(dynamics):
+    loop, tick = dynamics.return_value, dynamics.call_args.args[2]
+    on_command = {call.args[1]: call.args[2] for call in loop.subscribe.call_args_list}["joint_commands"]
+    names = list(Robot.jethexa().joint_names)
+
+    def receive(age, angle):
+        message = JointState(name=names, position=[angle] * len(names))
+        message.header.stamp = Time(seconds=time.time() - age).to_msg()
+        on_command(message)
+
+    receive(0.01, 9.0)
+    tick()
+    assert not loop.align.called
+    for age in (0.3, 0.2):
+        receive(age, 0.1)
+    tick()
+    tick()
+    loop.align.assert_called_once()
+    assert 0.2 <= loop.align.call_args.args[0] < 0.3
