@@ -226,8 +226,9 @@ def test_while_the_disk_is_slow_the_stop_is_at_once_and_nothing_else_waits(probe
     commands.pose = waving
     wait_until(lambda: robot.fastest(time.monotonic() - 0.3) > 0.3, 10, "it moves")
     slow.gate.touch()
-    asked, first = time.monotonic(), probe.begin_call(SetBool, "emergency_stop", SetBool.Request(data=True))
-    unanswered = lambda: not first.done() or time.monotonic() - asked > 2.0  # noqa: E731 - as long as the node waits
+    first = probe.begin_call(SetBool, "emergency_stop", SetBool.Request(data=True))
+    # On a slow computer the node has given up waiting, and says so.
+    unanswered = lambda: not first.done() or "would lose this state" in first.result().message  # noqa: E731
     assert robot.stays(), "frozen, whatever the disk does"
     assert unanswered(), "not on the disk: not answered"
     robot.stops.clear()
