@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, CubicHermiteSpline
 
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.dynamics.chain.sensitivities import point_sensitivity
@@ -40,7 +40,7 @@ CONTROL_POINTS = 12
 # corridor reduces the planned effort, but increases the effort of ground contact.
 WIDTH = 0.003
 # A twist is steady while it differs by less than this [m/s, m/s, rad/s] from the twist of the plan.
-NEAR = np.array([1e-4, 1e-4, 1e-3])
+NEAR = 1e-4, 1e-4, 1e-3
 
 
 class Swing(NamedTuple):
@@ -119,24 +119,28 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
 
 
 class PlannedSwing:
-    """A plan in a form for control loops: position and rate at a fraction of the swing."""
+    """A plan in a form for control loops: position and rate at a fraction of the swing, without allocation."""
 
     def __init__(self, plan: SwingPlan) -> None:
         m, self.joints = plan.points.shape
         knots = np.concatenate((np.zeros(DEGREE), np.linspace(0, 1, m - DEGREE + 1), np.ones(DEGREE)))
         fine = np.linspace(0, 1, 257)
         spline = BSpline(knots, plan.points, DEGREE)
-        self._q, self._slope = spline(fine), spline(fine, 1)
-        self._steps = len(fine) - 1
+        cubics = CubicHermiteSpline(fine, spline(fine), spline(fine, 1)).c
+        self._cubics = np.ascontiguousarray(cubics.swapaxes(0, 1))  # (steps, 4, n), the highest power first
+        self._powers, self._joints = np.zeros((2, 4)), np.zeros((2, self.joints))
 
-    def at(self, s: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return joints and rates (n,) at the fraction s of a swing of `duration` [s]: cubics between samples."""
-        at = min(max(s, 0.0), 1.0) * self._steps
-        k = min(int(at), self._steps - 1)
-        u, h = at - k, 1.0 / self._steps
-        (a, b), (da, db) = self._q[k : k + 2], h * self._slope[k : k + 2]
-        square, cube = 3 * (b - a) - 2 * da - db, 2 * (a - b) + da + db
-        return a + u * (da + u * (square + u * cube)), (da + u * (2 * square + 3 * u * cube)) / (h * duration)
+    def at(self, s: float, duration: float) -> np.ndarray:
+        """Return joints and rates (2, n) at the fraction s of a swing of `duration` [s], overwritten by the next call:
+        cubics between samples.
+        """
+        steps = len(self._cubics)
+        inside = min(max(s, 0.0), 1.0)
+        k = min(int(inside * steps), steps - 1)
+        x = inside - k / steps
+        self._powers[0] = x**3, x**2, x, 1.0
+        self._powers[1] = 3 * x**2 / duration, 2 * x / duration, 1.0 / duration, 0.0
+        return np.matmul(self._powers, self._cubics[k], out=self._joints)
 
 
 def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> tuple[list[SwingPlan], list[str]]:
@@ -148,6 +152,11 @@ def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> t
         except HexapodError as error:  # NotConvergedError among them
             reasons.append(f"{swing.leg}: {error}")
     return plans, reasons
+
+
+def is_near(twist: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two twists (3,) differ by less than NEAR."""
+    return all(abs(one - two) < near for one, two, near in zip(twist, other, NEAR, strict=True))
 
 
 class OptimalGait(TripodGait):
@@ -219,30 +228,30 @@ class OptimalGait(TripodGait):
 
     def _follow(self, i: int, plan: PlannedSwing, s: float) -> None:
         """Let the set-points of a leg follow its plan by a share."""
-        moving, w = self._moving[i], self._weights[i]
+        w = self._weights[i]
         smooth = w * w * (3.0 - 2.0 * w)  # its own rate is left out
         for values, planned in zip((self.position, self.velocity), plan.at(s, 0.5 * self.period), strict=True):
-            values[moving] += smooth * (planned - values[moving])
+            for joint, value in zip(self._moving[i], planned, strict=True):  # an index of all would copy them
+                values[joint] += smooth * (value - values[joint])
 
     # ---- planning ----------------------------------------------------------------------------------------------------
 
     def _steady(self, twist: np.ndarray) -> bool:
         state = self.data.state
-        return bool((np.abs(state.twist[:3] - twist) < NEAR).all() and np.abs(state.rate[:3]).max() < 1e-2)
+        return is_near(state.twist[:3], twist) and all(abs(rate) < 1e-2 for rate in state.rate[:3])
 
     def _think(self) -> None:
         """Adopt finished plans; request new ones if the commanded twist has none."""
-        command = self.asked.copy()
         done = self.planner.poll()
         if done is not None:
             found, failure = done
             plans, self.refused = ([], [failure]) if found is None else found
             self.plans = {self.robot.leg_names.index(plan.leg): PlannedSwing(plan) for plan in plans}
             self._planned_for = self._asked_for
-        if self._asked_for is not None and (np.abs(self._asked_for - command) < NEAR).all():
+        if self._asked_for is not None and is_near(self.asked, self._asked_for):
             return
-        if self.walking and np.abs(command).max() > 0.0 and self._steady(command):
-            self._asked_for = command
+        if self.walking and self.asked.any() and self._steady(self.asked):
+            self._asked_for = command = self.asked.copy()
             twin = self.twin(OptimalGait)
             self.planner.ask(self.robot, self._damage, lambda: twin.swings(command))
 

@@ -183,7 +183,7 @@ def test_a_stop_while_the_port_is_being_opened_is_sent_as_soon_as_it_is_open(rig
     rig.driver.close()
 
 
-@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("bus", [*BUSES, "topics"])
 def test_a_stop_of_a_closed_port_says_that_it_was_not_sent(bus, tmp_path):
     driver = make_servos(PortSettings(str(tmp_path / "nothing")), MAP.ids, bus)
     chain = ServoChain(driver, MAP, ChainSettings())
