@@ -35,7 +35,7 @@ int hd_set_morphology(hd_model *m, const double *remaining, const int *state, co
             table[3 * HD_JOINTS + j] = r > 0.0 && what == HD_MOVES ? 1.0 : 0.0;
         }
     }
-    hd_set_morphology(m, &hd_robot_of_export, table, room, room + HD_BLOCKS * sizeof(struct hd_leg));
+    hd_build_model(m, &hd_robot_of_export, table, room, room + HD_BLOCKS * sizeof(struct hd_leg));
     return (int)m->moving;
 }
 

@@ -214,7 +214,7 @@ cdef class Selection:
     cdef int place(self, morphology) except -1:
         """Change to another morphology of the robot, in the same memory."""
         table = np.ascontiguousarray(morphology.table, dtype=float)
-        self.m.run.set_morphology(&self.m, &self.numbers.r, data(table), self.legs, self.numbers.scratch)
+        self.m.run.build_model(&self.m, &self.numbers.r, data(table), self.legs, self.numbers.scratch)
         self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving
         return 0
 

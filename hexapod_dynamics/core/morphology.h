@@ -126,7 +126,7 @@ static inline void hd_sign_axes(struct hd_leg *b)
 }
 
 /* Make the model of a morphology; table: rows remaining (0 to 1), moves, locked position, driven of all joints. */
-static inline void hd_set_morphology(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
+static inline void hd_build_model(struct hd_model *m, const struct hd_robot *r, const double *table, void *legs, void *scratch)
 {
     const int64_t joints = r->joints;
     m->robot = r, m->legs = legs, m->scratch = scratch, m->moving = 0, m->blocks = hd_blocks(r);

@@ -69,7 +69,7 @@ struct hd_world;
     /* bytes of `legs` and of `scratch`, and a model on them; table: rows remaining, moves, locked, driven of all joints */ \
     F(int64_t, leg_bytes, (const struct hd_robot *)) \
     F(int64_t, scratch_bytes, (const struct hd_robot *)) \
-    F(void, set_morphology, (struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch)) \
+    F(void, build_model, (struct hd_model *, const struct hd_robot *, const double *table, void *legs, void *scratch)) \
     F(int, forward, (struct hd_model *, const double *R, const double *q, const double *nu, const double *tau, \
                      const double *const *tip_forces, double *nudot)) \
     F(int, inverse, (struct hd_model *, const double *R, const double *q, const double *nu, const double *nudot, \

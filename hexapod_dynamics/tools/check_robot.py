@@ -31,13 +31,13 @@ from hexapod_dynamics.robot.checked_yaml import load_yaml
 from hexapod_dynamics.robot.robot_file import jethexa_path
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.tools.command_line import load_robot, parser_of, split_names
-from hexapod_dynamics.tools.commissioning.bench import Bench, Owner
+from hexapod_dynamics.tools.commissioning.bench import Bench, Operator
 from hexapod_dynamics.tools.commissioning.findings import Finding, all_passed, markdown, of_check, summary
 from hexapod_dynamics.tools.commissioning.imu_checks import check_axes, check_imu
 from hexapod_dynamics.tools.commissioning.joint_checks import check_directions, check_stop, check_trim
 from hexapod_dynamics.tools.commissioning.port import check_port
 from hexapod_dynamics.tools.commissioning.servo_checks import check_servos, check_supply
-from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
+from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOperator, SuspendedRobot
 
 
 class Check(NamedTuple):
@@ -176,9 +176,9 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         simulated.faults.set(parse_faults(given.faults))
         ends.callback(simulated.stop)
         simulated.start()
-        values, owner = simulated_hardware(simulated, given.simulated), SimulatedOwner(simulated)
+        values, owner = simulated_hardware(simulated, given.simulated), SimulatedOperator(simulated)
     else:
-        values, owner = hardware(given), Owner(permit_all=given.yes)
+        values, owner = hardware(given), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]
     by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
     port = PortSettings(

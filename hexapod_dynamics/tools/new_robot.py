@@ -103,10 +103,10 @@ def _from_urdf(given: argparse.Namespace) -> tuple[Robot, str]:
 
 
 def _asked(given: argparse.Namespace) -> tuple[Robot, str]:
-    from hexapod_dynamics.tools.commissioning.asked_robot import ask, defaults, robot_of_answers
+    from hexapod_dynamics.tools.commissioning.asked_robot import ask, defaults, make_robot_from_answers
 
     answers = defaults() if given.yes else ask(input, print)
-    return robot_of_answers(
+    return make_robot_from_answers(
         answers, given.file.stem
     ), "Made by new_robot from its owner's numbers; links are taken for rods."
 

@@ -38,7 +38,7 @@ class DriveSeat:
 
     def command(self, client: int, twist: Sequence[float], now: float) -> str:
         """Drive by a twist (3,); return why it is refused, or an empty text."""
-        problem = out_of_limits(twist)
+        problem = describe_limit_violation(twist)
         if problem:
             return problem
         with self._lock:
@@ -98,7 +98,7 @@ class DriveSeat:
         self.driver, self.twist = None, STAND
 
 
-def out_of_limits(twist: Sequence[float]) -> str:
+def describe_limit_violation(twist: Sequence[float]) -> str:
     """Return what is wrong with a twist (3,), or an empty text."""
     for value, (name, limit) in zip(twist, LIMITS.items(), strict=True):
         if not abs(value) <= limit + ROUNDING:  # also for NaN

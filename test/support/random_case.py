@@ -4,7 +4,6 @@ import numpy as np
 from support.jethexa import ROBOT, WHOLE
 from support.pinocchio_robot import PinocchioRobot
 from support.random_robots import FAMILIES, random_damage, random_robot, rotation
-from typing_extensions import Self
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.robot import Morphology
@@ -14,7 +13,7 @@ class RandomCase:
     """Joints that do not move have no position (NaN): it must be ignored."""
 
     @classmethod
-    def of_seed(cls, seed: int, damaged: Morphology | None = None) -> Self:
+    def of_seed(cls, seed: int, damaged: Morphology | None = None) -> "RandomCase":
         """Seeds 0, 1: the JetHexa, whole and damaged (`damaged`, or at random); then damaged robots of every family."""
         rng = np.random.default_rng(seed)
         robot = ROBOT if seed < 2 else random_robot(rng, seed % len(FAMILIES), 4)

@@ -21,9 +21,9 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
 from hexapod_dynamics.tools import check_robot
 from hexapod_dynamics.tools.check_robot import CHECKS, run_checks
-from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Expected, Owner
+from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Bench, Expected, Operator
 from hexapod_dynamics.tools.commissioning.findings import all_passed
-from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOwner, SuspendedRobot
+from hexapod_dynamics.tools.commissioning.suspended_robot import SimulatedOperator, SuspendedRobot
 
 ROBOT = Robot.jethexa()
 LEFT_FRONT = ("coxa_joint_LF", "femur_joint_LF", "tibia_joint_LF")
@@ -36,7 +36,7 @@ class Rehearsal:
         self.robot = SuspendedRobot(ROBOT, directory, **mounted)
         self.robot.start()
         self.said = []
-        self.owner = SimulatedOwner(self.robot, self.said.append)
+        self.owner = SimulatedOperator(self.robot, self.said.append)
         self.fastest, self._watching = 0.0, True
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -198,13 +198,13 @@ def test_a_stop_that_does_not_stop_is_told(rehearse, monkeypatch):
 
 def test_what_the_owner_does_not_permit_is_not_moved_and_not_passed(rehearse):
     one = rehearse()
-    one.owner = SimulatedOwner(one.robot, refuses=("move",))
+    one.owner = SimulatedOperator(one.robot, refuses=("move",))
     bad = wrong(one.run("directions", "trim", "stop"))
     assert len(bad) == 5 and {each.outcome for each in bad.values()} == {"not run"}
     assert one.fastest == 0.0 and not one.robot.servos.loaded.any()
 
 
-class Interrupting(SimulatedOwner):
+class Interrupting(SimulatedOperator):
     """Does something while a joint is out of its place, when it is asked what it sees."""
 
     def __init__(self, robot, act):
@@ -392,7 +392,7 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
 
 def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     said = []
-    owner = Owner(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
+    owner = Operator(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
     seen = Expected(("coxa_joint_LF",), (0.2,))
     assert owner.permits("a motion") and owner.sees("so?", seen) is Answer.YES
     assert owner.sees("so?", seen) is Answer.AGAIN and owner.sees("so?", seen) is Answer.NO

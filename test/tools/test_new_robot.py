@@ -57,7 +57,7 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
     told = []
     given = asked_robot.ask(lambda _: next(answers), told.append)
     assert given == asked_robot.defaults() and len(told) == 2 and "from 4 to 12" in told[0]
-    robot = asked_robot.robot_of_answers(given, "mine")
+    robot = asked_robot.make_robot_from_answers(given, "mine")
     assert robot.leg_names == Robot.jethexa().leg_names
     assert [leg.tripod_group for leg in robot.legs] == [leg.tripod_group for leg in Robot.jethexa().legs]
     for mine, theirs in zip(robot.legs, Robot.jethexa().legs, strict=True):
@@ -66,9 +66,11 @@ def test_answers_make_the_robot_and_wrong_ones_are_asked_again():
         )
     assert all_passed(list(check_robot_file(robot)))
     for legs, first in ((4, "LF"), (8, "L1")):
-        assert asked_robot.robot_of_answers(given | {"legs": legs, "leg_mass": 0.1}, "mine").leg_names[0] == first
+        assert (
+            asked_robot.make_robot_from_answers(given | {"legs": legs, "leg_mass": 0.1}, "mine").leg_names[0] == first
+        )
     with pytest.raises(RobotError, match="6 legs of 1 kg: nothing is left for the body"):
-        asked_robot.robot_of_answers(given | {"leg_mass": 1.0}, "mine")
+        asked_robot.make_robot_from_answers(given | {"leg_mass": 1.0}, "mine")
 
 
 @pytest.mark.parametrize(

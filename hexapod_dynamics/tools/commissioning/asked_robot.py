@@ -77,7 +77,7 @@ def servo_from_data_sheet(torque: float, speed: float) -> Servo:
     return Servo(stiffness, damping, torque, speed, pattern.resolution)
 
 
-def robot_of_answers(given: dict[str, float], name: str) -> Robot:
+def make_robot_from_answers(given: dict[str, float], name: str) -> Robot:
     """Return the Robot of these numbers; RobotError if its legs weigh as much as the whole robot."""
     count = round(given["legs"])
     body_mass = given["mass"] - count * given["leg_mass"]

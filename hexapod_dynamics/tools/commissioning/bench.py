@@ -46,7 +46,7 @@ class Expected:
     absolute: bool = False
 
 
-class Owner:
+class Operator:
     """The person beside the robot, who reads and types on the terminal; say(text) shows a text.
 
     permit_all: motions are permitted without a question, but what the owner sees is asked.
@@ -93,7 +93,7 @@ class Bench:
     bus: ServoInterface
     i2c: str
     imu: Mpu6050Settings
-    owner: Owner
+    owner: Operator
     joints: Sequence[str] = ()
     speed: float = 0.3
     supply: SupplyLimits = field(default_factory=SupplyLimits)

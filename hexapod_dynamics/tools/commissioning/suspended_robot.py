@@ -21,7 +21,7 @@ from hexapod_dynamics.drivers.imu.mpu6050 import STANDARD_GRAVITY
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.se3 import rotation_rpy
-from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Expected, Owner
+from hexapod_dynamics.tools.commissioning.bench import Answer, Attitude, Expected, Operator
 
 
 class SuspendedRobot:
@@ -90,8 +90,8 @@ class SuspendedRobot:
             self.sensor.set_motion(self._chip.T @ (STANDARD_GRAVITY * self._up), np.zeros(3), now)
 
 
-class SimulatedOwner(Owner):
-    """An Owner who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
+class SimulatedOperator(Operator):
+    """An Operator who looks at a SuspendedRobot, permits everything and reports what there is to see; say(text)
     shows a text.
 
     refuses: words; a request that contains one of them is not permitted.

@@ -108,7 +108,7 @@ class FallenRobot:
         np.maximum(self.saturated, self._saturated_for, out=self.saturated)
 
     @property
-    def upright(self) -> float:
+    def cos_tilt(self) -> float:
         """Upward component of the body's z axis."""
         return float(self.physics.rotation[2, 2])
 

@@ -212,7 +212,7 @@ def turned_over(robot: Robot, manoeuvre: Manoeuvre, lost: Iterable[str], seeds: 
         get_up.begin(gait, morphology)
         while get_up.active and get_up.phase is not Phase.STAND and fallen.time < 30.0:
             fallen.tick()
-        count += fallen.upright > UPRIGHT
+        count += fallen.cos_tilt > UPRIGHT
         saturated.append(fallen.saturated.max())
     return Turned(count, float(np.median(saturated)))
 
