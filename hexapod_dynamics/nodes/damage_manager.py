@@ -146,7 +146,7 @@ class DamageManager(GuardedNode):
         self.loop.poll()
         self._declarations.check(time.monotonic(), values)
         response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
-        failure = await self._session_state.stored() if response.result.successful else ""
+        failure = await self._session_state.wait_until_stored() if response.result.successful else ""
         if failure:
             response.result.reason = f"a restart of this node would lose the declared damage: {failure}"
         return response

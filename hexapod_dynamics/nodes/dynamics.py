@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from hexapod_dynamics.control.deadlines import AutomaticRate, DeadlineMonitor
 from hexapod_dynamics.control.pose_guard import GuardSettings
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.nodes.messages import NOT_GIVEN, age_of, pose_values, read_imu, time_of
+from hexapod_dynamics.nodes.messages import NOT_GIVEN, age_of, pose_values, read_imu, stamp_to_monotonic
 from hexapod_dynamics.nodes.morphology_messages import values_of
 from hexapod_dynamics.nodes.prediction_messages import PayloadReport, PredictionMessages
 from hexapod_dynamics.nodes.support_markers import SupportMarkers
@@ -80,7 +80,7 @@ class DynamicsNode(GuardedNode):
 
     def _on_command(self, message: JointState) -> None:
         topic, joints = "joint_commands", self._joints
-        at = time_of(topic, message.header.stamp, self._faults)
+        at = stamp_to_monotonic(topic, message.header.stamp, self._faults)
         if at is None:
             return
         names, positions, velocities = message.name, message.position.tolist(), message.velocity.tolist()
@@ -108,14 +108,14 @@ class DynamicsNode(GuardedNode):
         self._measure("joint_states", message, ())
 
     def _measure(self, topic: str, message: JointState, ages: Sequence[float]) -> None:
-        at, now = time_of(topic, message.header.stamp, self._faults), time.monotonic()
+        at, now = stamp_to_monotonic(topic, message.header.stamp, self._faults), time.monotonic()
         if at is not None:
             readings = self._joints.read(topic, message.name, message.position.tolist(), ages, measured=True)
             for joint, angle, age in readings or ():
                 self.prediction.joint(at - age, joint, angle, now)
 
     def _on_imu(self, message: Imu) -> None:
-        at, now = time_of("imu/data", message.header.stamp, self._faults), time.monotonic()
+        at, now = stamp_to_monotonic("imu/data", message.header.stamp, self._faults), time.monotonic()
         if at is None:
             return
         if message.orientation_covariance[0] == NOT_GIVEN:

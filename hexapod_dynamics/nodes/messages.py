@@ -88,7 +88,7 @@ def age_of(stamp: Time) -> float:
     return time.time() - seconds if seconds else 0.0
 
 
-def time_of(topic: str, stamp: Time, faults: Faults) -> float | None:
+def stamp_to_monotonic(topic: str, stamp: Time, faults: Faults) -> float | None:
     """Return the monotonic time of a stamp, or of the arrival if there is none; None if it is more than half a second
     old, or as far in the future, so that the message is rejected.
     """

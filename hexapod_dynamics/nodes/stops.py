@@ -180,7 +180,7 @@ class Stops:
 
     def _wait_for_disk(self) -> str:
         """Return why the stop is not on the disk, else an empty text."""
-        future, written = self._session_state.stored(), threading.Event()
+        future, written = self._session_state.wait_until_stored(), threading.Event()
         future.add_done_callback(lambda _: written.set())
         if not written.wait(PATIENCE):
             return f"a restart of this node may lose it: it is not on the disk after {PATIENCE:g} s"
@@ -196,7 +196,7 @@ class Stops:
     ) -> Response:
         """Answer a request when its state is on the disk; meanwhile the node works."""
         response.success, response.message = action(request)
-        failure = await self._session_state.stored()
+        failure = await self._session_state.wait_until_stored()
         if failure:
             response.message += f"; a restart of this node would lose this state: {failure}"
         return response

@@ -63,7 +63,7 @@ class SessionState:
         self._posted = self._written = 0  # numbers of the newest values, and of those that were tried to be written
         self._closed = False
         self.losses = 0  # number of times that another program deleted or changed the file
-        # [number of the values, monotonic time [s], Future] of `stored`: the waiting callbacks
+        # [number of the values, monotonic time [s], Future] of `wait_until_stored`: the waiting callbacks
         self._waiting: list[tuple[int, float, Future]] = []
         try:
             if session:
@@ -146,7 +146,7 @@ class SessionState:
         if self._file is not None:
             self._submit(values)
 
-    def stored(self) -> Future:
+    def wait_until_stored(self) -> Future:
         """Return a Future to `await` in a callback of a service: done when everything posted is on the disk, or after
         two seconds.
 

@@ -171,7 +171,7 @@ class GuardedNode(Node):
                 return answered
             except HexapodError as error:  # what is asked for is impossible: the request itself is in order
                 self.get_logger().info(f"{srv_name} is refused: {shortened(str(error))}", throttle_duration_sec=5.0)
-                return refusal(srv_type, str(error))
+                return make_refusal_response(srv_type, str(error))
             except Exception as error:
                 return self._refuse(srv_type, srv_name, error)
 
@@ -191,7 +191,7 @@ class GuardedNode(Node):
             raise error
         self.malformed.count_request(self.resolve_service_name(srv_name), described(error))
         log_defect(self, error, f"a request to {srv_name}")
-        return refusal(srv_type, f"refused: {described(error)}")
+        return make_refusal_response(srv_type, f"refused: {described(error)}")
 
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[..., object], qos_profile: QoSProfile | int, **more: object
@@ -232,7 +232,7 @@ def check_parameters(request: object) -> None:
             )
 
 
-def refusal(srv_type: type, reason: str) -> object:
+def make_refusal_response(srv_type: type, reason: str) -> object:
     """Return a response of a service that refuses a request; an empty one if the type has no field for a reason."""
     response, result = srv_type.Response(), SetParametersResult(successful=False, reason=reason)
     if srv_type is SetParameters:

@@ -49,7 +49,7 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
     if again or not nodes:
         status = 1
         for node in nodes:
-            end(node)
+            destroy(node)
         with bounded_end():
             rclpy.try_shutdown()
         if not again:
@@ -72,7 +72,7 @@ def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None 
             traceback.print_exc()
             failed, status = True, 1
         for node in nodes:
-            close(node, comes_back=failed or start.launched())
+            close_node(node, will_restart=failed or start.launched())
         with bounded_end():
             for node in nodes:
                 node.destroy_node()
@@ -126,7 +126,7 @@ def made(node_class: type[Node]) -> Node:
 
 def spin(nodes: list[Node]) -> None:
     """Run the callbacks of nodes until a signal is received; several nodes run each in its own thread, with
-    `kept`.
+    `run_with_restarts`.
 
     At the end, the list `nodes` contains the existing nodes.
     """
@@ -137,7 +137,10 @@ def spin(nodes: list[Node]) -> None:
     if len(nodes) == 1:
         serve(nodes[0], going)
         return
-    threads = [threading.Thread(target=kept, args=(nodes, node, going), name=node.get_name()) for node in list(nodes)]
+    threads = [
+        threading.Thread(target=run_with_restarts, args=(nodes, node, going), name=node.get_name())
+        for node in list(nodes)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -154,7 +157,7 @@ def serve(node: Node, going: Callable[[], bool]) -> None:
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
-def kept(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
+def run_with_restarts(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class, node = type(first), first
     name_thread(first.get_name())
@@ -165,15 +168,15 @@ def kept(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
         except Exception:  # raised by any callback; the other nodes continue
             node.get_logger().fatal(f"{traceback.format_exc()}node failed, restarting in 1 s")
         nodes.remove(node)
-        end(node)
-        again = made_again(node_class, going)
+        destroy(node)
+        again = make_again(node_class, going)
         if again is None:
             return
         node = again
         nodes.append(node)
 
 
-def made_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None:
+def make_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None:
     """Return a new node after a pause, longer if it fails; None if it would be refused again or the process ends."""
     while True:
         left = time.monotonic() + 1.0
@@ -190,9 +193,9 @@ def made_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None
             rclpy.logging.get_logger(node_class.__name__).fatal(traceback.format_exc())
 
 
-def end(node: Node) -> None:
+def destroy(node: Node) -> None:
     """Close a node's devices and destroy it; its stored state is kept."""
-    close(node)
+    close_node(node)
     with bounded_end():
         node.destroy_node()
 
@@ -213,12 +216,12 @@ def bounded_end() -> Iterator[None]:
             faulthandler.cancel_dump_traceback_later()
 
 
-def close(node: Node, comes_back: bool = True) -> None:
+def close_node(node: Node, will_restart: bool = True) -> None:
     """Close a node's devices; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
     stored = getattr(node, "session_state", None)
-    if stored is not None and comes_back:
+    if stored is not None and will_restart:
         stored.close()
     elif stored is not None:
         stored.forget()

@@ -139,7 +139,7 @@ class TickLoop:
         """
         polled = self.subscribe(kind, topic, callback, 1)
         self._polled.remove(polled)
-        return lambda: _take(*polled)
+        return lambda: _read(*polled)
 
     def unsubscribe(self, polled: tuple[Subscription, int]) -> None:
         """Destroy a subscription, which `subscribe` has returned."""
@@ -180,7 +180,7 @@ class TickLoop:
         if self._at_times:
             self._attend()
         for polled in tuple(self._polled):
-            _take(*polled)
+            _read(*polled)
 
     def run(self, executor: Executor, running: Callable[[], bool]) -> None:
         """Tick while running() is true; it is called ten times a second."""
@@ -235,7 +235,7 @@ class TickLoop:
         self._next_slow = min((due for due, _, _ in self._slow), default=float("inf"))
 
 
-def _take(subscription: Subscription, most: int) -> None:
+def _read(subscription: Subscription, most: int) -> None:
     """Take messages as bytes and call the subscription's callback, which reads them (GuardedNode)."""
     for _ in range(most):
         taken = subscription.handle.take_message(subscription.msg_type, True)
