@@ -165,7 +165,7 @@ def test_release_reaches_the_servos_of_legs_that_are_declared_missing_but_hang_t
         assert servos.status.level == DiagnosticStatus.WARN, servos.status.message  # no error
         declare("--restore", *missing)
         wait_until(lambda: "declared present again" in servos.process.output, 10, lambda: servos.process.output)
-        assert "the torque of all servos is off, theirs, too" in servos.process.output
+        assert "the torque of all servos is off, also of these" in servos.process.output
         wait_until(lambda: not holding().any(), 10, "none has torque")
         assert servos.ask("servos/torque", True).success
         wait_until(lambda: holding().all(), 10, "all hold where they stand")
