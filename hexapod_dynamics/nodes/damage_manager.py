@@ -34,7 +34,7 @@ class DamageManager(GuardedNode):
     def __init__(self) -> None:
         super().__init__("damage_manager")
         robot = self.robot = load_robot(self)
-        self._session_state = SessionState(self)
+        self.session_state: SessionState = SessionState(self)
         self._declarations, self._faults = Declarations(robot), Faults()
         self._joints = JointInput(robot, self._faults)
         self._unknown = ""  # reason why the damage declared before a restart is not known
@@ -77,7 +77,7 @@ class DamageManager(GuardedNode):
             self._declarations.change(time.monotonic(), given)
 
     def _restore(self) -> None:
-        stored = self._session_state
+        stored = self.session_state
         values = stored.load()
         if values is not None:
             try:
@@ -130,7 +130,7 @@ class DamageManager(GuardedNode):
             return SetParametersResult(successful=False, reason=str(error))
         self._declarations.note_change(time.monotonic())
         self._unknown = ""
-        self._session_state.post(self._morphology.parameters())
+        self.session_state.post(self._morphology.parameters())
         self._publish()
         return SetParametersResult(successful=True)
 
@@ -146,7 +146,7 @@ class DamageManager(GuardedNode):
         self.loop.poll()
         self._declarations.check(time.monotonic(), values)
         response.result = self.set_parameters_atomically([Parameter(n, value=v) for n, v in values.items()])
-        failure = await self._session_state.wait_until_stored() if response.result.successful else ""
+        failure = await self.session_state.wait_until_stored() if response.result.successful else ""
         if failure:
             response.result.reason = f"a restart of this node would lose the declared damage: {failure}"
         return response
@@ -156,10 +156,10 @@ class DamageManager(GuardedNode):
         self._diagnostics.publish()
 
     def _diagnose(self) -> tuple[str, str, dict[str, object]]:
-        now, failure = time.monotonic(), self._session_state.failure
+        now, failure = time.monotonic(), self.session_state.failure
         words = [self._unknown] if self._unknown else []
         words += [f"a restart of this node would lose the declared damage: {failure}"] if failure else []
-        words += [*self._session_state.assess(now)[1], *self._faults.recent(now)]
+        words += [*self.session_state.assess(now)[1], *self._faults.recent(now)]
         if self._morphology.is_intact:
             return ("error" if self._unknown else "warn" if words else "ok"), "; ".join([*words, "whole"]), {}
         return ("error" if self._unknown else "warn"), "; ".join([*words, self._morphology.describe()]), {}

@@ -54,8 +54,8 @@ class DynamicsNode(GuardedNode):
         self._cost = self._worst_cost = 0.0
         self._support = SupportMarkers(self, self.prediction.observer)
         self._support.update()
-        self._session_state = SessionState(self, lasting=False)
-        place = self._session_state.load()
+        self.session_state: SessionState = SessionState(self, lasting=False)
+        place = self.session_state.load()
         if place is not None:  # after a crash odom continues at the stored position
             if problem := self.prediction.restore(place):
                 self.get_logger().warning(problem)
@@ -174,7 +174,7 @@ class DynamicsNode(GuardedNode):
         now = time.monotonic()
         stored = self.prediction.stored()
         if stored is not None:
-            self._session_state.post(stored)
+            self.session_state.post(stored)
         late = [self._deadlines.assess("predictions")]
         if self._rate.halved:
             late.append(f"predictions: {self._rate.assess(now)}")

@@ -67,7 +67,8 @@ class GaitNode(GuardedNode):
         self._reported, self._command = "", JointState()
         self._command.header.frame_id = source_name(self)  # `servos` follows one source at a time
         self._buzzer = self.create_publisher(Bool, "buzzer", 1)
-        self._session_state, timeout, faults = SessionState(self), commands["cmd_vel_timeout"], Faults()
+        self.session_state: SessionState = SessionState(self)
+        timeout, faults = commands["cmd_vel_timeout"], Faults()
         settings = GaitControlSettings(
             kind=kind,
             values=values,
@@ -83,11 +84,11 @@ class GaitNode(GuardedNode):
             permit=self._restored_permit(timeout),
             report=self._report,
             announce=lambda on: self._buzzer.publish(Bool(data=on)),
-            keep=self._session_state.post,
+            keep=self.session_state.post,
             faults=faults,
         )
         permit = self.control.permit
-        if not self._session_state.save(permit.state) and permit.by_itself:
+        if not self.session_state.save(permit.state) and permit.by_itself:
             permit.by_itself = False
             self.get_logger().warning("without it the robot does not start to walk with `velocity`: send cmd_vel")
         self._imu, self._joints = ImuInput(self.robot.imu.rotation, faults), JointInput(self.robot, faults)
@@ -113,7 +114,7 @@ class GaitNode(GuardedNode):
         """Return the walk permit from before a crash; if it was stored but cannot be read, the robot waits for a
         new command.
         """
-        stored = self._session_state
+        stored = self.session_state
         state = stored.load()
         if state is None and not (stored.unreadable or stored.lost):
             return WalkPermit(pause=timeout)
@@ -202,8 +203,8 @@ class GaitNode(GuardedNode):
         now = time.monotonic()
         self._reported = self.control.doing
         level, message, values = self.control.state(now)
-        lost, words = self._session_state.assess(now)
-        if failure := self._session_state.failure:
+        lost, words = self.session_state.assess(now)
+        if failure := self.session_state.failure:
             lost, words = "warn", [f"a restart of this node would lose whether it may walk: {failure}"]
         if lost != "ok" and level != "error":
             level, message = lost, "; ".join([*words, message])

@@ -68,7 +68,7 @@ class ServosNode(GuardedNode):
         super().__init__("servos")
         sys.setswitchinterval(0.001)  # [s] after which a tick lets another thread run, as that of a stop
         self.robot = load_robot(self)
-        self._session_state = SessionState(self, keeps=True)
+        self.session_state: SessionState = SessionState(self, keeps=True)
         self._values = values = declare_all(self, PARAMETERS)
         self._names = list(self.robot.joint_names)
         self._missing = np.zeros(len(self._names), bool)  # declared missing
@@ -84,8 +84,8 @@ class ServosNode(GuardedNode):
             self.guard,
             settings,
             self.get_logger().warning,
-            restored_stop(self._session_state, self.get_logger()),
-            lambda stop: self._session_state.post(stop.to_values()),
+            restored_stop(self.session_state, self.get_logger()),
+            lambda stop: self.session_state.post(stop.to_values()),
         )
         self.watch = CommandWatch(self, "joint_commands", SourceLock(self._timeout))
         self._begun, self._port_reported = time.monotonic(), False
@@ -121,7 +121,7 @@ class ServosNode(GuardedNode):
         )
         self.loop.every(1.0, lambda: self._messages.publish_battery(self.control.state.supply))
         self.loop.every(0.2, self._watch_sources)
-        self.stops = Stops(self, self.control, values, self._session_state, self._report_soon)
+        self.stops = Stops(self, self.control, values, self.session_state, self._report_soon)
         self.board: BoardOutputs | None = None
         if values["protocol"] == "board":
             from hexapod_dynamics.nodes.board_outputs import BoardOutputs
@@ -278,13 +278,13 @@ class ServosNode(GuardedNode):
 
     def _assess(self, now: float) -> tuple[str, str]:
         """Return level and message: bus, commands, supply, present action, in this order."""
-        self.control.not_kept = self._session_state.failure
+        self.control.not_kept = self.session_state.failure
         parts = [
             self._health.assess(self.control.state, now),
             self._heat.assess(),
             self.watch.assess(self.guard.clamped, now),
             self.control.doing(),
-            self._session_state.assess(now),
+            self.session_state.assess(now),
             self.stops.assess(now),
             self.foreign.assess() if self.foreign is not None else ("ok", []),
         ]
@@ -303,7 +303,7 @@ class ServosNode(GuardedNode):
         values["priority of the other threads"] = self.priority
         values |= {f"clamped {kind}": count for kind, count in self.guard.clamped.items()}
         values |= {f"commands refused, {kind}": count for kind, count in self.watch.refused.items()}
-        values["losses of the stored state"] = self._session_state.losses
+        values["losses of the stored state"] = self.session_state.losses
         values |= self.chain.servos.figures()
         return *self._level, values | {"stop": self.control.stop.mode, "emergency stop": self.control.stop.frozen}
 

@@ -40,7 +40,7 @@ class SessionState:
 
     Without both, nothing is stored. lasting: whether the node has the parameter `state_directory`. keeps: the state
     stays when the node ends cleanly, too. A file that cannot be written or read is reported once, as a warning of the
-    node, and never ends the node. `running` closes this object when the node ends.
+    node, and never ends the node. The node keeps this object as its `session_state`, which `running` closes at the end.
 
     Raises ParameterError for a session that cannot be part of a file's name, and for a directory that others could
     have changed.
@@ -75,7 +75,6 @@ class SessionState:
                 own_directory(directory, STATE_DIRECTORY.name)
         except HexapodError as error:
             raise ParameterError(str(error)) from None
-        node.session_state = self
         if self._wanted:
             # The name contains the namespace: two robots of one launch do not share their state.
             name = f"{'' if directory else session}{node.get_namespace()}/{node.get_name()}".replace("//", "/")

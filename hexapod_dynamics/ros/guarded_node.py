@@ -30,6 +30,7 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 if TYPE_CHECKING:
+    from hexapod_dynamics.ros.crash_recovery import SessionState
     from rclpy.qos import QoSProfile
     from rclpy.service import Service
     from rclpy.subscription import Subscription
@@ -147,8 +148,11 @@ class PublisherCheck:
 class GuardedNode(Node):
     """A node whose services answer with a refusal, and whose subscriptions continue, if a callback raises.
 
-    malformed: counts what is refused or ignored.
+    malformed: counts what is refused or ignored. session_state: what the node restores after a crash, None if it stores
+    nothing.
     """
+
+    session_state: SessionState | None = None
 
     def __init__(self, node_name: str) -> None:
         self.malformed = MalformedMessages(self)  # first, because Node creates services

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import rclpy
 from hexapod_dynamics.errors import HexapodError, MissingPackageError, ParameterError
@@ -22,11 +23,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+if TYPE_CHECKING:
+    from hexapod_dynamics.ros.guarded_node import GuardedNode
+
 LIBC = ctypes.CDLL(None)
 ENDING = threading.Lock()  # faulthandler has one timer for all threads
 
 
-def run_together(node_classes: Sequence[type[Node]], args: Sequence[str] | None = None) -> None:
+def run_together(node_classes: Sequence[type[GuardedNode]], args: Sequence[str] | None = None) -> None:
     """Start nodes in one process, spin them, and shut them down cleanly on SIGINT and SIGTERM; several run each in a
     thread of its own. An invalid parameter ends a node.
 
@@ -100,7 +104,7 @@ def stays_refused(error: Exception) -> bool:
     return isinstance(error, (ParameterError, MissingPackageError))
 
 
-def made(node_class: type[Node]) -> Node:
+def made(node_class: type[GuardedNode]) -> GuardedNode:
     """Return a new node; an error in its constructor is logged before it is raised."""
     with Refused.lock:
         Refused.name, Refused.node = "", None
@@ -124,7 +128,7 @@ def made(node_class: type[Node]) -> Node:
             raise
 
 
-def spin(nodes: list[Node]) -> None:
+def spin(nodes: list[GuardedNode]) -> None:
     """Run the callbacks of nodes until a signal is received; several nodes run each in its own thread, with
     `run_with_restarts`.
 
@@ -147,7 +151,7 @@ def spin(nodes: list[Node]) -> None:
         thread.join()
 
 
-def serve(node: Node, going: Callable[[], bool]) -> None:
+def serve(node: GuardedNode, going: Callable[[], bool]) -> None:
     """Run the callbacks of a node while going() is true, in an executor of its own."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -157,7 +161,7 @@ def serve(node: Node, going: Callable[[], bool]) -> None:
         executor.spin_once(timeout_sec=0.2)  # a signal is noticed at the end of the wait
 
 
-def run_with_restarts(nodes: list[Node], first: Node, going: Callable[[], bool]) -> None:
+def run_with_restarts(nodes: list[GuardedNode], first: GuardedNode, going: Callable[[], bool]) -> None:
     """`serve` one of several nodes; if it fails, destroy it and make a new one after a second, also in `nodes`."""
     node_class, node = type(first), first
     name_thread(first.get_name())
@@ -176,7 +180,7 @@ def run_with_restarts(nodes: list[Node], first: Node, going: Callable[[], bool])
         nodes.append(node)
 
 
-def make_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None:
+def make_again(node_class: type[GuardedNode], going: Callable[[], bool]) -> GuardedNode | None:
     """Return a new node after a pause, longer if it fails; None if it would be refused again or the process ends."""
     while True:
         left = time.monotonic() + 1.0
@@ -193,7 +197,7 @@ def make_again(node_class: type[Node], going: Callable[[], bool]) -> Node | None
             rclpy.logging.get_logger(node_class.__name__).fatal(traceback.format_exc())
 
 
-def destroy(node: Node) -> None:
+def destroy(node: GuardedNode) -> None:
     """Close a node's devices and destroy it; its stored state is kept."""
     close_node(node)
     with bounded_end():
@@ -216,15 +220,15 @@ def bounded_end() -> Iterator[None]:
             faulthandler.cancel_dump_traceback_later()
 
 
-def close_node(node: Node, will_restart: bool = True) -> None:
+def close_node(node: GuardedNode, will_restart: bool = True) -> None:
     """Close a node's devices; its stored state is kept if it will be restarted."""
     if hasattr(node, "close"):
         node.close()
-    stored = getattr(node, "session_state", None)
-    if stored is not None and will_restart:
-        stored.close()
-    elif stored is not None:
-        stored.forget()
+    if node.session_state is not None:
+        if will_restart:
+            node.session_state.close()
+        else:
+            node.session_state.forget()
 
 
 def name_thread(name: str) -> None:

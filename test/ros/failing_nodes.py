@@ -8,13 +8,13 @@ import ctypes
 import sys
 
 from hexapod_dynamics.ros.crash_recovery import SessionState
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 from hexapod_dynamics.ros.node_functions import steady_timer
 from hexapod_dynamics.ros.running import run_together
-from rclpy.node import Node
 from std_msgs.msg import String
 
 
-class Steady(Node):
+class Steady(GuardedNode):
     """Publishes `ticks`, ten a second: how many it has published."""
 
     def __init__(self):
@@ -27,30 +27,30 @@ class Steady(Node):
         self._publisher.publish(String(data=str(self._count)))
 
 
-class Failing(Node):
+class Failing(GuardedNode):
     """Says in the log which state it has found, stores another, and fails in its fifth callback."""
 
     def __init__(self):
         super().__init__("failing")
-        self._stored = SessionState(self)
+        self.session_state = SessionState(self)
         self._count = 0
-        self.get_logger().warning(f"found {self._stored.load()}")
+        self.get_logger().warning(f"found {self.session_state.load()}")
         steady_timer(self, 0.1, self._tick)
 
     def _tick(self):
         self._count += 1
         if self._count == 5:
-            self._stored.save({"stopped": True})
+            self.session_state.save({"stopped": True})
             raise ZeroDivisionError("a defect of this node")
 
 
-class Storing(Node):
+class Storing(GuardedNode):
     """Stores a state, and says in the log that it works."""
 
     def __init__(self):
         super().__init__("storing")
-        self._stored = SessionState(self)
-        self._stored.save({"stopped": True})
+        self.session_state = SessionState(self)
+        self.session_state.save({"stopped": True})
         steady_timer(self, 0.5, lambda: self.get_logger().warning("it works"))
 
 

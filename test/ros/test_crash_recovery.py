@@ -19,16 +19,18 @@ def born(tmp_path, monkeypatch):
     """A function that starts the node, again after a crash, and gives its SessionState."""
     monkeypatch.setenv("HEXAPOD_DYNAMICS_RUNTIME", str(tmp_path / "run"))
     rclpy.init()
-    nodes = []
+    nodes, states = [], []
 
     def birth():
         session = [Parameter("session", value="s1")]
         nodes.append(rclpy.create_node("walker", namespace="left", parameter_overrides=session))
-        return SessionState(nodes[-1])
+        states.append(SessionState(nodes[-1]))
+        return states[-1]
 
     yield birth
+    for state in states:
+        state.close()  # else its thread writes the file again where the next test has its directory
     for node in nodes:
-        node.session_state.close()  # else its thread writes the file again where the next test has its directory
         node.destroy_node()
     rclpy.try_shutdown()
 

@@ -12,9 +12,9 @@ NODE = """
 import gc
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.running import run_together
-from rclpy.node import Node
+from hexapod_dynamics.ros.guarded_node import GuardedNode
 
-class Probe(Node):
+class Probe(GuardedNode):
     def __init__(self):
         super().__init__('probe')
         self.made_here = [[] for _ in range(1000)]
