@@ -98,7 +98,6 @@ PACED = (
     "nodes/test_nodes_walk.py",
     "nodes/test_onboard_agrees.py",
     # With the browser of test_view.py beside that of another file neither page is drawn for half a minute.
-    "nodes/test_view_foreign_pages.py",
     "nodes/test_view_security.py",
     "drivers/servos/lx/test_servo_bus.py",
     "drivers/servos/test_servo_supervisor.py",

@@ -156,7 +156,6 @@ class Prediction:
         self._torque_rates = TorqueRates(self._feedforward)
         self._last_rates, self._accelerations = np.zeros(n), np.zeros(n)  # of the commanded joints
         self._commanded = self._advanced = -math.inf  # times of the last command and of the last prediction
-        self._solved = -math.inf  # time of the command for which torques were computed last
         self.payload: PayloadWeighing | None = None
         if s.payload and all(len(leg.joints) == 3 for leg in robot.legs):
             self.payload = PayloadWeighing(self.observer, s.command_delay, s.command_period)
@@ -239,18 +238,15 @@ class Prediction:
 
     def _needed_torques(self, t: float, step: float) -> np.ndarray | None:
         """Return the torques of the commanded motion and pass them to the observer; None while a moving joint has no
-        command, if another prediction, `step` [s] later, comes before the next command, or if the command has its
-        torques and the next one is not overdue.
+        command, or if another prediction, `step` [s] later, comes before the next command.
         """
         observer, last = self.observer, self._received[COMMANDS]
         commands, moving = observer.commands, observer.morphology.moving_mask
         if not self.settings.feedforward or last == -math.inf or not np.isfinite(commands.commanded[moving]).all():
             return None
-        period = self.settings.command_period
-        overdue = self._commanded + 2.0 * period
         if t - last > SILENT:  # no commands arrive any more: the commanded motion is at rest
             self._accelerations[:] = commands.commanded_rate[:] = 0.0
-        elif t + 1.25 * step < self._commanded + period or (self._solved == self._commanded and t < overdue):
+        elif t + 1.25 * step < self._commanded + self.settings.command_period:
             return None
         joints, body = np.where(moving, commands.commanded, observer.q), observer.nu[:6]
         motion = joints, commands.commanded_rate, self._accelerations
@@ -260,7 +256,6 @@ class Prediction:
             lead = commands.period - servo.damping / servo.stiffness
             torques += lead * self._torque_rates.solve(observer.rotation, body, *motion)
         observer.feed_forward(torques)
-        self._solved = self._commanded
         return torques
 
     def predict_path(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:

@@ -193,20 +193,18 @@ def test_pushes_that_turn_the_robot_over_do_not_with_the_brace():
 
 
 def test_pushes_that_the_force_alone_does_not_show_in_time_are_braced_against(monkeypatch):
-    """With the limits of the force alone there is no brace, and each of these turns the robot over.
-
-    Others are no example: of the seeds 1, 4 and 16, the first turns over undetected; the force alone shows the others.
-    """
+    """Without a front leg most pushes of 10 N s turn the robot over before the force has shown them."""
     pytest.importorskip("mujoco")
     from support.walks import pushed
 
-    for seed in (3, 11, 19):
-        walk = pushed(seed, 10.0, True, lost=("LF",))
-        assert walk.onboard.parts.gait.brace.count == 1 and not walk.turned_over
+    def push():
+        walks = [pushed(seed, 10.0, True, lost=("LF",)) for seed in range(1, 7)]
+        return sum(walk.onboard.parts.gait.brace.count for walk in walks), sum(walk.turned_over for walk in walks)
+
+    braced, over = push()
     monkeypatch.setattr(TipWatch, "update", lambda *_: False)
-    for seed in (3, 11, 19):
-        walk = pushed(seed, 10.0, True, lost=("LF",))
-        assert walk.onboard.parts.gait.brace.count == 0 and walk.turned_over
+    by_force, over_by_force = push()
+    assert braced >= by_force + 2 and over <= over_by_force
 
 
 def test_a_lost_leg_is_no_push():

@@ -70,7 +70,7 @@ def test_the_robot_walks_by_them_without_two_legs(tmp_path):
 
 
 def test_another_shape_and_a_robot_that_is_too_heavy_are_refused_with_the_reason():
-    with pytest.raises(HexapodError, match="other legs"):
+    with pytest.raises(HexapodError, match="different legs"):
         transferred_plans(LIBRARY, Robot.load("config/octopod.yaml"))
     longer = dataclasses.replace(ROBOT, name="mine", body=dataclasses.replace(ROBOT.body, box=(0.3, 0.2, 0.1)))
     with pytest.raises(HexapodError, match="body's box"):

@@ -9,13 +9,13 @@ from pathlib import Path
 # files at a time as the number says.
 TURNS = {"waiting": None, "computing": None, "paced": 2, "alone": 1}
 LOCKS = "HEXAPOD_DYNAMICS_TEST_TURNS"  # environment variable: the folder of a run's locks
-# Environment variable: a file that a run makes as soon as it measures a pace. Another run, which computes beside it,
-# goes on in one process until somebody deletes the file.
+# Environment variable: a file that is there while another run measures paces. A run that computes beside it goes on in
+# one process until the file is deleted.
 BESIDE = "HEXAPOD_DYNAMICS_TESTS_BESIDE"
 
 
 def leave_the_processors(item):
-    """Wait, in all processes of a run that computes but one, while a pace is measured beside it."""
+    """Wait, in all processes but one, while another run measures paces."""
     first = item.config.workerinput["workerid"] == "gw0"
     while not first and turn_of(item) == [*TURNS].index("computing") and os.path.exists(os.environ.get(BESIDE, "")):
         time.sleep(0.5)
@@ -41,8 +41,6 @@ class Turn:
         self._choice = self._file("choice")
         while not self._begins(name):
             time.sleep(0.05)
-        if TURNS[name] and BESIDE in os.environ:
-            Path(os.environ[BESIDE]).touch()
 
     @staticmethod
     def _file(name):
