@@ -79,7 +79,7 @@ def require_positive(values: Mapping[str, object], error: type[HexapodError] = H
     """
     for name, value in values.items():
         for number in value if isinstance(value, tuple) else (value,):
-            if not 0.0 < number < INFINITY:
+            if isinstance(number, (str, bytes)) or not 0.0 < number < INFINITY:
                 raise error(f"{name}: given {value!r}, a finite number above 0 is needed")
 
 

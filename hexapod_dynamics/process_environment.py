@@ -33,7 +33,7 @@ def children_in_one_thread() -> Iterator[None]:
         yield
     finally:
         for name in unset:
-            del os.environ[name]
+            os.environ.pop(name, None)
 
 
 def allow_participants() -> None:

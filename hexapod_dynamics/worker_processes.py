@@ -108,8 +108,9 @@ def _work(pipe: Connection) -> None:
 
 def _sendable(error: Exception) -> Exception:
     """Return the exception, or a HexapodError with its type and text if pickling does not give the same exception."""
-    told = f"{type(error).__name__}: {error}"
+    told = type(error).__name__
     try:
+        told = f"{told}: {error}"
         copy = pickle.loads(pickle.dumps(error))
     except Exception:  # what the class of the exception, or a value in it, raises
         return HexapodError(told)

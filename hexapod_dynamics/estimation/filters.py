@@ -173,7 +173,7 @@ class InnovationTest:
         self._last_inconsistent: float | None = None
         self.suspected: list[str] = []
 
-    def test_joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
+    def check_joint(self, time: float, joint: int, error: float, rate: float, offset: float) -> None:
         """Test a reading of a joint: measured minus predicted [rad], predicted rate [rad/s], learnt offset [rad]."""
         excess = abs(error) / (0.06 + 0.03 * abs(rate))  # [rad] at rest, [s] by which the times differ
         self._assess(time, joint, max(excess, abs(offset) / 0.25))
@@ -187,7 +187,7 @@ class InnovationTest:
         """Reset a joint that was read while it executes no command, because it cannot contradict the model then."""
         self._since[joint], self._excess[joint] = math.inf, 0.0
 
-    def test_attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
+    def check_attitude(self, time: float, innovation: Sequence[float], yaw: float) -> None:
         """Test the attitude: the measured less the predicted one as a rotation vector (3,) in world axes [rad],
         and the predicted yaw [rad].
         """

@@ -195,7 +195,7 @@ class Observer:
             else:
                 self.odometry.strides.read_coxa(angle - modelled, stretch)
             self.servo_lag.measure(angle - modelled, rate)
-        self.consistency.test_joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
+        self.consistency.check_joint(time, joint, angle - modelled, rate, joints.offsets.item(joint))
 
     def _start_joint(self, joint: int, angle: float) -> None:
         """Start a restored joint at its measured angle [rad]; its servo approaches the command slowly from there."""
@@ -217,7 +217,7 @@ class Observer:
             turn = rotation_from_vector(self.attitude_filter.measure(time, rotation, self._rotations.at(time)))
             innovation = self.attitude_filter.innovation.tolist()
             if self.following:
-                self.consistency.test_attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
+                self.consistency.check_attitude(time, innovation, roll_pitch_yaw(self.rotation)[2])
             if math.hypot(innovation[0], innovation[1]) < 0.6:  # [rad]
                 self._fits_at = time
             self.rotation[:] = turn @ self.rotation

@@ -119,7 +119,7 @@ def plan_swing(robot: Robot, morphology: Morphology, swing: Swing, *, least: str
 
 
 class PlannedSwing:
-    """A plan in a form for control loops: position and rate at a fraction of the swing, without allocation."""
+    """A plan in a form for control loops: position and rate at a fraction of the swing, in the same memory."""
 
     def __init__(self, plan: SwingPlan) -> None:
         m, self.joints = plan.points.shape
@@ -128,7 +128,7 @@ class PlannedSwing:
         spline = BSpline(knots, plan.points, DEGREE)
         cubics = CubicHermiteSpline(fine, spline(fine), spline(fine, 1)).c
         self._cubics = np.ascontiguousarray(cubics.swapaxes(0, 1))  # (steps, 4, n), the highest power first
-        self._powers, self._joints = np.zeros((2, 4)), np.zeros((2, self.joints))
+        self._powers, self._out = np.zeros((2, 4)), np.zeros((2, self.joints))
 
     def at(self, s: float, duration: float) -> np.ndarray:
         """Return joints and rates (2, n) at the fraction s of a swing of `duration` [s], overwritten by the next call:
@@ -140,7 +140,7 @@ class PlannedSwing:
         x = inside - k / steps
         self._powers[0] = x**3, x**2, x, 1.0
         self._powers[1] = 3 * x**2 / duration, 2 * x / duration, 1.0 / duration, 0.0
-        return np.matmul(self._powers, self._cubics[k], out=self._joints)
+        return np.matmul(self._powers, self._cubics[k], out=self._out)
 
 
 def plan_all(robot: Robot, morphology: Morphology, swings: Sequence[Swing]) -> tuple[list[SwingPlan], list[str]]:

@@ -94,7 +94,7 @@ class WalkingRobot:
         self.damage = (RandomDamage() if damage is None else damage) if damaged else None
         require_positive({"reach": reach, "period": period, "timestep": timestep})
         for name, value in (("power_weight", power_weight), ("spread", spread)):
-            if not 0.0 <= value < math.inf:
+            if isinstance(value, str) or not 0.0 <= value < math.inf:
                 raise HexapodError(f"{name}: given {value!r}, needed: a finite number >= 0")
         self.steps = round(period / timestep)
         if self.steps < 1 or abs(self.steps * timestep - period) > 1e-9 * period:

@@ -21,7 +21,15 @@ from hexapod_dynamics.onboard.damage_detection import DamageDetection
 from hexapod_dynamics.onboard.inputs import ImuInput, JointInput
 from hexapod_dynamics.parameters.damage_detector import PARAMETERS, SETTINGS
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare_all, load_robot, status_of, text_of
+from hexapod_dynamics.ros.node_functions import (
+    COMMANDS,
+    LATCHED,
+    Diagnostics,
+    declare_all,
+    load_robot,
+    status_of,
+    text_of,
+)
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
@@ -51,7 +59,7 @@ class DamageDetectorNode(GuardedNode):
         # The torques are first, because a command is processed with the latest torques. Depths: number of messages
         # between two updates.
         self.loop.subscribe(JointState, "feedforward_torques", self._on_torques, 1)
-        self.loop.subscribe(JointState, "joint_commands", self._on_command, 20)
+        self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 40)
         self.loop.subscribe(Imu, "imu/data", self._on_imu, 20)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 20)
@@ -69,7 +77,7 @@ class DamageDetectorNode(GuardedNode):
 
     # ---- in ----------------------------------------------------------------------------------------------------------
 
-    def _time_of(self, stamp: Time) -> float:
+    def _monotonic_time(self, stamp: Time) -> float:
         """Monotonic time [s] of a message's stamp; of the arrival if it is more than 2 s old, or in the future, because
         it comes from another clock. Younger stamps are used as they are: late readings are not used for decisions.
         """
@@ -84,16 +92,20 @@ class DamageDetectorNode(GuardedNode):
     def _on_command(self, message: JointState) -> None:
         positions = self._joints.row("joint_commands", message.name, message.position.tolist())
         if positions is not None:
-            self.detection.command(self._time_of(message.header.stamp), positions)
+            self.detection.command(self._monotonic_time(message.header.stamp), positions)
 
     def _on_measurements(self, message: JointState) -> None:
-        at, positions, ages = self._time_of(message.header.stamp), message.position.tolist(), message.effort.tolist()
+        at, positions, ages = (
+            self._monotonic_time(message.header.stamp),
+            message.position.tolist(),
+            message.effort.tolist(),
+        )
         readings = self._joints.read("servos/measurements", message.name, positions, ages, measured=True)
         for joint, angle, age in readings or ():
             self.detection.joint(at - age, joint, angle)
 
     def _on_imu(self, message: Imu) -> None:
-        self.detection.imu(self._time_of(message.header.stamp), read_imu(self._imu, message, time.monotonic()))
+        self.detection.imu(self._monotonic_time(message.header.stamp), read_imu(self._imu, message, time.monotonic()))
 
     def _on_gait_state(self, message: DiagnosticStatus) -> None:
         texts = {pair.key: pair.value for pair in message.values}
@@ -105,7 +117,7 @@ class DamageDetectorNode(GuardedNode):
             values = {pair.key: pair.value for pair in status.values}
             if status.name == self._servos and "silent" in values:
                 masks = (self._mask(values.get(key, "")) for key in ("silent", "torque off", "back"))
-                self.detection.bus(self._time_of(message.header.stamp), *masks)
+                self.detection.bus(self._monotonic_time(message.header.stamp), *masks)
 
     def _mask(self, names: str) -> np.ndarray:
         return np.isin(self._names, names.split())

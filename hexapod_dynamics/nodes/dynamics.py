@@ -24,7 +24,7 @@ from hexapod_dynamics.parameters.commands import COMMAND_PERIOD, GUARD
 from hexapod_dynamics.parameters.dynamics import PARAMETERS
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from rcl_interfaces.msg import ParameterEvent
 from sensor_msgs.msg import Imu, JointState
@@ -60,10 +60,10 @@ class DynamicsNode(GuardedNode):
             if problem := self.prediction.restore(place):
                 self.get_logger().warning(problem)
         self._messages = PredictionMessages(self, self.prediction.observer, values["publish_tf"], values["odom_topic"])
-        # More often than the command period where it is long: the queues hold all samples of an IMU at 250 Hz even if
-        # two ticks are late.
-        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=min(period, 0.02))
-        self.loop.subscribe(JointState, "joint_commands", self._on_command, 5)
+        # In every tick where the command period is long: the queues hold all samples of an IMU at 250 Hz even if two
+        # ticks are late.
+        self.loop = TickLoop(self, 1.0 / rate, self._tick, poll_period=period if period <= 0.02 else 0.0)
+        self.loop.subscribe(JointState, "joint_commands", self._on_command, COMMANDS)
         # Several arrive at once after this node was busy.
         self.loop.subscribe(JointState, "servos/measurements", self._on_measurements, 20)
         self.loop.subscribe(JointState, "joint_states", self._on_joints, 10, needed=self._untimed)

@@ -44,11 +44,10 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 from hexapod_dynamics.ros import start
 from hexapod_dynamics.ros.crash_recovery import SessionState
 from hexapod_dynamics.ros.guarded_node import GuardedNode
-from hexapod_dynamics.ros.node_functions import LATCHED, Diagnostics, declare, declare_all, load_robot
+from hexapod_dynamics.ros.node_functions import COMMANDS, LATCHED, Diagnostics, declare, declare_all, load_robot
 from hexapod_dynamics.ros.tick_loop import TickLoop
 from hexapod_dynamics.runtime_directory import SERVO_BUS, device_directory
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class ServosNode(GuardedNode):
         # joint_commands.
         self._poll_torques = self.loop.poller(JointState, "feedforward_torques", self._on_torques)
         commands = "gait/joint_commands" if foreign else "joint_commands"
-        self.loop.subscribe(JointState, commands, self._on_command, QoSProfile(depth=20))
+        self.loop.subscribe(JointState, commands, self._on_command, COMMANDS)
         self.foreign: ForeignJoints | None = None
         if foreign:
             from hexapod_dynamics.nodes.foreign_joints import ForeignJoints

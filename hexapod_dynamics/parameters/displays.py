@@ -17,7 +17,7 @@ ROBOT_DESCRIPTION = (
 )
 VIEW = (
     ParameterSpec("port", 8080, "port of the page, 0: any free one; `view_port:=` of the launch file", 0, 65535),
-    ParameterSpec("host", "127.0.0.1", "address to serve on; 0.0.0.0: to the whole network, see safety.md"),
+    ParameterSpec("host", "127.0.0.1", "address to serve on; 0.0.0.0 or :: to the whole network, see safety.md"),
     ParameterSpec(
         "names",
         [""],

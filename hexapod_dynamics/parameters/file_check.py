@@ -69,7 +69,9 @@ def _check_places(places: Iterable[str], namespace: str) -> None:
         if "*" not in place and given != namespace:
             unread[place] = given, node
     for place, (given, node) in unread.items():
-        misspelt = len(given) != len(namespace) and difflib.get_close_matches(given, [namespace], cutoff=0.85)
+        # A letter too many or too few, or two exchanged: left_arm and right_arm, robot_a and robot_b are two robots.
+        alike = len(given) != len(namespace) or sorted(given) == sorted(namespace)
+        misspelt = alike and difflib.get_close_matches(given, [namespace], cutoff=0.8)
         if given and (own or namespace and (_differ_by_number(given, namespace) or not misspelt)):
             continue  # it is of another robot
         where = f"of the namespace {namespace}" if namespace else "of this launch, which has no namespace,"
@@ -103,10 +105,9 @@ def _content(path: str | Path) -> Mapping[object, object]:
             raise ParameterError(f"{line}: ROS has no anchors and aliases (& and *)")
         if not isinstance(token, yaml.ScalarToken) or not token.plain:
             continue
-        if re.fullmatch(r"[-+]?0\d+", token.value):
-            raise ParameterError(
-                f"{line}: ROS reads {token.value} as an octal number; leave out the zeros, or quote it"
-            )
+        if re.fullmatch(r"[-+]?0[0-7]+", token.value):
+            remedy = "leave out the zeros; quote it if it is text"
+            raise ParameterError(f"{line}: ROS reads {token.value} as an octal number: {remedy}")
         if token.value == "<<":
             raise ParameterError(f"{line}: ROS has no merged sections (<<)")
     if not isinstance(content, Mapping) or not content:

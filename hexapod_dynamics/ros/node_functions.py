@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
     from rclpy.timer import Timer
 
+# For commands of joints: a single one must not be lost.
+COMMANDS = QoSProfile(depth=20)
 # For topics that other programs publish: best effort receives reliable publishers, too.
 FOREIGN = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

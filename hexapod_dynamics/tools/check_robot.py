@@ -1,6 +1,6 @@
 """`ros2 run hexapod_dynamics check_robot`: the checks of a real robot before its first step, one after the other.
 
-The robot moves only with the owner's permission, and slowly. `--simulated` rehearses everything on a simulated
+The robot moves only with the operator's permission, and slowly. `--simulated` rehearses everything on a simulated
 robot.
 """
 
@@ -77,7 +77,7 @@ def run_checks(keys: Sequence[str], bench: Bench) -> Iterator[Finding]:
     lost = False  # the port could not be opened, or was lost
     for key in keys:
         check = CHECKS[key]
-        bench.owner.show(f"\n{key}: {check.title}. Right is: {check.right}.")
+        bench.operator.show(f"\n{key}: {check.title}. Right is: {check.right}.")
         if check.needs_bus and key != "port":
             if not lost and not bench.bus.is_open:  # the check `port` was not chosen
                 opening = list(of_check("port", check_port(bench)))
@@ -166,7 +166,7 @@ def simulated_hardware(robot: SuspendedRobot, protocol: str) -> dict[str, dict]:
 
 
 def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: ExitStack) -> Bench:
-    """Return the devices and the owner, real or simulated ones; `ends` closes and removes them."""
+    """Return the devices and the operator, real or simulated ones; `ends` closes and removes them."""
     if not 0.05 <= given.speed <= 1.0:
         raise HexapodError(f"--speed {given.speed}: allowed is 0.05 to 1 rad/s")
     joints = split_names("--joints", given.joints, "joint", robot.joint_names)
@@ -176,9 +176,9 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
         simulated.faults.set(parse_faults(given.faults))
         ends.callback(simulated.stop)
         simulated.start()
-        values, owner = simulated_hardware(simulated, given.simulated), SimulatedOperator(simulated)
+        values, operator = simulated_hardware(simulated, given.simulated), SimulatedOperator(simulated)
     else:
-        values, owner = hardware(given), Operator(permit_all=given.yes)
+        values, operator = hardware(given), Operator(permit_all=given.yes)
     servos, imu = values["servos"], values["imu"]
     by_pins = servos["direction"] == "gpio" and any(CHECKS[key].needs_bus for key in checks)
     port = PortSettings(
@@ -200,7 +200,7 @@ def bench(given: argparse.Namespace, robot: Robot, checks: Sequence[str], ends: 
     i2c = "" if imu["source"] == "board" else str(imu["bus"])
     supply = SupplyLimits(servos["warn_voltage"], servos["sit_voltage"], release=0.0)
     settings = Mpu6050Settings(address=imu["address"])
-    return Bench(robot, bus, i2c, settings, owner, joints, given.speed, supply, obstacle)
+    return Bench(robot, bus, i2c, settings, operator, joints, given.speed, supply, obstacle)
 
 
 def write_report(given: argparse.Namespace, robot: str, findings: Sequence[Finding], interrupted: bool) -> None:
@@ -232,10 +232,10 @@ def main(args: list[str] | None = None) -> None:
             robot = load_robot(given.robot)
             name = robot.name
             devices = bench(given, robot, checks, ends)
-            devices.owner.show(WELCOME)
+            devices.operator.show(WELCOME)
             for finding in run_checks(checks, devices):
                 findings.append(finding)
-                devices.owner.show(finding.line)
+                devices.operator.show(finding.line)
         except (HexapodError, OSError) as error:
             print(error, file=sys.stderr)
             sys.exit(2)

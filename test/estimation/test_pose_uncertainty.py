@@ -85,8 +85,8 @@ def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
     for k in range(40):
         t = 0.1 * k
         for joint in range(3):
-            test.test_joint(t, joint, 0.2 if joint == 1 and 10 <= k < 30 else 0.0, rate=0.0, offset=0.0)
-        test.test_attitude(t, np.array([0.01, 0.0, 0.0]), 0.3)
+            test.check_joint(t, joint, 0.2 if joint == 1 and 10 <= k < 30 else 0.0, rate=0.0, offset=0.0)
+        test.check_attitude(t, np.array([0.01, 0.0, 0.0]), 0.3)
         levels.append(test.level(t))
     assert all(level == "ok" for level, _ in levels[:13])
     assert levels[14][0] == "warn" and " b:" in levels[14][1] and levels[29][0] == "error"
@@ -96,14 +96,14 @@ def test_a_joint_that_does_not_fit_is_named_after_three_tenths_of_a_second():
 def test_a_glitch_is_no_doubt_and_a_silent_joint_is():
     test = InnovationTest(["a", "b"])
     for k in range(50):
-        test.test_joint(0.02 * k, 0, 0.3 * (k % 10 == 0), rate=0.0, offset=0.0)
-        test.test_joint(0.02 * k, 1, 0.0, rate=0.0, offset=0.0)
+        test.check_joint(0.02 * k, 0, 0.3 * (k % 10 == 0), rate=0.0, offset=0.0)
+        test.check_joint(0.02 * k, 1, 0.0, rate=0.0, offset=0.0)
         assert test.level(0.02 * k)[0] == "ok"
     test.mark_unread(2.0, 1, 1.2)
     assert test.level(2.0)[0] == "warn" and test.suspected == ["b"]
     tilted = InnovationTest([])
     for k in range(5):
-        tilted.test_attitude(0.1 * k, np.array([0.0, 0.1, 0.0]), np.pi / 2)
+        tilted.check_attitude(0.1 * k, np.array([0.0, 0.1, 0.0]), np.pi / 2)
     assert tilted.level(0.4)[0] == "warn" and tilted.suspected == ["roll"]
 
 

@@ -39,6 +39,12 @@ class Recorded(Launched):
 
     def __init__(self, probe):
         super().__init__(probe, "velocity:=0.0", "get_up:=asked")
+        try:
+            self._record()
+        finally:
+            self.close()
+
+    def _record(self):
         hear = self.probe.hear
         self.raw, self.readings = hear(Imu, "imu/data_raw", 200), hear(JointState, "servos/measurements", 200)
         self.commands, self.poses = hear(JointState, "joint_commands", 200), hear(Odometry, "predicted_state", 200)
@@ -130,7 +136,6 @@ def test_set_points_predictions_and_decisions_are_those_of_the_nodes(domain):
     def attempt():
         with Probe() as probe:
             walk = Recorded(probe)
-            walk.close()
         decisions, gaps, poses = replay(walk)
         compare_set_points(walk, gaps)
         compare_predictions(walk, poses)

@@ -10,8 +10,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from support.browser import chromium, open_page
-from support.ros_session import LATCHED, Process, wait_until
+from support.browser import chromium, open_page, wait_for_page
+from support.ros_session import LATCHED, Process
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion, Twist, Wrench
@@ -48,7 +48,7 @@ def view(probe):
 
 def address(view):
     """The address that the view has printed."""
-    return wait_until(lambda: re.search(r"open (http\S+)", view.output), WAIT, lambda: view.output).group(1)
+    return wait_for_page(lambda: re.search(r"open (http\S+)", view.output), WAIT, lambda: view.output).group(1)
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +102,15 @@ def has_leg(descriptions, leg):
 def test_a_leg_is_broken_by_its_check_box_and_the_software_told_by_another(probe, view, page):
     true = probe.hear(String, "simulator/robot_description", LATCHED)
     told = probe.hear(String, "robot_description", LATCHED)
-    wait_until(lambda: has_leg(true, "RM") and has_leg(told, "RM"), WAIT, lambda: view.output)
-    before = wait_until(lambda: still(page), WAIT, "the picture stands still")["picture"]
+    wait_for_page(lambda: has_leg(true, "RM") and has_leg(told, "RM"), WAIT, lambda: view.output)
+    before = wait_for_page(lambda: still(page), WAIT, "the picture stands still")["picture"]
     press(page.get_by_label("RM", exact=True).first)
-    wait_until(lambda: not has_leg(true, "RM"), WAIT, lambda: view.output)
-    wait_until(lambda: changed(picture(page), before) > 500, WAIT, "the leg is gone in the picture")
+    wait_for_page(lambda: not has_leg(true, "RM"), WAIT, lambda: view.output)
+    wait_for_page(lambda: changed(picture(page), before) > 500, WAIT, "the leg is gone in the picture")
     assert has_leg(told, "RM")  # broken is not told
     press(page.get_by_text("declare to the software"))
     press(page.get_by_label("RM", exact=True).nth(1))
-    wait_until(lambda: not has_leg(told, "RM"), WAIT, lambda: view.output)
+    wait_for_page(lambda: not has_leg(told, "RM"), WAIT, lambda: view.output)
 
 
 def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(probe, view, page):
@@ -124,27 +124,29 @@ def test_keys_drive_while_they_are_held_and_do_not_move_the_camera(probe, view, 
             page.keyboard.down(key)
         return (twists[-1][1].linear.x > 0.05, twists[-1][1].angular.z > 0.05) if twists else None
 
-    wait_until(lambda: holds("w", "ArrowLeft") == (True, True), WAIT, lambda: view.output)
+    wait_for_page(lambda: holds("w", "ArrowLeft") == (True, True), WAIT, lambda: view.output)
     page.keyboard.up("ArrowLeft")
-    wait_until(lambda: holds("w") == (True, False), WAIT, lambda: view.output)
+    wait_for_page(lambda: holds("w") == (True, False), WAIT, lambda: view.output)
     page.keyboard.up("w")
-    wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    wait_for_page(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
     page.keyboard.press("g")
     assert page.evaluate("() => window.seen") == ["KeyG"]
 
 
 def test_stop_and_the_space_bar_stand(probe, view, page):
     twists, stops = probe.hear(Twist, "cmd_vel"), probe.accept_stops()
-    wait_until(lambda: page.keyboard.down("w") or (twists and twists[-1][1].linear.x > 0.05), WAIT, lambda: view.output)
+    wait_for_page(
+        lambda: page.keyboard.down("w") or (twists and twists[-1][1].linear.x > 0.05), WAIT, lambda: view.output
+    )
     page.keyboard.press("Space")
-    wait_until(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
-    wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
+    wait_for_page(lambda: twists[-1][1].linear.x == 0.0, WAIT, lambda: view.output)
+    wait_for_page(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
     stops.clear()
     press(page.get_by_role("button", name="STOP"))
-    wait_until(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
+    wait_for_page(lambda: stops == [True], WAIT, "the emergency stop is asked for, once")
     press(page.get_by_role("button", name="allow motion"))
     press(page.get_by_role("button", name=CONFIRM))
-    wait_until(lambda: stops == [True, False], WAIT, "the emergency stop is ended")
+    wait_for_page(lambda: stops == [True, False], WAIT, "the emergency stop is ended")
 
 
 def test_stop_is_in_one_place_and_above_everything_at_every_size(page):
@@ -170,7 +172,7 @@ def test_two_thirds_of_the_page_are_the_robots_at_every_size(page):
             page.set_viewport_size({"width": width, "height": height})
             at = [[width * (i + 0.5) / 30, height * (j + 0.5) / 30] for i in range(30) for j in range(30)]
             # The page takes a moment to arrange itself anew; STOP is above the picture.
-            wait_until(lambda at=at: page.evaluate(FREE, at) > 0.65 * len(at), WAIT, f"of {width} x {height}")
+            wait_for_page(lambda at=at: page.evaluate(FREE, at) > 0.65 * len(at), WAIT, f"of {width} x {height}")
     finally:
         page.set_viewport_size(before)
 
@@ -184,7 +186,7 @@ def test_buttons_look_like_buttons_and_the_legend_names_the_translucent_robot(pa
     for name in ("halt (x)", "stand up", "sit down", "get up"):
         button = page.get_by_role("button", name=name, exact=True)
         # Grey is what cannot be pressed; the page may have just arranged itself anew.
-        wait_until(lambda button=button: button.is_enabled() and button.evaluate(spread) > 60, WAIT, name)
+        wait_for_page(lambda button=button: button.is_enabled() and button.evaluate(spread) > 60, WAIT, name)
     assert page.get_by_text("translucent robot: the prediction").count() == 1
 
 
@@ -200,23 +202,23 @@ def test_an_emergency_stop_that_anybody_asked_for_is_shown(probe, view, page):
         )
         return shown.count()
 
-    wait_until(lambda: said("True") == 1, WAIT, lambda: view.output)
-    wait_until(lambda: said("False") == 0, WAIT, lambda: view.output)
+    wait_for_page(lambda: said("True") == 1, WAIT, lambda: view.output)
+    wait_for_page(lambda: said("False") == 0, WAIT, lambda: view.output)
 
 
 def test_rough_ground_is_drawn(probe, view, page):
     heard = probe.hear(String, "simulator/truth", LATCHED)
-    wait_until(lambda: heard, WAIT, lambda: view.output)
+    wait_for_page(lambda: heard, WAIT, lambda: view.output)
     assert heard[-1][1].data == "slope=5,rough=0.01,seed=3"
-    wait_until(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
+    wait_for_page(lambda: ground_drawn(picture(page)) > 5000, WAIT, "the ground is drawn")
 
 
 def test_the_forces_are_subscribed_to_while_their_box_is_ticked(probe, view, page):
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
+    wait_for_page(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
     press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
+    wait_for_page(lambda: probe.node.count_subscribers("support") == 0, WAIT, lambda: view.output)
     press(page.get_by_label("show forces"))
-    wait_until(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
+    wait_for_page(lambda: probe.node.count_subscribers("support") == 1, WAIT, lambda: view.output)
 
 
 def test_reset_view_places_the_camera_as_at_the_start(view, page):
@@ -227,10 +229,10 @@ def test_reset_view_places_the_camera_as_at_the_start(view, page):
             press(page.get_by_role("button", name=button, exact=True))
             return found(picture(page))
 
-        wait_until(look, WAIT, f"it is seen as after {button}")
+        wait_for_page(look, WAIT, f"it is seen as after {button}")
 
     press(page.get_by_role("button", name="reset view"))
-    first = wait_until(lambda: still(page), WAIT, "nothing moves")["picture"]
+    first = wait_for_page(lambda: still(page), WAIT, "nothing moves")["picture"]
     seen("top", lambda shown: changed(first, shown) > 6000)
     seen("reset view", lambda shown: changed(first, shown) < 3000)  # 16,000 from the top
 
@@ -248,11 +250,11 @@ def test_the_simulated_robot_is_pushed_and_put_upright(probe, view, page):
     pushes, turns = probe.hear(Wrench, "simulator/push"), probe.hear(Quaternion, "simulator/set_attitude")
     press(page.get_by_text("push the simulated robot"))
     press(page.get_by_role("button", name="push it to the right"))
-    wait_until(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
+    wait_for_page(lambda: pushes and pushes[-1][1].force.y == -PUSH, WAIT, lambda: view.output)
     press(page.get_by_role("button", name="put it on its back"))
-    wait_until(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
+    wait_for_page(lambda: turns and abs(turns[-1][1].x) > 0.99, WAIT, lambda: view.output)
     press(page.get_by_role("button", name="put it upright"))
-    wait_until(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
+    wait_for_page(lambda: turns[-1][1].w == 1.0, WAIT, lambda: view.output)
 
 
 def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_button(probe, view, page):
@@ -263,11 +265,11 @@ def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_butto
     other.get_by_text("connected").first.wait_for()
     boxes = [where.get_by_label("LF", exact=True).first for where in (page, other)]
     press(boxes[1])
-    wait_until(lambda: not has_leg(true, "LF"), WAIT, lambda: view.output)
-    wait_until(lambda: not any(box.is_checked() for box in boxes), WAIT, "both pages show it")
+    wait_for_page(lambda: not has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_for_page(lambda: not any(box.is_checked() for box in boxes), WAIT, "both pages show it")
     press(boxes[0])
-    wait_until(lambda: has_leg(true, "LF"), WAIT, lambda: view.output)
-    wait_until(lambda: all(box.is_checked() for box in boxes), WAIT, "both pages show it")
+    wait_for_page(lambda: has_leg(true, "LF"), WAIT, lambda: view.output)
+    wait_for_page(lambda: all(box.is_checked() for box in boxes), WAIT, "both pages show it")
 
     take_over = other.get_by_role("button", name="take over")
     for name in ("forward", "turn right"):  # beside the panel, within the picture
@@ -290,9 +292,9 @@ def test_a_phone_shows_the_same_robot_and_drives_it_while_a_finger_holds_a_butto
             press(take_over)
         return False
 
-    wait_until(turns, WAIT, lambda: view.output)
+    wait_for_page(turns, WAIT, lambda: view.output)
     touch()
-    wait_until(lambda: heard[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
+    wait_for_page(lambda: heard[-1][1].angular.z == 0.0, WAIT, lambda: view.output)
     phone.close()
     assert page.get_by_text("connected").first.is_visible()
 
@@ -304,7 +306,7 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(probe, view, page):
         return all(has_leg(true, leg) for leg in LEGS)
 
     press(page.get_by_role("button", name="restore all").first)
-    wait_until(whole, WAIT, lambda: view.output)
+    wait_for_page(whole, WAIT, lambda: view.output)
 
     def foot():
         """The place [pixels] of the page where there is most of the feet's orange around."""
@@ -316,17 +318,17 @@ def test_a_click_on_a_leg_breaks_it_and_undo_repairs_it(probe, view, page):
 
     def broken_by_a_click():
         """Click on a foot; a person clicks again where an arrow or the prediction was above it."""
-        place = wait_until(foot, WAIT, "a foot is in the picture")
+        place = wait_for_page(foot, WAIT, "a foot is in the picture")
         page.mouse.move(place["x"], place["y"])
         page.wait_for_timeout(1000)  # the page looks for what is below the mouse
         page.mouse.click(place["x"], place["y"])
         page.wait_for_timeout(3000)
         return not whole()
 
-    wait_until(broken_by_a_click, WAIT, lambda: view.output)
+    wait_for_page(broken_by_a_click, WAIT, lambda: view.output)
     assert sum(has_leg(true, leg) for leg in LEGS) == len(LEGS) - 1
     press(page.get_by_role("button", name="undo").first)
-    wait_until(whole, WAIT, lambda: view.output)
+    wait_for_page(whole, WAIT, lambda: view.output)
 
 
 def test_a_menu_makes_a_joint_limp(probe, view, page):
@@ -339,18 +341,18 @@ def test_a_menu_makes_a_joint_limp(probe, view, page):
             if value.name.startswith("limp.") and value.value.bool_value
         ]
 
-    wait_until(lambda: damages and not limp(), WAIT, lambda: view.output)
+    wait_for_page(lambda: damages and not limp(), WAIT, lambda: view.output)
     press(page.get_by_text("links and joints").first)
     press(page.get_by_text("LF", exact=True).nth(1))  # the folder; the first is the leg's check box
     menu = page.get_by_label("tibia joint", exact=True).first
     menu.wait_for()
     menu.focus()
     menu.press("ArrowDown")  # it opens
-    wait_until(lambda: menu.get_attribute("aria-expanded") == "true", WAIT, "the menu is open")
+    wait_for_page(lambda: menu.get_attribute("aria-expanded") == "true", WAIT, "the menu is open")
     press(page.locator(f"[id='{menu.get_attribute('aria-controls')}'] [role=option][value=limp]"))
-    wait_until(lambda: limp() == ["limp.LF.tibia"], WAIT, lambda: view.output)
+    wait_for_page(lambda: limp() == ["limp.LF.tibia"], WAIT, lambda: view.output)
     press(page.get_by_role("button", name="restore all").first)
-    wait_until(lambda: not limp(), WAIT, lambda: view.output)
+    wait_for_page(lambda: not limp(), WAIT, lambda: view.output)
 
 
 def test_a_lost_robot_is_said(view, page):
@@ -361,7 +363,7 @@ def test_a_lost_robot_is_said(view, page):
 def test_a_port_that_is_taken_is_refused_with_its_number(view):
     second = Process.node("view", "-p", f"port:={PORT}")
     try:
-        wait_until(lambda: not second.running(), WAIT, lambda: second.output)
+        wait_for_page(lambda: not second.running(), WAIT, lambda: second.output)
         assert f"{PORT}" in second.output
         assert "choose another port" in second.output
     finally:

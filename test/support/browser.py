@@ -1,6 +1,7 @@
 """A headless chromium for the tests of the browser view."""
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
@@ -8,9 +9,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from support.waiting import wait_until
 
 # [ms] On a busy machine a page that renders in software takes a minute before it answers.
 PATIENCE = 120_000
+# Asked 50 times a second, a page that renders in software has no time to draw, or to arrange itself anew.
+wait_for_page = functools.partial(wait_until, every=0.3)
 # Software rendering, and no background services of the browser's own: there is no network.
 FLAGS = (
     "--no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --disable-background-networking --disable-sync "

@@ -5,11 +5,12 @@ import time
 PATIENCE = 3.0  # a computer that does something else as well takes as many times longer than one of its own
 
 
-def wait_until(condition, timeout=10.0, what="it happens", patience=PATIENCE):
+def wait_until(condition, timeout=10.0, what="it happens", patience=PATIENCE, every=0.02):
     """Wait until condition() is true and return its value; an AssertionError says what did not happen in time.
 
     timeout: [s] on a computer that does nothing else.
     patience: how many times longer it may take; 1 where the test is of how soon it happens.
+    every: [s] between two calls of condition().
     """
     end = time.monotonic() + patience * timeout
     while True:
@@ -17,4 +18,4 @@ def wait_until(condition, timeout=10.0, what="it happens", patience=PATIENCE):
         if value:
             return value
         assert time.monotonic() < end, f"not within {patience * timeout} s: {what() if callable(what) else what}"
-        time.sleep(0.02)
+        time.sleep(every)

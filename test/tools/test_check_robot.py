@@ -36,7 +36,7 @@ class Rehearsal:
         self.robot = SuspendedRobot(ROBOT, directory, **mounted)
         self.robot.start()
         self.said = []
-        self.owner = SimulatedOperator(self.robot, self.said.append)
+        self.operator = SimulatedOperator(self.robot, self.said.append)
         self.fastest, self._watching = 0.0, True
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -53,11 +53,11 @@ class Rehearsal:
                 path = path[len(past) - 1 :]
             time.sleep(0.01)
 
-    def bench(self, joints=LEFT_FRONT, speed=1.0, owner=None):
+    def bench(self, joints=LEFT_FRONT, speed=1.0, operator=None):
         port = PortSettings(str(self.robot.servo_bus.link), reply_timeout=check_robot.SIMULATED_TIMEOUT)
         bus = LxServos(port, ServoMap.from_robot(ROBOT).ids)
         return Bench(
-            ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), owner or self.owner, joints, speed
+            ROBOT, bus, str(self.robot.hardware.i2c.path), Mpu6050Settings(), operator or self.operator, joints, speed
         )
 
     def run(self, *checks, **options):
@@ -198,7 +198,7 @@ def test_a_stop_that_does_not_stop_is_told(rehearse, monkeypatch):
 
 def test_what_the_owner_does_not_permit_is_not_moved_and_not_passed(rehearse):
     one = rehearse()
-    one.owner = SimulatedOperator(one.robot, refuses=("move",))
+    one.operator = SimulatedOperator(one.robot, refuses=("move",))
     bad = wrong(one.run("directions", "trim", "stop"))
     assert len(bad) == 5 and {each.outcome for each in bad.values()} == {"not run"}
     assert one.fastest == 0.0 and not one.robot.servos.loaded.any()
@@ -224,7 +224,7 @@ def test_ctrl_c_stops_the_joint_and_leaves_its_torque_as_it_was(rehearse, loaded
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        one.run("directions", owner=Interrupting(one.robot, interrupt))
+        one.run("directions", operator=Interrupting(one.robot, interrupt))
     time.sleep(0.2)
     here = one.robot.angles
     assert (one.robot.servos.loaded == loaded).all()
@@ -234,7 +234,7 @@ def test_ctrl_c_stops_the_joint_and_leaves_its_torque_as_it_was(rehearse, loaded
 
 def test_a_lost_cable_is_told_once_and_the_rest_is_not_run(rehearse):
     one = rehearse()
-    findings = one.run("directions", "trim", "imu", owner=Interrupting(one.robot, one.robot.servo_bus.unplug))
+    findings = one.run("directions", "trim", "imu", operator=Interrupting(one.robot, one.robot.servo_bus.unplug))
     bad = wrong(findings)
     assert {each.check for each in bad.values()} == {"directions", "trim"}
     assert [each.outcome for each in bad.values()] == ["FAILED", "not run"]
@@ -392,11 +392,11 @@ def test_a_signal_in_the_middle_of_a_motion_ends_it(devices, tmp_path, number):
 
 def test_the_owner_at_the_terminal_says_no_by_everything_but_a_yes():
     said = []
-    owner = Operator(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
+    operator = Operator(answers=io.StringIO("y\nYES\nr\n\nmaybe\n"), say=said.append)
     seen = Expected(("coxa_joint_LF",), (0.2,))
-    assert owner.permits("a motion") and owner.sees("so?", seen) is Answer.YES
-    assert owner.sees("so?", seen) is Answer.AGAIN and owner.sees("so?", seen) is Answer.NO
-    assert not owner.holds(Attitude.LEVEL) and not owner.permits("more")  # the end of the answers
+    assert operator.permits("a motion") and operator.sees("so?", seen) is Answer.YES
+    assert operator.sees("so?", seen) is Answer.AGAIN and operator.sees("so?", seen) is Answer.NO
+    assert not operator.holds(Attitude.LEVEL) and not operator.permits("more")  # the end of the answers
     assert "Move it?" in said[0]
     with pytest.raises(BusError):
         LxServos(PortSettings("nowhere"), ()).open()

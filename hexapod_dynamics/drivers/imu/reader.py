@@ -41,6 +41,7 @@ class ImuHealth:
     connected: bool = False
     last_error: str = ""
     warning: str = ""
+    unprocessed: str = ""  # why the last sample was not processed
     samples: int = 0
     starts: int = 0  # first samples after a start-up; more than one: the chip was lost and set up again
     frozen: int = 0
@@ -104,8 +105,12 @@ class ImuSource:
         health.saturated += sample.saturated
         try:
             self.on_sample(sample, stamp)
-        except Exception:  # an error in the consumer must not end the readings
-            _log.exception("the consumer of the IMU samples failed")
+        except Exception as error:  # an error in the consumer must not end the readings
+            if not health.unprocessed:
+                _log.exception("the consumer of the IMU samples failed")
+            health.unprocessed = f"samples are not processed: {type(error).__name__}: {error}"
+        else:
+            health.unprocessed = ""
 
     def _stands_still(self, raw: bytes) -> bool:
         """Count identical samples in a row; return whether there are too many."""
@@ -123,7 +128,7 @@ class ImuSource:
         health = self.health
         if not health.connected:
             return ("error", [health.last_error]) if health.last_error else ("warn", ["opening the IMU"])
-        words = [text for text in (health.warning, self._late) if text]
+        words = [text for text in (health.warning, health.unprocessed, self._late) if text]
         return ("warn" if words else "ok"), words
 
     def figures(self) -> dict[str, object]:

@@ -16,7 +16,7 @@ from hexapod_dynamics.robot.servo_map import ServoMap
 
 
 class Attitude(Enum):
-    """How the owner is asked to hold the robot: instruction, roll and pitch [rad] of base_link."""
+    """How the operator is asked to hold the robot: instruction, roll and pitch [rad] of base_link."""
 
     LEVEL = ("Put the robot down level, or hold it level", 0.0, 0.0)
     NOSE_DOWN = ("Hold the robot NOSE DOWN by about 30 degrees (front low, left and right level)", 0.0, 0.52)
@@ -27,7 +27,7 @@ class Attitude(Enum):
 
 
 class Answer(Enum):
-    """What the owner has seen."""
+    """What the operator has seen."""
 
     YES = "yes"
     NO = "no"
@@ -49,7 +49,7 @@ class Expected:
 class Operator:
     """The person beside the robot, who reads and types on the terminal; say(text) shows a text.
 
-    permit_all: motions are permitted without a question, but what the owner sees is asked.
+    permit_all: motions are permitted without a question, but what the operator sees is asked.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Operator:
         return self._ask(f"{question} [y/N, r: show it again] ")
 
     def holds(self, attitude: Attitude) -> bool:
-        """Ask the owner to hold the robot in this attitude until he or she answers; return False if it is to be
+        """Ask the operator to hold the robot in this attitude until he or she answers; return False if it is to be
         skipped.
         """
         return self._ask(f"{attitude.instruction}, keep it still, then answer y [y/N] ") is Answer.YES
@@ -82,7 +82,7 @@ class Operator:
 
 @dataclass
 class Bench:
-    """The robot's devices and its owner; joints: names of the joints that may be moved, empty for all.
+    """The robot's devices and its operator; joints: names of the joints that may be moved, empty for all.
 
     bus is closed at first: the check `port` opens it. i2c: number of the I2C bus, or path of a simulated one; empty:
     the IMU is behind the STM32 board, whose port is `bus`. speed [rad/s]: of every motion. supply: voltages at which
@@ -93,7 +93,7 @@ class Bench:
     bus: ServoInterface
     i2c: str
     imu: Mpu6050Settings
-    owner: Operator
+    operator: Operator
     joints: Sequence[str] = ()
     speed: float = 0.3
     supply: SupplyLimits = field(default_factory=SupplyLimits)

@@ -12,7 +12,7 @@ from hexapod_dynamics.errors import HexapodError
 class Finding:
     """One line of the report.
 
-    what: joint or device; seen: measured values or the owner's answer; remedy: what to do, empty if the check has
+    what: joint or device; seen: measured values or the operator's answer; remedy: what to do, empty if the check has
     passed; skipped: it did not take place; check: its key, as in `--only`.
     """
 

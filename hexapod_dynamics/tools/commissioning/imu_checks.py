@@ -142,13 +142,13 @@ def check_imu(bench: Bench) -> Iterator[Finding]:
 
 
 def check_axes(bench: Bench) -> Iterator[Finding]:
-    """Ask the owner to hold the robot in three attitudes, and assess them. Commands no motion."""
+    """Ask the operator to hold the robot in three attitudes, and assess them. Commands no motion."""
     forces: dict[Attitude, np.ndarray] = {}
     with open_sensor(bench) as sensor:
         try:
             sensor.start()
             for attitude in Attitude:
-                if not bench.owner.holds(attitude):
+                if not bench.operator.holds(attitude):
                     yield Finding("mounting", f"left out at: {attitude.instruction}", skipped=True)
                     return
                 forces[attitude], spread = mean_force(sensor)

@@ -1,4 +1,4 @@
-"""Checks that move joints: direction of each, reference pose (trim), emergency stop. The owner permits each motion.
+"""Checks that move joints: direction of each, reference pose (trim), emergency stop. The operator permits each motion.
 
 Motions are slow: their speed, angle and force are bounded, and afterwards the joints are back in their initial state.
 A joint moves in short steps. The target is at most `LEAD` ahead of the measured angle, so that the torque on a
@@ -160,11 +160,11 @@ def _each(parts: Iterable[tuple[str, Callable[[], Finding]]]) -> Iterator[Findin
 def _seen(
     mover: SlowMove, request: str, goals: Mapping[int, float], question: str, expected: Expected
 ) -> Answer | None:
-    """Move joints to their goals [rad] and back, as often as the owner wants to see it; return what the owner has
+    """Move joints to their goals [rad] and back, as often as the operator wants to see it; return what the operator has
     seen, None without permission.
     """
-    owner = mover.bench.owner
-    if not owner.permits(request):
+    operator = mover.bench.operator
+    if not operator.permits(request):
         return None
     answer = Answer.AGAIN
     with mover.borrowed(list(goals)):
@@ -173,7 +173,7 @@ def _seen(
             for pose in (start, goals):
                 for index in goals:
                     mover.to(index, pose[index])
-            answer = owner.sees(question, expected)
+            answer = operator.sees(question, expected)
     return answer
 
 
@@ -201,7 +201,7 @@ def _direction(mover: SlowMove, index: int) -> Finding:
         f"{-(joint.servo_direction or 1)} in the robot file; if another joint moved, the two have exchanged ids "
         f"(servo_ids, here {joint.servo_id}). Do not start the robot before"
     )
-    return Finding(joint.name, f"{swing:+.2f} rad: the owner did not see: {motion}", remedy)
+    return Finding(joint.name, f"{swing:+.2f} rad: the operator did not see: {motion}", remedy)
 
 
 def motion_text(robot: Robot, index: int, change: float) -> str:
@@ -243,12 +243,12 @@ def _reference_pose(mover: SlowMove, what: str, indices: Sequence[int]) -> Findi
         f"for each joint that is off: `servo_tool calibrate {names[-1]} DEGREES` sets its deviation (now: see "
         "`supply`); a horn that is a whole tooth off is remounted"
     )
-    return Finding(what, "the owner sees a joint off its reference pose", remedy)
+    return Finding(what, "the operator sees a joint off its reference pose", remedy)
 
 
 def _stop(mover: SlowMove, index: int) -> Finding:
     name, swing = mover.map.joint_names[index], _swing(mover, index, 0.15)
-    if not mover.bench.owner.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
+    if not mover.bench.operator.permits(f"{name} will move by {swing:+.2f} rad and be stopped on its way"):
         return Finding(name, "left out", skipped=True)
     for _ in range(3):
         with mover.borrowed([index]):

@@ -1,6 +1,6 @@
-"""A simulated robot that hangs with its feet in the air, on simulated devices, and a simulated owner who watches it.
+"""A simulated robot that hangs with its feet in the air, on simulated devices, and a simulated operator who watches it.
 
-For rehearsals of checks: joints follow their servos without dynamics; the owner tilts the robot and sees which joint
+For rehearsals of checks: joints follow their servos without dynamics; the operator tilts the robot and sees which joint
 really moves, whatever the servos report. A joint may be mounted the wrong way round, the IMU in any attitude.
 """
 
@@ -111,7 +111,7 @@ class SimulatedOperator(Operator):
         return permitted
 
     def sees(self, question: str, expected: Expected) -> Answer:
-        """Compare the true angles with the expected ones: the owner sees a difference of 3 degrees, and a wrong
+        """Compare the true angles with the expected ones: the operator sees a difference of 3 degrees, and a wrong
         joint that moves.
         """
         truth = self.robot.angles if expected.absolute else self.robot.angles - self._before

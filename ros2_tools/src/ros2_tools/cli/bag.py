@@ -40,11 +40,11 @@ class Recorder:
     """Subscribes to topics as they appear and writes their bytes as they come; `wanted`: full names, None for all."""
 
     def __init__(self, node, writer, wanted):
-        from rosbags.typesys import Stores, get_typestore
+        from rosbags.typesys import Stores, TypesysError, get_typestore
 
         self._node, self._writer, self._wanted = node, writer, wanted
         self._types = get_typestore(Stores.ROS2_HUMBLE)
-        self._known = set()
+        self._known, self._refused = set(), (RuntimeError, KeyError, TypesysError)
         self.count = 0
 
     def look(self):
@@ -57,7 +57,7 @@ class Recorder:
                 try:
                     self._subscribe(topic, types[0], fitting_profile(publishers))
                     print(f"Subscribed to topic '{topic}'", flush=True)
-                except (RuntimeError, KeyError) as error:  # a type that is not installed, or rosbags does not know
+                except self._refused as error:  # a type that is not installed, or rosbags does not know
                     print(f"Not recorded: {error}", file=sys.stderr, flush=True)
 
     def _subscribe(self, topic, kind, profile):
