@@ -12,7 +12,7 @@ to move uniformly, so that the leg has the same dynamics as on a mount at rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -333,30 +333,24 @@ class BackgroundSwingPlanner(BackgroundCall[Plans]):
 
     def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
         """Start to make the plans of the swings that a function returns, which is called in a thread."""
-        self.start(robot, tuple(morphology.parameters().items()), swings)
+        self.start(robot, morphology, swings)
 
 
-def checked_swings(
-    answer: object, robot: Robot, parameters: Iterable[tuple[str, bool | float]], _swings: object
-) -> Plans:
+def checked_swings(answer: object, robot: Robot, morphology: Morphology, _swings: object) -> Plans:
     """Return the plans of the swings, and why others have none; HexapodError for a wrong answer."""
-    if not (isinstance(answer, tuple) and [type(part) for part in answer] == [list, list]):
+    if not (isinstance(answer, list) and [type(part) for part in answer] == [list, list]):
         raise HexapodError(f"the job swings answered {repr(answer)[:80]}: plans and refused are needed")
-    moving, plans = Morphology.from_parameters(robot, dict(parameters)).moving_mask, []
+    moving, plans = morphology.moving_mask, []
     for row in answer[0]:
         leg, points, duration, effort = row
-        good = leg in robot.leg_names and isinstance(points, np.ndarray) and points.ndim == 2
+        points = np.array(points, float)
+        good = leg in robot.leg_names and points.ndim == 2
         good = good and points.shape[1] == moving[list(robot.leg_joints(leg))].sum()
         good = good and bool(np.isfinite(points).all() and np.isfinite([duration, effort]).all())
         if not (good and duration > 0.0):
             raise HexapodError(f"the job swings answered {repr(row)[:80]}, which is no swing of this robot")
         plans.append(SwingPlan(leg, points, duration, effort))
     return plans, [str(one) for one in answer[1]]
-
-
-def requested_swings(robot: Robot, parameters: Iterable[tuple[str, bool | float]], swings: Iterable[tuple]) -> Plans:
-    """Return the plans for a request of `BackgroundSwingPlanner`; parameters: named values of the Morphology."""
-    return plan_all(robot, Morphology.from_parameters(robot, dict(parameters)), [Swing(*one) for one in swings])
 
 
 def make(kind: str, values: Mapping[str, GaitValue]) -> OptimalGait:

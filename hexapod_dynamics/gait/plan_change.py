@@ -216,7 +216,7 @@ class PlanChanger:
         """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has it."""
         twin = self._gait.twin().changes
         if self._gait.worker is not None:
-            self._gait.worker.ask(lambda: planned(twin))
+            self._gait.worker.request(lambda: planned(twin))
             return
         try:
             change = planned(twin)

@@ -214,10 +214,10 @@ def test_no_request_waits_for_a_change_that_is_being_computed(gait, monkeypatch,
 
 def test_a_request_made_while_the_answer_before_is_fetched_is_not_lost():
     worker = PlanWorker()
-    worker.ask(lambda: "first")
+    worker.request(lambda: "first")
     while worker._done is None:
         time.sleep(0.001)
-    asking = threading.Thread(target=lambda: worker.ask(lambda: "second"))
+    asking = threading.Thread(target=lambda: worker.request(lambda: "second"))
 
     class Slow(threading.Condition):
         def __enter__(self):

@@ -298,8 +298,8 @@ def demands(robot: Robot, count: int, share: float = 1.0) -> Demands:
 def make_plan(
     robot: Robot,
     lost: Iterable[str],
-    *,
     morphology: Morphology | None = None,
+    *,
     height: float | None = None,
     seed: int = 1,
 ) -> GaitPlan:
@@ -355,8 +355,3 @@ def make_library(
                 result = error
             report(done, len(classes), futures[future], result)
     return library
-
-
-def requested_plan(robot: Robot, lost: Iterable[str], parameters: Iterable[tuple[str, bool | float]]) -> GaitPlan:
-    """Return the plan for a request of `BackgroundPlanner`; parameters: named values of the Morphology."""
-    return make_plan(robot, lost, morphology=Morphology.from_parameters(robot, dict(parameters)))
