@@ -10,7 +10,6 @@ import numpy as np
 from house.robot import House
 from house.table_walk import TableWalk
 
-from hexapod_dynamics.gait.planning.library import plan_of, written
 from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, tripod_plan
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml
 
@@ -42,7 +41,7 @@ def load_walks(house: House, path: Path = PLANS) -> dict[tuple[int, ...], Walk]:
     for k, entry in enumerate(load_yaml(path)):
         section = Section(entry, f"walks[{k}]")
         speed, start = section.number("speed", above=0.0), section.number("start", low=0.0)
-        walk = Walk(plan_of(house.robot, section), speed, start)
+        walk = Walk(GaitPlan.read(house.robot, section), speed, start)
         for plan in (walk.plan.mirrored(partners), walk.plan):
             lost = tuple(i for i, name in enumerate(house.legs) if name not in plan.legs)
             walks[lost] = replace(walk, plan=plan)
@@ -51,7 +50,7 @@ def load_walks(house: House, path: Path = PLANS) -> dict[tuple[int, ...], Walk]:
 
 def entry_of(walk: Walk) -> dict[str, Any]:
     """Return what the file has of a walk."""
-    return {"speed": round(walk.speed, 4), "start": round(walk.start, 4), **written(walk.plan)}
+    return {"speed": round(walk.speed, 4), "start": round(walk.start, 4), **walk.plan.written()}
 
 
 class JointDetector:

@@ -24,7 +24,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.library import plan_of
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.process_environment import THREAD_COUNTS
 from hexapod_dynamics.robot import Morphology, Robot
@@ -243,7 +242,7 @@ class BackgroundPlanner(BackgroundCall[GaitPlan]):
 
 def checked_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
     """Return the GaitPlan that was asked for; HexapodError for anything else."""
-    plan = plan_of(robot, Section(answer, "the plan that was made"))
+    plan = GaitPlan.read(robot, Section(answer, "the plan that was made"))
     if set(plan.legs) & set(lost):
         raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
     return plan

@@ -29,12 +29,15 @@ from hexapod_dynamics.robot.robot_file import own_file, packaged_file
 FORMAT = 1
 
 
-class _Mirrored(Protocol):
+class _Entry(Protocol):
     def mirrored(self, partners: dict[str, str]) -> Any:
         """Return the mirror image; partners: each leg's name on the other side."""
 
+    def written(self) -> dict[str, object]:
+        """Return the entry in the form in which a file contains it."""
 
-Entry = TypeVar("Entry", bound=_Mirrored)
+
+Entry = TypeVar("Entry", bound=_Entry)
 Library = TypeVar("Library", bound="RobotLibrary")
 
 
@@ -49,16 +52,17 @@ def robot_digest(robot: Robot) -> str:
 class RobotLibrary(ABC, Generic[Entry]):
     """Entries that were made for one robot, by the set of lost legs, and their YAML file.
 
-    KIND: the file is KIND_NAME.yaml; KEY: of the entries in it; TITLE, COMMAND: what they are and what makes them, for
-    errors; HEADING: first line of the file; MASSES: whether mirrored legs must have equal masses. An instance is made
-    of a robot and its entries, and iterates over these.
+    ENTRY: class of the entries, with a constructor `read(robot, section)`; KIND: the file is KIND_NAME.yaml; KEY: of
+    the entries in it; TITLE, COMMAND: what they are and what makes them, for the first line of the file and for errors;
+    MASSES: whether mirrored legs must have equal masses. An instance is made of a robot and its entries, and iterates
+    over these.
     """
 
+    ENTRY: ClassVar[type[Any]]
     KIND: ClassVar[str]
     KEY: ClassVar[str]
     TITLE: ClassVar[str]
     COMMAND: ClassVar[str]
-    HEADING: ClassVar[str]
     MASSES: ClassVar[bool]
 
     def __init__(self, robot: Robot, entries: Iterable[Entry] = ()) -> None:
@@ -96,16 +100,6 @@ class RobotLibrary(ABC, Generic[Entry]):
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    @staticmethod
-    @abstractmethod
-    def read_entry(robot: Robot, section: Section, /) -> Entry:
-        """Return the entry that a section of a file describes; HexapodError says what is wrong in it."""
-
-    @staticmethod
-    @abstractmethod
-    def write_entry(entry: Entry, /) -> dict[str, object]:
-        """Return an entry in the form in which a file contains it."""
-
     @classmethod
     def load(cls: type[Library], robot: Robot, path: str | os.PathLike[str]) -> Library:
         """Read and check a library; HexapodError names the file, the entry and what is wrong with it."""
@@ -122,7 +116,7 @@ class RobotLibrary(ABC, Generic[Entry]):
             if not isinstance(rows, list):
                 raise HexapodError(f"{cls.KEY}: {shown(rows)} given, a list needed")
             sections = (Section(row, f"{cls.KEY}[{k}]") for k, row in enumerate(rows))
-            return cls(robot, [cls.read_entry(robot, section) for section in sections])
+            return cls(robot, [cls.ENTRY.read(robot, section) for section in sections])
         except HexapodError as error:
             raise HexapodError(f"{cls.TITLE} {path}: {error}; make the file with `{cls.COMMAND}`") from None
 
@@ -145,68 +139,17 @@ class RobotLibrary(ABC, Generic[Entry]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the library."""
         content: dict[str, object] = {"format": FORMAT, "robot": self.robot.name, "digest": robot_digest(self.robot)}
-        content[self.KEY] = [self.write_entry(entry) for entry in self]
+        content[self.KEY] = [entry.written() for entry in self]
         text = yaml.safe_dump(content, sort_keys=False, width=118, default_flow_style=None)
-        Path(path).write_text(self.HEADING + text, encoding="utf-8")
-
-
-def written(plan: GaitPlan) -> dict[str, object]:
-    """Return a plan in the form in which a file contains it; `plan_of` reads this form."""
-    return {
-        "legs": list(plan.legs),
-        "kind": plan.kind,
-        "phases": [round(v, 5) for v in plan.phases],
-        "footholds": [[round(x, 5), round(y, 5)] for x, y in plan.footholds],
-        "duty": round(plan.duty, 5),
-        "period": round(plan.period, 4),
-        "height": round(plan.height, 5),
-        "lift": round(plan.lift, 5),
-        "sway": [round(v, 6) for v in plan.sway],
-        "rise": round(plan.rise, 5),
-        "margin": round(plan.margin, 5),
-    }
-
-
-def plan_of(robot: Robot, section: Section) -> GaitPlan:
-    """Return the GaitPlan that a section of a file or a message describes; HexapodError says what is wrong in it."""
-    legs = section.read("legs")
-    if not isinstance(legs, list) or not legs or [name for name in robot.leg_names if name in legs] != legs:
-        names = ", ".join(robot.leg_names)
-        raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
-    kind = section.text("kind")
-    if kind not in ("walk", "row"):
-        raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
-    footholds = section.read("footholds")
-    if not isinstance(footholds, list) or len(footholds) != len(legs):
-        raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
-    places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]
-    plan = GaitPlan(
-        kind=kind,
-        legs=tuple(legs),
-        phases=tuple(float(v) for v in section.vector("phases", len(legs))),
-        footholds=tuple(tuple(float(v) for v in place.vector("place", 2)) for place in places),
-        duty=section.number("duty", above=0.0),
-        period=section.number("period", above=0.2),
-        height=section.number("height", above=0.0),
-        lift=section.number("lift", above=0.0),
-        sway=tuple(float(v) for v in section.vector("sway", 32)),
-        rise=section.number("rise", low=0.0),
-        margin=section.number("margin", low=0.0),
-    )
-    if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
-        raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
-    section.done()
-    return plan
+        heading = f"# {self.TITLE.capitalize()}. Made by `{self.COMMAND}`, read by the node gait.\n"
+        Path(path).write_text(heading + text, encoding="utf-8")
 
 
 class PlanLibrary(RobotLibrary[GaitPlan]):
     """Plans by the set of lost legs."""
 
-    KIND, KEY, TITLE = "plans", "plans", "gait plans"
-    COMMAND = "ros2 run hexapod_dynamics plan"
-    HEADING = "# Gaits for the legs that are left. Made by `ros2 run hexapod_dynamics plan`, read by the node gait.\n"
-
-    MASSES = True
+    ENTRY, MASSES = GaitPlan, True
+    KIND, KEY, TITLE, COMMAND = "plans", "plans", "gait plans", "ros2 run hexapod_dynamics plan"
 
     def lost_of(self, entry: GaitPlan) -> frozenset[str]:
         """Return the legs that a plan does not use."""
@@ -232,9 +175,6 @@ class PlanLibrary(RobotLibrary[GaitPlan]):
                 if not any(one in out for one in self._images(lost)):
                     out[frozenset(lost)] = lost
         return list(out.values())
-
-    read_entry = staticmethod(plan_of)
-    write_entry = staticmethod(written)
 
 
 def find_library_file(robot: Robot, kind: str) -> tuple[Path | None, bool]:

@@ -14,6 +14,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.checked_yaml import Section, shown
 
 # Mirroring changes the signs of y, vy and wz.
 MIRRORED_SWAY = ([1.0] * 4 + [-1.0] * 4) * 2 + ([-1.0] * 4 + [1.0] * 4) * 2
@@ -56,6 +57,44 @@ class GaitPlan:
             row = table[names.index(name)]
             row["used"], row["phase"], row["foothold"] = 1.0, phase, foothold
 
+    @classmethod
+    def read(cls, robot: Robot, section: Section) -> GaitPlan:
+        """Return the plan that a section of a file or a message describes; HexapodError says what is wrong in it."""
+        legs = section.read("legs")
+        if not isinstance(legs, list) or not legs or [name for name in robot.leg_names if name in legs] != legs:
+            names = ", ".join(robot.leg_names)
+            raise HexapodError(f"{section.key('legs')}: {shown(legs)} given, names out of {names} in this order needed")
+        kind = section.text("kind")
+        if kind not in ("walk", "row"):
+            raise HexapodError(f"{section.key('kind')}: {shown(kind)} given, walk or row needed")
+        footholds = section.read("footholds")
+        if not isinstance(footholds, list) or len(footholds) != len(legs):
+            raise HexapodError(f"{section.key('footholds')}: a list of {len(legs)} places needed")
+        places = [Section({"place": place}, section.key(f"footholds[{k}]")) for k, place in enumerate(footholds)]
+        plan = cls(
+            kind=kind,
+            legs=tuple(legs),
+            phases=tuple(section.vector("phases", len(legs)).tolist()),
+            footholds=tuple(tuple(place.vector("place", 2).tolist()) for place in places),
+            duty=section.number("duty", above=0.0),
+            period=section.number("period", above=0.2),
+            height=section.number("height", above=0.0),
+            lift=section.number("lift", above=0.0),
+            sway=tuple(section.vector("sway", len(MIRRORED_SWAY)).tolist()),
+            rise=section.number("rise", low=0.0),
+            margin=section.number("margin", low=0.0),
+        )
+        if plan.duty >= 1.0 or min(plan.phases) < 0.0 or max(plan.phases) >= 1.0:
+            raise HexapodError(f"{section.where}: duty and phases from 0 to below 1 needed")
+        section.done()
+        return plan
+
+    def written(self) -> dict[str, object]:
+        """Return the plan in the form in which a file contains it; `read` reads this form."""
+        digits = {"period": 4, "sway": 6}
+        fields = {"legs": self.legs} | vars(self)
+        return {name: rounded(value, digits.get(name, 5)) for name, value in fields.items()}
+
     def mirrored(self, partners: dict[str, str]) -> GaitPlan:
         """Return the mirrored plan: left and right are exchanged. partners: name of each leg's mirror image."""
         order = {name: k for k, name in enumerate(partners)}
@@ -76,26 +115,29 @@ class GaitPlan:
         return dataclasses.replace(self, footholds=tuple((x + dx, y + dy) for x, y in self.footholds))
 
 
+def rounded(value: object, digits: int) -> object:
+    """Return a value as a file contains it: with rounded numbers, and lists for tuples."""
+    if isinstance(value, float):
+        return round(value, digits)
+    return [rounded(one, digits) for one in value] if isinstance(value, tuple) else value
+
+
 def mirror_partners(robot: Robot, *, masses: bool = True) -> dict[str, str]:
     """Return {leg: its mirror image on the other side}; HexapodError if the robot is not symmetric.
 
     masses: whether mirrored legs must have the same masses, too; else equal links and limits suffice.
     """
-    partners, shapes = {}, {}
-    if not masses:
-        rows = leg_table(robot)
-        parts = [rows[name] for name in ("lengths", "lower", "upper", "knee")]
-        shapes = {leg.name: np.concatenate([part[k] for part in parts]) for k, leg in enumerate(robot.legs)}
-    for leg in robot.legs:
+    table, partners = leg_table(robot), {}
+    fields = ["lengths", "lower", "upper", "knee"] + ["mass", "centre"] * masses
+    shapes = np.hstack([table[name] for name in fields])
+    for i, leg in enumerate(robot.legs):
         image = np.array(leg.mount_position) * (1.0, -1.0, 1.0)
-        for other in robot.legs:
-            alike = (
-                other.module == leg.module if masses else np.allclose(shapes[leg.name], shapes[other.name], atol=1e-6)
-            )
-            if alike and np.allclose(other.mount_position, image, atol=1e-6):
-                axis, theirs = leg.mount_rotation[:, 0], other.mount_rotation[:, 0]
-                if np.allclose(theirs, axis * (1.0, -1.0, 1.0), atol=1e-6):
-                    partners[leg.name] = other.name
+        axis = leg.mount_rotation[:, 0] * (1.0, -1.0, 1.0)
+        for j, other in enumerate(robot.legs):
+            place, theirs = other.mount_position, other.mount_rotation[:, 0]
+            pairs = (shapes[i], shapes[j]), (place, image), (theirs, axis)
+            if all(np.allclose(one, two, atol=1e-6) for one, two in pairs):
+                partners[leg.name] = other.name
     if len(partners) != len(robot.legs):
         alone = [leg.name for leg in robot.legs if leg.name not in partners]
         raise HexapodError(f"robot {robot.name}: leg {', '.join(alone)} has no mirror image on the other side")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.planning.library import RobotLibrary
+from hexapod_dynamics.gait.planning.plan import rounded
 from hexapod_dynamics.robot import Leg, Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
@@ -49,6 +50,32 @@ class Manoeuvre:
             raise HexapodError("all poses of a manoeuvre need the same legs in the same order")
         if not (np.isfinite(self.numbers()).all() and all(0.05 <= t <= 5.0 for t in self.times)):
             raise HexapodError("a manoeuvre needs finite angles [rad] and times from 0.05 to 5 s")
+
+    @classmethod
+    def read(cls, robot: Robot, section: Section) -> Manoeuvre:
+        """Return the manoeuvre that a section of a file describes; HexapodError says what is wrong in it."""
+        lost, poses = section.read("lost"), section.read("poses")
+        if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
+            raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
+        if not isinstance(poses, list) or len(poses) != POSES:
+            raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
+        found = []
+        for k, pose in enumerate(poses):
+            legs = Section(pose, section.key(f"poses[{k}]"))
+            found.append({name: _angles(legs.vector(name, 3)) for name in robot.leg_names if name in legs.values})
+            legs.done()
+        times, pushers = section.vector("times", POSES).tolist(), section.text("pushers")
+        section.done()
+        try:
+            return cls(tuple(found), tuple(times), pushers, tuple(lost))
+        except HexapodError as error:
+            raise HexapodError(f"{section.where}: {error}") from None
+
+    def written(self) -> dict[str, object]:
+        """Return the manoeuvre in the form in which a file contains it; `read` reads this form."""
+        poses = [{name: rounded(angles, DECIMALS) for name, angles in pose.items()} for pose in self.poses]
+        times = rounded(self.times, DECIMALS)
+        return {"lost": list(self.lost), "pushers": self.pushers, "poses": poses, "times": times}
 
     @property
     def legs(self) -> tuple[str, ...]:
@@ -198,44 +225,12 @@ def _intact_joints(robot: Robot, morphology: Morphology, leg: Leg) -> np.ndarray
     return morphology.existing_mask[joints] & morphology.moving_mask[joints] & morphology.driven_mask[joints]
 
 
-def _read(robot: Robot, section: Section) -> Manoeuvre:
-    lost, poses = section.read("lost"), section.read("poses")
-    if not isinstance(lost, list) or not all(isinstance(name, str) for name in lost):
-        raise HexapodError(f"{section.key('lost')}: {shown(lost)} given, a list of legs needed")
-    if not isinstance(poses, list) or len(poses) != POSES:
-        raise HexapodError(f"{section.key('poses')}: a list of {POSES} poses needed")
-    found = [_read_pose(robot, Section(pose, section.key(f"poses[{k}]"))) for k, pose in enumerate(poses)]
-    times, pushers = section.vector("times", POSES), section.text("pushers")
-    section.done()
-    try:
-        return Manoeuvre(tuple(found), tuple(float(t) for t in times), pushers, tuple(lost))
-    except HexapodError as error:
-        raise HexapodError(f"{section.where}: {error}") from None
-
-
-def _read_pose(robot: Robot, section: Section) -> Pose:
-    pose = {name: _angles(section.vector(name, 3)) for name in robot.leg_names if name in section.values}
-    section.done()
-    return pose
-
-
-def _written(manoeuvre: Manoeuvre) -> dict[str, object]:
-    return {
-        "lost": list(manoeuvre.lost),
-        "pushers": manoeuvre.pushers,
-        "poses": [{name: [round(v, DECIMALS) for v in a] for name, a in pose.items()} for pose in manoeuvre.poses],
-        "times": [round(v, DECIMALS) for v in manoeuvre.times],
-    }
-
-
 class GetUpLibrary(RobotLibrary[Manoeuvre]):
     """Manoeuvres by the set of lost legs."""
 
+    ENTRY, MASSES = Manoeuvre, False
     KIND, KEY, TITLE = "get_up", "manoeuvres", "manoeuvres"
     COMMAND = "ros2 run hexapod_dynamics plan --get-up"
-    HEADING = "# How the robot turns over. Made by `ros2 run hexapod_dynamics plan --get-up`, read by the node gait.\n"
-
-    MASSES = False
 
     def lost_of(self, entry: Manoeuvre) -> frozenset[str]:
         """Return the legs without which a manoeuvre was made; HexapodError if one is none of the robot."""
@@ -296,9 +291,6 @@ class GetUpLibrary(RobotLibrary[Manoeuvre]):
         if best in images:
             out.append(images.pop(best))
         return out + list(images.values()) if best is not None or always else out
-
-    read_entry = staticmethod(_read)
-    write_entry = staticmethod(_written)
 
 
 def find_get_up_library(robot: Robot) -> GetUpLibrary:
