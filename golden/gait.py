@@ -124,9 +124,11 @@ def worker():
     """Changes of plan in the background, adopted at known ticks."""
     import time
 
-    make = module("planning.background", "plan_worker")
+    make = module("planning.background", "plan_choice")
+    if not hasattr(make, "PlanWorker"):
+        from hexapod_dynamics import background as make
     robot = Robot.jethexa()
-    gait = AdaptiveGait(worker=getattr(make, "Worker", None) or make.PlanWorker()).bind(robot)
+    gait = AdaptiveGait(worker=make.PlanWorker()).bind(robot)
     rows = []
     for lost in (("LF",), ("LF", "RM"), (), ("LM", "RM", "RR"), ("RR",)):
         gait.command(0.07, 0.0, 0.0)

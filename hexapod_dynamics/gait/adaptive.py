@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hexapod_dynamics.background import PlanWorker
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.interface import PRESSED_FOOT, Gait
 from hexapod_dynamics.gait.limits import Limiter
-from hexapod_dynamics.gait.modes import LIVE, ON_FEET, AdaptiveSettings, Mode, new_walk
+from hexapod_dynamics.gait.modes import DOING, LIVE, ON_FEET, AdaptiveSettings, Mode, new_walk
 from hexapod_dynamics.gait.plan_change import (
     FEWEST_LEGS,
     NOMINAL_VELOCITY,
@@ -26,8 +27,7 @@ from hexapod_dynamics.gait.plan_change import (
     continue_from,
     stance_holds,
 )
-from hexapod_dynamics.gait.plan_choice import find_library, turn_away
-from hexapod_dynamics.gait.planning.background import BackgroundPlanner, PlanWorker
+from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, find_library, turn_away
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.gait.terrain import Terrain
@@ -363,7 +363,7 @@ class AdaptiveGait(Gait):
     @property
     def doing(self) -> str:
         """The action of the gait in one word."""
-        return Mode(int(self.data.state.mode)).doing
+        return DOING[int(self.data.state.mode)]
 
     def report(self) -> dict[str, object]:
         """Return diagnostics: action, legs, commanded and followed twist, period, reason."""

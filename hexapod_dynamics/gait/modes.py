@@ -65,25 +65,14 @@ class Mode(IntEnum):
       '------------------------------------------------------------------------------------'
     """
 
-    doing: str  # what `Gait.doing` calls it
-
-    STAND = 0, "standing"
-    START = 1, "shifting"
-    WALK = 2, WALKING
-    SETTLE = 3, "settling"
-    LOWER = 4, "sitting down"
-    MOVE = 5, "moving feet"
-    SAT = 6, "sitting"
-    RISE = 7, "standing up"
-    PROBE = 8, "pressing"
-
-    def __new__(cls, number: int, doing: str = "") -> Mode:
-        """Return the mode of a number; doing: its words."""
-        mode = int.__new__(cls, number)
-        mode._value_, mode.doing = number, doing
-        return mode
+    STAND, START, WALK, SETTLE, LOWER, MOVE, SAT, RISE, PROBE = range(9)
 
 
+# What `Gait.doing` calls each Mode.
+DOING = (
+    *("standing", "shifting", WALKING, "settling"),
+    *("sitting down", "moving feet", "sitting", "standing up", "pressing"),
+)
 # Modes in which the robot is on its feet; in which it rests on its belly, moves down to it, or rises from it.
 ON_FEET = Mode.STAND, Mode.START, Mode.WALK, Mode.SETTLE, Mode.PROBE
 SITTING = Mode.LOWER, Mode.SAT, Mode.MOVE, Mode.RISE

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.interpolate import BSpline, CubicHermiteSpline
 
+from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.dynamics.chain.sensitivities import point_sensitivity
 from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
@@ -27,7 +28,6 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     predict_motion,
 )
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.background import BackgroundCall
 from hexapod_dynamics.gait.tripod import TripodGait, arguments
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.kinematics import LegKinematics
@@ -329,7 +329,7 @@ class BackgroundSwingPlanner(BackgroundCall[Plans]):
     """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        super().__init__("swings", checked_swings)
+        super().__init__("hexapod_dynamics.gait.optimal:plan_all", checked_swings)
 
     def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
         """Start to make the plans of the swings that a function returns, which is called in a thread."""
@@ -339,7 +339,7 @@ class BackgroundSwingPlanner(BackgroundCall[Plans]):
 def checked_swings(answer: object, robot: Robot, morphology: Morphology, _swings: object) -> Plans:
     """Return the plans of the swings, and why others have none; HexapodError for a wrong answer."""
     if not (isinstance(answer, list) and [type(part) for part in answer] == [list, list]):
-        raise HexapodError(f"the job swings answered {repr(answer)[:80]}: plans and refused are needed")
+        raise HexapodError(f"the job plan_all answered {repr(answer)[:80]}: plans and refused are needed")
     moving, plans = morphology.moving_mask, []
     for row in answer[0]:
         leg, points, duration, effort = row
@@ -348,7 +348,7 @@ def checked_swings(answer: object, robot: Robot, morphology: Morphology, _swings
         good = good and points.shape[1] == moving[list(robot.leg_joints(leg))].sum()
         good = good and bool(np.isfinite(points).all() and np.isfinite([duration, effort]).all())
         if not (good and duration > 0.0):
-            raise HexapodError(f"the job swings answered {repr(row)[:80]}, which is no swing of this robot")
+            raise HexapodError(f"the job plan_all answered {repr(row)[:80]}, which is no swing of this robot")
         plans.append(SwingPlan(leg, points, duration, effort))
     return plans, [str(one) for one in answer[1]]
 

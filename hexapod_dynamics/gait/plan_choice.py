@@ -12,12 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.core._core import least_distance
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait.legs import joint_points, weight_shift
-from hexapod_dynamics.gait.planning.background import BackgroundPlanner
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, pattern_plan, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
+from hexapod_dynamics.robot.checked_yaml import Section
 
 
 def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
@@ -27,6 +29,25 @@ def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | Non
     if plans is not None:
         return PlanLibrary.load(robot, plans)
     return PlanLibrary.of_robot(robot, stacklevel=5)
+
+
+class BackgroundPlanner(BackgroundCall[GaitPlan]):
+    """Makes one plan at a time, in a process."""
+
+    def __init__(self) -> None:
+        super().__init__("hexapod_dynamics.gait.planning.search:make_plan", checked_plan)
+
+    def ask(self, robot: Robot, lost: Sequence[str], morphology: Morphology) -> None:
+        """Start to make the plan of a Robot with a Morphology, without the legs `lost` (names)."""
+        self.start(robot, tuple(lost), morphology)
+
+
+def checked_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
+    """Return the GaitPlan that was asked for; HexapodError for anything else."""
+    plan = GaitPlan.read(robot, Section(answer, "the plan that was made"))
+    if set(plan.legs) & set(lost):
+        raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
+    return plan
 
 
 class PlanChoice:

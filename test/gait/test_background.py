@@ -17,15 +17,16 @@ from support.audited import audited
 from support.gait_steps import steps
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics import background
+from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.planning import background
-from hexapod_dynamics.gait.planning.background import BackgroundCall, BackgroundPlanner
+from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, checked_plan
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 
-PACKAGE = Path(background.__file__).parents[3]
+PACKAGE = Path(background.__file__).parents[1]
 
 
 def finished(call, seconds=30.0):
@@ -113,13 +114,9 @@ def test_a_process_ends_with_its_caller():
     program = f"""
         import sys, time
         sys.path[:0] = [{str(PACKAGE)!r}]
-        from hexapod_dynamics.gait.planning import background
-        background.PROGRAM = (
-            "import sys; sys.path[:] = sys.argv[2:]; import time, hexapod_dynamics.gait.planning.background as jobs; "
-            "jobs.job_function = lambda job: lambda: time.sleep(1000); jobs.serve(sys.argv[1])"
-        )
-        call = background.BackgroundCall("plan", lambda answer: answer)
-        call.start()
+        from hexapod_dynamics.background import BackgroundCall
+        call = BackgroundCall("time:sleep", lambda answer, seconds: answer)
+        call.start(1000)
         while call._process is None: time.sleep(0.01)
         print(call._process.pid, flush=True)
         time.sleep(1000)
@@ -170,12 +167,12 @@ def test_a_robot_survives_the_message():
 def test_a_plan_of_other_legs_is_refused():
     plan = PlanLibrary.load(ROBOT, Path(__file__).parents[2] / "config" / "plans_jethexa.yaml").find(["RM"])
     answer = json.loads(json.dumps(vars(plan)))
-    assert background.checked_plan(answer, ROBOT, ("RM",), WHOLE) == plan
+    assert checked_plan(answer, ROBOT, ("RM",), WHOLE) == plan
     for wrong in (answer | {"duty": float("nan")}, answer | {"sway": [0.0]}, answer | {"type": "Popen"}, {}, [], 3):
         with pytest.raises(HexapodError):
-            background.checked_plan(wrong, ROBOT, ("RM",), WHOLE)
+            checked_plan(wrong, ROBOT, ("RM",), WHOLE)
     with pytest.raises(HexapodError, match="walks on"):
-        background.checked_plan(answer, ROBOT, ("LF",), WHOLE)
+        checked_plan(answer, ROBOT, ("LF",), WHOLE)
 
 
 def test_a_robot_whose_plan_cannot_be_made_goes_on_with_what_it_has(monkeypatch):

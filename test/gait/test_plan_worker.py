@@ -11,9 +11,9 @@ from support.audited import audited
 from support.gait_steps import steps
 from support.jethexa import ROBOT, WHOLE
 
+from hexapod_dynamics.background import PlanWorker
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
 from hexapod_dynamics.gait import plan_choice as choices
-from hexapod_dynamics.gait.planning.background import PlanWorker
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait_kinds import make
 from hexapod_dynamics.parameters.gait import SETTINGS

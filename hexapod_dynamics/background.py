@@ -1,9 +1,9 @@
 """Work in the background, so that the control loop never waits: the latest request counts, a failure is reported.
 
-`PlanWorker` computes changes of plan in a thread. `BackgroundCall` runs a job of JOBS in a separate process at low
-priority: its request is a pickle, its answer is JSON, so that no output of a process is executed, and the caller checks
-it. `start`, `poll` and `cancel` only exchange data with a thread and return at once. The process imports this package
-from the same place as its caller, and nothing from the working directory; it ends when its caller ends.
+`PlanWorker` computes in a thread, `BackgroundCall` in a separate process at low priority: its arguments are a pickle,
+its answer is JSON, so that no output of a process is executed, and the caller checks it. `start`, `poll` and `cancel`
+only exchange data with a thread and return at once. The process imports this package from the same place as its caller,
+and nothing from the working directory; it ends when its caller ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -24,30 +24,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.process_environment import THREAD_COUNTS
-from hexapod_dynamics.robot import Morphology, Robot
-from hexapod_dynamics.robot.checked_yaml import Section
 
 LARGEST = 2**20  # [bytes] of an answer; a plan has about 2000
 Result = TypeVar("Result")
-PACKAGE = Path(__file__).resolve().parents[3]
-# Function (module:name) of each job.
-JOBS = {
-    "plan": "hexapod_dynamics.gait.planning.search:make_plan",
-    "swings": "hexapod_dynamics.gait.optimal:plan_all",
-}
-# The program of the process; its arguments: the job, and the folders from which modules are imported.
-PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from hexapod_dynamics.gait.planning.background import serve; serve(sys.argv[1])"
-)
+PACKAGE = Path(__file__).resolve().parents[1]
+# The program of the process; its arguments: the function, and the folders from which modules are imported.
+PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from hexapod_dynamics.background import serve; serve(sys.argv[1])"
 
 
 class PlanWorker(Generic[Result]):
     """Calls one function at a time in a thread; a new request replaces the previous one.
 
-    The compiled simulations of `Walk.rehearse` release the interpreter's lock, so the thread that ticks does not wait
+    The compiled simulations of a change of plan release the interpreter's lock, so the thread that ticks does not wait
     for them. busy: whether a result has not been fetched yet; closed: whether no request is computed any more.
     """
 
@@ -119,15 +108,17 @@ class PlanWorker(Generic[Result]):
 
 
 class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
-    """One call at a time of a job of JOBS in a process; a new call replaces the previous one.
+    """One call at a time of a function in a process; a new call replaces the previous one.
 
-    check: makes the result from the answer and the arguments of the job, and raises HexapodError for an answer that is
-    wrong. limit [s]: the longest time of a job; plans take seconds, or some minutes on a slow computer.
+    function: "module:name", which is imported in the process; errors call the job by its name. check: makes the result
+    from the answer and the arguments of the job, and raises HexapodError for an answer that is wrong. limit [s]: the
+    longest time of a job; plans take seconds, or some minutes on a slow computer.
     """
 
-    def __init__(self, job: str, check: Callable[..., Result], *, limit: float = 900.0) -> None:
+    def __init__(self, function: str, check: Callable[..., Result], *, limit: float = 900.0) -> None:
         super().__init__()
-        self._job, self._check, self._limit = job, check, limit
+        self._function, self._check, self._limit = function, check, limit
+        self._job = function.rpartition(":")[2]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: object) -> None:
@@ -175,7 +166,7 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
             if call != self._number:
                 raise HexapodError(f"the job {self._job} was cancelled")
             process = self._process = subprocess.Popen(
-                command(self._job),
+                command(self._function),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
@@ -216,50 +207,29 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
         return bytes(answer)
 
 
-def command(job: str) -> list[str]:
-    """Return the command of a job's process: isolated (-I), with the caller's folders except the working directory."""
+def command(function: str) -> list[str]:
+    """Return the command of the process: isolated (-I), with the caller's folders except the working directory."""
     try:
         here = Path.cwd().resolve()
     except OSError:  # it does not exist any more
         here = None
     others = [path for path in sys.path if Path(path).is_absolute() and Path(path).resolve() not in (here, PACKAGE)]
-    return [sys.executable, "-I", "-c", PROGRAM, job, str(PACKAGE), *others]
+    return [sys.executable, "-I", "-c", PROGRAM, function, str(PACKAGE), *others]
 
 
-# ---- jobs ------------------------------------------------------------------------------------------------------------
+def serve(function: str) -> None:
+    """Call the function, in the process, with the arguments from standard input; end at once when that is closed.
 
-
-class BackgroundPlanner(BackgroundCall[GaitPlan]):
-    """Makes one plan at a time."""
-
-    def __init__(self) -> None:
-        super().__init__("plan", checked_plan)
-
-    def ask(self, robot: Robot, lost: Sequence[str], morphology: Morphology) -> None:
-        """Start to make the plan of a Robot with a Morphology, without the legs `lost` (names)."""
-        self.start(robot, tuple(lost), morphology)
-
-
-def checked_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
-    """Return the GaitPlan that was asked for; HexapodError for anything else."""
-    plan = GaitPlan.read(robot, Section(answer, "the plan that was made"))
-    if set(plan.legs) & set(lost):
-        raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
-    return plan
-
-
-def serve(job: str) -> None:
-    """Execute, in the process, the job that is requested on standard input; end at once when that is closed.
-
-    The answer is what its function returns, or {"reason": text} where it raises HexapodError.
+    The answer is what it returns, or {"reason": text} where it raises HexapodError.
     """
     os.nice(10)
     answers = os.dup(1)
     os.dup2(2, 1)  # all printed text goes to the log
     arguments = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    module, _, name = function.partition(":")
     try:
-        answer = job_function(job)(*arguments)
+        answer = getattr(import_module(module), name)(*arguments)
     except HexapodError as error:
         answer = {"reason": str(error)}
     with os.fdopen(answers, "wb") as out:
@@ -269,13 +239,6 @@ def serve(job: str) -> None:
 def _plain(value: Any) -> object:
     """Return what JSON can hold of an array or of an object with fields."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else vars(value)
-
-
-def job_function(job: str) -> Callable[..., object]:
-    """Return the function of a job."""
-    module, _, name = JOBS[job].partition(":")
-    function: Callable[..., object] = getattr(import_module(module), name)
-    return function
 
 
 def _end_with_the_caller() -> None:
