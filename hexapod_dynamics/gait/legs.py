@@ -80,15 +80,17 @@ def rest_pose(row: np.ndarray, limp: Sequence[bool] = (False, False, False)) -> 
     return np.array([coxa, femur[k], tibia[k]])
 
 
-def joint_points(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return hip, end of the coxa, knee and foot (4, ..., 3) [m] of a row in base_link, at angles (..., 3) [rad]."""
+def link_lines(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Return the ends (links, ..., 6) [m] of a leg's links in base_link, at joint angles (..., 3) [rad]; row: of a leg
+    table. Missing links are left out.
+    """
     l1, l2, l3 = row["lengths"]
     q1, q2, q3 = np.moveaxis(angles, -1, 0)
     zero, knee = np.zeros_like(q1), l1 + l2 * np.cos(q2)
     out = np.array([zero, zero + l1, knee, knee + l3 * np.sin(q2 + q3)])
     up = np.array([zero, zero, l2 * np.sin(q2), l2 * np.sin(q2) - l3 * np.cos(q2 + q3)])
-    points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1)
-    return points @ row["to_leg"].reshape(3, 3) + row["mount"]
+    points = np.stack([out * np.cos(q1), out * np.sin(q1), up], axis=-1) @ row["to_leg"].reshape(3, 3) + row["mount"]
+    return np.concatenate([points[:-1], points[1:]], axis=-1)[row["mass"] > 0.0]
 
 
 def held_up(robot: Robot, morphology: Morphology | None, rows: np.ndarray) -> list[str]:

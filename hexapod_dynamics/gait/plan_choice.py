@@ -15,7 +15,7 @@ import numpy as np
 from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.core._core import least_distance
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.legs import joint_points, weight_shift
+from hexapod_dynamics.gait.legs import link_lines, weight_shift
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan, PlanEvaluator, pattern_plan, tripod_plan
 from hexapod_dynamics.robot import Morphology, Robot
@@ -138,24 +138,15 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
         for j in ((i + 1) % count, (i - 1) % count):
             if table["mass"][j, 0] > 0.0:
                 rest = table["rest"][j : j + 1]
-                others.append(_links(table[j], rest if j in held else walking[:, j]))
+                others.append(link_lines(table[j], rest if j in held else walking[:, j]).reshape(-1, 6))
         neighbours = np.concatenate(others) if others else np.empty((0, 6))
         best, chosen = -1.0, row["rest"][0]
         for turn in (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2):
             if row["lower"][0] <= turn <= row["upper"][0]:
-                pose = np.array([[turn, *row["rest"][1:]]])
-                clear = least_distance(_links(row, pose), neighbours)
+                pose = np.array([turn, *row["rest"][1:]])
+                clear = least_distance(link_lines(row, pose), neighbours)
                 if clear > best:
                     best, chosen = clear, turn
                 if clear >= 0.045:  # [m] of the centre lines; links are 24 mm thick (robot/mjcf.py)
                     break
         row["rest"][0] = chosen
-
-
-def _links(row: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Return the ends of a leg's links in base_link, (N links, 6) [m], at joint angles (N, 3); row: of the leg table.
-
-    Missing links are left out.
-    """
-    points, links = joint_points(row, angles), int((row["mass"] > 0.0).sum())
-    return np.concatenate([points[:links], points[1 : links + 1]], axis=-1).reshape(-1, 6)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hexapod_dynamics.core._core import least_distance
-from hexapod_dynamics.gait.legs import joint_points, leg_table
+from hexapod_dynamics.gait.legs import leg_table, link_lines
 from hexapod_dynamics.robot import Morphology, Robot
 
 RADIUS = 0.010  # [m] of a link
@@ -37,13 +37,9 @@ class LegSpace:
     def capsules(self, leg: int, angles: np.ndarray) -> np.ndarray:
         """Return the centre lines (links, 6) [m] of a leg's links at (3,) [rad], in base_link."""
         row = self._table[leg]
-        points = joint_points(row, angles)
-        lines = []
-        for k, length in enumerate(row["lengths"].tolist()):
-            if row["mass"][k] > 0.0 and length > 4.0 * RADIUS:
-                way = (points[k + 1] - points[k]) / length
-                lines.append(np.concatenate([points[k] + RADIUS * way, points[k + 1] - 1.5 * RADIUS * way]))
-        return np.array(lines).reshape(-1, 6)
+        lines, lengths = link_lines(row, angles), row["lengths"][row["mass"] > 0.0]
+        way = RADIUS * (lines[:, 3:] - lines[:, :3]) / lengths[:, None]
+        return (lines + np.hstack([way, -1.5 * way]))[lengths > 4.0 * RADIUS]
 
     def distances(self, angles: np.ndarray, moving: Sequence[int]) -> dict[tuple[int, int], float]:
         """Return the least distance [m] of each pair of legs of which one is `moving`, and, as (leg, BODY), that
