@@ -161,7 +161,7 @@ class AdaptiveGait(Gait):
 
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed: scaled down as a whole to what is possible."""
-        return self.limiter.limited(vx, vy, wz)
+        return self.limiter.possible(vx, vy, wz)[0]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""

@@ -241,32 +241,27 @@ class Limiter:
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
-    def limited(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Return the command (3,) [m/s, m/s, rad/s] that will be followed: the given one, scaled down as a whole
-        to what is possible.
-
-        Raises HexapodError for values that are not finite.
+    def possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float, float]:
+        """Return the largest share of a twist that the plan allows on this ground, as a twist (3,), its period [s], and
+        the room [m] for a shift of the body within the reach of the legs; HexapodError for values that are not finite.
         """
-        return self._possible(vx, vy, wz)[0]
-
-    def _possible(self, vx: float, vy: float, wz: float) -> tuple[np.ndarray, float]:
-        """Return the largest share of a twist that the plan allows on this ground, as a twist, and its period [s]."""
         twist, plan, terrain, limits = finite_twist(vx, vy, wz), self._gait.plan, self._gait.terrain, self._limits
         if plan is None:
-            return np.zeros(3), 1.0
+            return np.zeros(3), 1.0, terrain.shift_room
         periods, with_margin = self._periods(plan), self._gait.settings.pattern == "auto"
         if terrain.obstacle.does == STOP:
-            return np.zeros(3), periods[0]
+            return np.zeros(3), periods[0], terrain.shift_room
         if terrain.obstacle.does == BACK:
             twist = np.array(terrain.obstacle.way_back)
         given = Conditions(periods, with_margin)
         if terrain.ground is None:
-            return limits.possible(twist, given)
+            return *limits.possible(twist, given), terrain.shift_room
         rough, lift = terrain.ground.rough, self._gait.used.step_height
         if plan.kind == "row":
             more = ROWING_RISE if rough else 0.0
             rowing = plan.rise + more, plan.height + more
-            return limits.possible(twist, given._replace(lift=terrain.highest if rough else lift, rowing=rowing))
+            given = given._replace(lift=terrain.highest if rough else lift, rowing=rowing)
+            return *limits.possible(twist, given), terrain.shift_room
         incline = self._incline
         if incline != LEVEL:  # a command beyond what level ground allows counts as what it allows
             twist = limits.possible(twist, given._replace(lift=lift))[0]
@@ -274,8 +269,7 @@ class Limiter:
         given = Conditions(periods, with_margin and incline.margin, lift, incline)
         possible, period = limits.possible(incline.share * twist, given)
         spare = limits.spare_reach(possible, period, given) if incline == LEVEL else incline.shift
-        terrain.shift_room = min(MOST_SHIFT, spare)
-        return possible, period
+        return possible, period, min(MOST_SHIFT, spare)
 
     def _periods(self, plan: GaitPlan) -> list[float]:
         """Return the periods [s] that a command may have."""
@@ -293,14 +287,14 @@ class Limiter:
         return [plan.period * share for share in PERIODS[what]]
 
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
-        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `limited`."""
-        wanted = (float(vx), float(vy), float(wz))
-        if wanted != self.wanted:
-            self._gait.terrain.process_command(*wanted[:2])
-            self._does = self._gait.terrain.obstacle.does
-            followed, period = self._possible(*wanted)
-            self.wanted, self.followed = wanted, followed
-            self._gait.data.settings.asked_period = period
+        """Command a planar body twist [m/s, m/s, rad/s] in base_link; return what will be followed, see `possible`."""
+        x, y, turn = finite_twist(vx, vy, wz).tolist()
+        if (x, y, turn) != self.wanted:
+            terrain = self._gait.terrain
+            terrain.process_command(x, y)
+            self._does = terrain.obstacle.does
+            self.followed, self._gait.data.settings.asked_period, terrain.shift_room = self.possible(x, y, turn)
+            self.wanted = x, y, turn
         self._gait.data.command.twist = self.followed
         return self.followed.copy()
 

@@ -352,7 +352,7 @@ class PlanChanger:
         """
         gait, data, asked = self._gait, self._gait.data, self._gait.data.command.twist.copy()
         if not asked.any():
-            data.command.twist = gait.limiter.limited(NOMINAL_VELOCITY, 0.0, 0.0)
+            data.command.twist = gait.limiter.possible(NOMINAL_VELOCITY, 0.0, 0.0)[0]
         phase, share, score = best_start(gait.robot, data)
         data.command.twist = asked
         if score < -0.002 and gait.settings.pattern == "auto" and gait.plan and not used <= set(gait.plan.legs):

@@ -27,6 +27,14 @@ def test_every_larger_command_is_followed_at_the_limit(lost, direction):
         np.testing.assert_allclose(gait.limit_command(*(share * limit[0])), share * limit[0])
 
 
+def test_a_question_for_the_limit_changes_nothing():
+    gait = AdaptiveGait().bind(ROBOT)
+    gait.command(0.05, 0.0, 0.0)
+    room = gait.terrain.shift_room
+    gait.limit_command(0.17, 0.0, 0.0)
+    assert gait.terrain.shift_room == room > 0.0
+
+
 @pytest.mark.parametrize("lost", ["whole", "RM"])
 @pytest.mark.parametrize("slope", [8.0, 15.0])
 def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_level_ground(lost, slope):

@@ -7,6 +7,7 @@ import pytest
 from support.gait_steps import steps
 from support.walks import walk_on
 
+from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.obstacle import AS_FELT, BACK, BACK_SPEED, CLIMB, RAISE, SLOW, STOP, ObstacleResponse, Sample
 from hexapod_dynamics.robot import Morphology, Robot
@@ -213,3 +214,11 @@ def test_a_command_that_ends_the_way_back_ends_its_turn_too():
     steps(gait, round(1.0 / DT))
     gait.command(0.0, 0.0, 0.0)
     assert gait.terrain._turned == 0.0 and gait.terrain.obstacle.does == AS_FELT
+
+
+def test_a_command_that_is_refused_does_not_end_the_stop_at_an_obstacle():
+    gait = stepping_back()
+    gait.terrain.obstacle.does = STOP
+    with pytest.raises(HexapodError, match="finite"):
+        gait.command(-math.inf, 0.0, 0.0)
+    assert gait.terrain.obstacle.does == STOP
