@@ -13,7 +13,7 @@ from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, find_library
 from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
-from hexapod_dynamics.gait.planning.transfer import transferred_plans
+from hexapod_dynamics.identification.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.robot.servo_map import ServoMap

@@ -9,8 +9,8 @@ from support.jethexa import ROBOT
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
 from hexapod_dynamics.gait.plan_choice import find_library
-from hexapod_dynamics.gait.planning.transfer import margin, transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
+from hexapod_dynamics.identification.transfer import margin, transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml
 from hexapod_dynamics.simulation import MujocoSimulator
