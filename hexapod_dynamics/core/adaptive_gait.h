@@ -154,6 +154,8 @@ static inline struct hd_xy hd_step_target(const struct hd_walk *w, int i, double
 static inline void hd_carry_ground(struct hd_walk *w, double dt)
 {
     for (int i = 0; i < w->legs_count; i++) {
+        if (w->feet[i].returns != 0.0)
+            continue;
         hd_carry(w->feet[i].place, w->state.corrected, dt);
         hd_carry(w->feet[i].lift_off, w->state.corrected, dt);
         hd_carry(w->feet[i].touch_down, w->state.corrected, dt);
@@ -310,40 +312,34 @@ static inline int hd_press_foot(struct hd_walk *w)
 {
     const struct hd_gait_state *state = &w->state;
     const double s = state->time / state->span, down = s / HD_MOVES, up = (s - 1.0) / HD_MOVES + 1.0;
-    for (int i = 0; i < w->legs_count; i++)
-        if (state->probed == i + 1.0) {
-            const double height = -HD_DEPTH * (hd_minimum_jerk(down) - hd_minimum_jerk(up));
-            const double slope = hd_minimum_jerk_rate(down) - hd_minimum_jerk_rate(up);
-            w->feet[i].place[2] = s < 1.0 ? height : 0.0;
-            w->feet[i].rate[2] = s < 1.0 ? -HD_DEPTH * slope / (HD_MOVES * state->span) : 0.0;
-        }
-    return state->probed == 0.0 || s >= 1.0;
+    if (state->probed == 0.0)
+        return 1;
+    struct hd_gait_foot *foot = w->feet + (int)state->probed - 1;
+    const double height = -HD_DEPTH * (hd_minimum_jerk(down) - hd_minimum_jerk(up));
+    const double slope = hd_minimum_jerk_rate(down) - hd_minimum_jerk_rate(up);
+    foot->place[2] = s < 1.0 ? height : 0.0;
+    foot->rate[2] = s < 1.0 ? -HD_DEPTH * slope / (HD_MOVES * state->span) : 0.0;
+    return s >= 1.0;
 }
 
 /* ---- restored legs, from the pose in which they are held up to their footholds --------------------------------------------------- */
 
-/* Store the pose in which restored legs are held up, because they move from there. Return whether there are any. */
+/* Store the pose in which restored legs are held up, because their joints move from there (`hd_return_leg`); set their feet to
+ * their footholds, where they stay. Return whether there are any. */
 static inline int hd_begin_return(struct hd_walk *w)
 {
     int found = 0;
-    for (int i = 0; i < w->legs_count; i++)
-        if (w->feet[i].returns != 0.0) {
-            found = 1;
-            for (int k = 0; k < 3; k++)
-                w->feet[i].start[k] = w->position[3 * i + k];
-        }
+    for (int i = 0; i < w->legs_count; i++) {
+        struct hd_gait_foot *foot = w->feet + i;
+        if (foot->returns == 0.0)
+            continue;
+        found = 1;
+        for (int k = 0; k < 3; k++)
+            foot->start[k] = w->position[3 * i + k];
+        foot->place[0] = w->legs[i].foothold[0], foot->place[1] = w->legs[i].foothold[1];
+        foot->place[2] = foot->in_air = 0.0;
+    }
     return found;
-}
-
-/* Set the feet of restored legs to their footholds; their joints are moved there by `hd_return_leg`. */
-static inline void hd_feet_below(struct hd_walk *w)
-{
-    for (int i = 0; i < w->legs_count; i++)
-        if (w->feet[i].returns != 0.0) {
-            for (int k = 0; k < 2; k++)
-                w->feet[i].place[k] = w->legs[i].foothold[k], w->feet[i].rate[k] = 0.0;
-            w->feet[i].place[2] = w->feet[i].rate[2] = w->feet[i].in_air = 0.0;
-        }
 }
 
 /* Move a leg from the pose in which it was held up to the set-points of its foothold, straight in joint angles: a foot on a

@@ -162,7 +162,6 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
         }
         break;
     case HD_SETTLE:
-        hd_feet_below(w);
         if (hd_put_feet_down(w, dt) && over) {
             hd_end_return(w);
             hd_resume(w);
@@ -184,7 +183,6 @@ static inline void hd_advance_mode(struct hd_walk *w, double dt)
         hd_sit(w, dt);
         break;
     case HD_MOVE:
-        hd_feet_below(w);
         hd_move_feet(w);
         if (over) {
             hd_end_return(w);
