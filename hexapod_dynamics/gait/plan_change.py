@@ -1,17 +1,15 @@
 """Change of plan while the robot walks: whether the feet support the body, and the phase at which the new plan
 starts.
 
-A change is computed on a copy of the gait (`PlanChange`), in another thread if the gait has a PlanWorker; the gait
-itself applies it in a tick, by copying numbers only:
-
-    change -> planned_change (on a copy; with a worker in parallel to the walk) -> PlanChange -> take over
+A change is made on a copy of the gait, in another thread if the gait has a PlanWorker; the gait itself adopts it in a
+tick, by copying numbers only.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -44,20 +42,6 @@ class Transition(Enum):
     LOWER = "sits down, moves its feet and stands up"
     GO_ON = "goes on from where its feet are"
     RESTART = "walks on with the same plan, from where a foot was pressed down"
-
-
-@dataclass(frozen=True)
-class PlanChange:
-    """A change of plan.
-
-    result: a copy of the gait for which the change is made already. mode: of the gait at the time of the request.
-    awaited: rows of the legs that are restored and have not arrived.
-    """
-
-    result: AdaptiveGait
-    mode: float
-    transition: Transition
-    awaited: Sequence[int] = ()
 
 
 def stance_holds(robot: Robot, walk: _core.Walk, legs: tuple[str, ...]) -> bool:
@@ -173,8 +157,14 @@ class PlanChanger:
     """Chooses the plan of an adaptive gait for the legs that are left, and changes to it.
 
     failure: why the last change could not be computed, in words; sits: whether the robot was told to sit while a change
-    is computed; target: the morphology of the last change. arrival: restored legs that are awaited.
+    is computed; target: the morphology of the last change. arrival: restored legs that are awaited. Of a copy on which
+    a change was made: its transition, the mode of the gait when it was requested, the restored legs that have not
+    arrived (rows).
     """
+
+    transition: Transition
+    requested_in: float
+    not_arrived: Sequence[int] = ()
 
     def __init__(self, gait: AdaptiveGait, library: PlanLibrary) -> None:
         self._gait, self.choice = gait, PlanChoice(gait.robot, library, gait.planner)
@@ -197,11 +187,11 @@ class PlanChanger:
     def change(self, morphology: Morphology | None, arrived: bool = False) -> None:
         """Choose the plan again and change to it; arrived: restored legs are where they are held up."""
         self.target = morphology
-        self._plan_on(lambda twin: twin.planned_change(morphology, arrived))
+        self._make(lambda twin: twin.make_change(morphology, arrived))
 
     def restart(self) -> None:
         """Walk on with the same plan from the present places of the feet, after a contact probe."""
-        self._plan_on(PlanChanger.plan_restart)
+        self._make(PlanChanger.make_restart)
 
     def arrive(self, dt: float) -> None:
         """Use restored legs when they have arrived and the robot can stop on the others; dt [s] have passed."""
@@ -212,18 +202,23 @@ class PlanChanger:
         if not walks or self.arrival.overdue or stance_holds(gait.robot, gait.data, plan.legs):
             self.change(self.target, arrived=True)
 
-    def _plan_on(self, planned: Callable[[PlanChanger], PlanChange]) -> None:
-        """Apply the change that `planned` computes on a copy of this gait: at once, or when the worker has it."""
-        twin = self._gait.twin().changes
+    def _make(self, make: Callable[[PlanChanger], None]) -> None:
+        """Make a change on a copy of this gait, and adopt it: at once, or when the worker has made it."""
+        twin, mode = self._gait.twin(), float(self._gait.data.state.mode)
+
+        def changed() -> AdaptiveGait:
+            twin.changes.requested_in = mode
+            make(twin.changes)
+            return twin
+
         if self._gait.worker is not None:
-            self._gait.worker.request(lambda: planned(twin))
+            self._gait.worker.request(changed)
             return
         try:
-            change = planned(twin)
+            self._adopt(changed())
         except BaseException:
             self.target = self._gait.morphology
             raise
-        self._adopt_plan(change)
 
     def adopt(self, wait: bool = False) -> None:
         """Adopt a change that the worker has finished, as `step` does, while the gait is not stepped; wait: for it.
@@ -234,19 +229,18 @@ class PlanChanger:
         if not self._gait.changing:
             return
         try:
-            change = self._gait.worker.wait() if wait else self._gait.worker.poll()
+            made = self._gait.worker.wait() if wait else self._gait.worker.poll()
         except Exception as error:
             self.failure = f"no change of plan: {type(error).__name__}: {error}; the gait goes on with its plan"
             self.target = self._gait.morphology
             self._gait.settings = replace(self._gait.settings, pattern=self._gait.used.pattern)
             return
-        if change is None:
+        if made is None:
             return
-        self.failure = ""
-        made = change.result
-        if change.mode == self._gait.data.state.mode and made.settings == self._gait.settings:
-            self._adopt_plan(change)
-        elif change.transition is not Transition.RESTART:
+        self.failure, changes = "", made.changes
+        if changes.requested_in == self._gait.data.state.mode and made.settings == self._gait.settings:
+            self._adopt(made)
+        elif changes.transition is not Transition.RESTART:
             self.change(made.morphology)
 
     def finish(self) -> None:
@@ -254,29 +248,29 @@ class PlanChanger:
         while self._gait.changing and not self._gait.worker.closed:
             self.adopt(wait=True)
 
-    # ---- a change, worked out on a copy ------------------------------------------------------------------------------
+    # ---- a change, made on a copy that is discarded afterwards -------------------------------------------------------
 
-    def plan_restart(self) -> PlanChange:
-        """Compute how the walk restarts after a contact probe; this gait is a copy that is discarded afterwards."""
-        mode = float(self._gait.data.state.mode)
+    def make_restart(self) -> None:
+        """Find how the walk restarts after a contact probe."""
         self._goes_on(set(self._gait.plan.legs if self._gait.plan else ()))
-        return PlanChange(self._gait, mode, Transition.RESTART)
+        self.transition = Transition.RESTART
 
-    def planned_change(self, morphology: Morphology | None, arrived: bool = False) -> PlanChange:
-        """Compute the change to a Morphology; this gait is a copy that is discarded afterwards."""
-        gait, before, mode = self._gait, self._gait.plan, float(self._gait.data.state.mode)
+    def make_change(self, morphology: Morphology | None, arrived: bool = False) -> None:
+        """Make the change to a Morphology."""
+        gait, before, mode = self._gait, self._gait.plan, self._gait.data.state.mode
         carried, place = self._carried(), gait.data.body_place
-        awaited = self.adopt_morphology(morphology, None if arrived else carried)
+        self.not_arrived = self.adopt_morphology(morphology, None if arrived else carried)
         self._use_legs(carried)
+        self.transition = Transition.KEEP
         if gait.plan == before:
-            return PlanChange(gait, mode, Transition.KEEP, awaited)
+            return
         shifted = mode == Mode.WALK and only_footholds_differ(gait.plan, before)
         self._leave_plan(place, shifted)
         gait.limiter.follow_again()
-        transition = Transition.SHIFT if shifted else self._transition(set(before.legs if before else ()), place[1])
-        return PlanChange(gait, mode, transition, awaited)
+        used = set(before.legs if before else ())
+        self.transition = Transition.SHIFT if shifted else self._find_transition(used, place[1])
 
-    def _transition(self, used: set[str], up: float) -> Transition:
+    def _find_transition(self, used: set[str], up: float) -> Transition:
         """Decide how this gait changes to its new plan; used: legs of the previous plan; up [m]: height of the
         body above its height when standing.
         """
@@ -307,16 +301,16 @@ class PlanChanger:
             continue_from(self._gait.data, *place)
             self._gait.data.state.probed = 0.0
 
-    def _adopt_plan(self, change: PlanChange) -> None:
-        """Adopt a plan that was computed on a copy; only numbers are written."""
-        gait, data, made, transition = self._gait, self._gait.data, change.result, change.transition
+    def _adopt(self, made: AdaptiveGait) -> None:
+        """Adopt a change that was made on a copy; only numbers are written."""
+        gait, data, transition = self._gait, self._gait.data, made.changes.transition
         begin, limiter, asked = (made.data.state.phase, made.data.state.command_scale), gait.limiter, made.limiter
         if transition is Transition.RESTART:
             self._start_plan(*begin)
             return
         carried, place = self._carried(), data.body_place
         gait.morphology, gait.plan, gait.used = made.morphology, made.plan, made.used
-        self.arrival.expect(change.awaited)
+        self.arrival.expect(made.changes.not_arrived)
         self.choice.why, limiter.given_up = made.changes.choice.why, asked.given_up
         data.legs[:] = made.data.legs
         write_plan(data, made.plan)
