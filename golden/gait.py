@@ -124,7 +124,7 @@ def worker():
     """Changes of plan in the background, adopted at known ticks."""
     import time
 
-    make = module("planning.background", "plan_choice")
+    make = module("planning.background", "planning.library")
     if not hasattr(make, "PlanWorker"):
         from hexapod_dynamics import background as make
     robot = Robot.jethexa()

@@ -27,9 +27,8 @@ from hexapod_dynamics.gait.plan_change import (
     continue_from,
     stance_holds,
 )
-from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, find_library, turn_away
-from hexapod_dynamics.gait.planning.library import PlanLibrary
-from hexapod_dynamics.gait.planning.plan import GaitPlan
+from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library
+from hexapod_dynamics.gait.planning.plan import GaitPlan, turn_away
 from hexapod_dynamics.gait.terrain import Terrain
 from hexapod_dynamics.gait_kinds import GaitValue
 from hexapod_dynamics.robot import Morphology, Robot

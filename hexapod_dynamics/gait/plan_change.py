@@ -20,8 +20,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait.legs import leg_moments, present_legs
 from hexapod_dynamics.gait.modes import ON_FEET, Mode, write_legs, write_plan, write_settings
-from hexapod_dynamics.gait.plan_choice import PlanChoice
-from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import PlanChoice, PlanLibrary
 from hexapod_dynamics.gait.planning.plan import GaitPlan
 from hexapod_dynamics.robot import Morphology, Robot
 

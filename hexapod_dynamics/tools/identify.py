@@ -86,7 +86,7 @@ def _identify(given: argparse.Namespace) -> int:
 
 def transfer_plans(robot: Robot, identified: Path) -> None:
     """Write the robot's plans and manoeuvres, as far as they are valid for the identified robot, beside its file."""
-    from hexapod_dynamics.gait.plan_choice import find_library
+    from hexapod_dynamics.gait.planning.library import find_library
     from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
     from hexapod_dynamics.identification.transfer import transferred_manoeuvres, transferred_plans
 

@@ -21,8 +21,7 @@ from hexapod_dynamics import background
 from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, checked_plan
-from hexapod_dynamics.gait.planning.library import PlanLibrary
+from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, checked_plan
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.parts import JointServo
 

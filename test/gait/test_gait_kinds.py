@@ -9,7 +9,7 @@ import pytest
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.modes import LIVE
-from hexapod_dynamics.gait.plan_choice import PlanChoice
+from hexapod_dynamics.gait.planning.library import PlanChoice
 from hexapod_dynamics.gait_kinds import ADAPTIVE, BOUNDS, KINDS, GaitKind, make
 from hexapod_dynamics.onboard.gait_control import GaitControl, GaitControlSettings
 from hexapod_dynamics.parameters.gait import SETTINGS

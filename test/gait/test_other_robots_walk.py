@@ -11,8 +11,7 @@ from support.gait_steps import steps
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.plan_choice import BackgroundPlanner, find_library
-from hexapod_dynamics.gait.planning.library import PlanLibrary, find_library_file
+from hexapod_dynamics.gait.planning.library import BackgroundPlanner, PlanLibrary, find_library, find_library_file
 from hexapod_dynamics.identification.transfer import transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.robot_file import robot_yaml

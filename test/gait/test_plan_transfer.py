@@ -8,7 +8,7 @@ from support.jethexa import ROBOT
 
 from hexapod_dynamics.errors import HexapodError, RobotWarning
 from hexapod_dynamics.gait import AdaptiveGait
-from hexapod_dynamics.gait.plan_choice import find_library
+from hexapod_dynamics.gait.planning.library import find_library
 from hexapod_dynamics.gait.recovery.manoeuvres import find_get_up_library
 from hexapod_dynamics.identification.transfer import margin, transferred_manoeuvres, transferred_plans
 from hexapod_dynamics.robot import Morphology, Robot

@@ -13,7 +13,7 @@ from support.jethexa import ROBOT, WHOLE
 
 from hexapod_dynamics.background import PlanWorker
 from hexapod_dynamics.gait import AdaptiveGait, plan_change
-from hexapod_dynamics.gait import plan_choice as choices
+from hexapod_dynamics.gait.planning import library as choices
 from hexapod_dynamics.gait.planning.library import PlanLibrary
 from hexapod_dynamics.gait_kinds import make
 from hexapod_dynamics.parameters.gait import SETTINGS

@@ -1,5 +1,5 @@
 """Libraries of a robot, of plans and of manoeuvres: YAML files that are read and checked at start, one entry for each
-set of lost legs.
+set of lost legs; and the choice of the plan for the legs that are left.
 
 A set and its mirror image share an entry. The file contains the robot's name and a digest of everything on which the
 entries depend, so that a library of another robot is refused.
@@ -11,7 +11,7 @@ import hashlib
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -19,10 +19,11 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 import yaml
 
+from hexapod_dynamics.background import BackgroundCall
 from hexapod_dynamics.errors import HexapodError, RobotWarning
-from hexapod_dynamics.gait.legs import leg_table
-from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners
-from hexapod_dynamics.robot import Robot
+from hexapod_dynamics.gait.legs import leg_table, weight_shift
+from hexapod_dynamics.gait.planning.plan import GaitPlan, mirror_partners, pattern_plan, tripod_plan, turn_away
+from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, load_yaml, shown
 from hexapod_dynamics.robot.robot_file import own_file, packaged_file
 
@@ -186,3 +187,95 @@ def find_library_file(robot: Robot, kind: str) -> tuple[Path | None, bool]:
     name = f"{kind}_{robot.name}.yaml"
     own = own_file(robot, name)
     return own or packaged_file(name), own is not None
+
+
+# ---- the plan for the legs that are left -----------------------------------------------------------------------------
+
+
+def find_library(robot: Robot, plans: PlanLibrary | str | os.PathLike[str] | None) -> PlanLibrary:
+    """Return the given library, or read it from a path; for None that of the robot, see `RobotLibrary.of_robot`."""
+    if isinstance(plans, PlanLibrary):
+        return plans
+    if plans is not None:
+        return PlanLibrary.load(robot, plans)
+    return PlanLibrary.of_robot(robot, stacklevel=5)
+
+
+class BackgroundPlanner(BackgroundCall[GaitPlan]):
+    """Makes one plan at a time, in a process."""
+
+    def __init__(self) -> None:
+        super().__init__("hexapod_dynamics.gait.planning.search:make_plan", checked_plan)
+
+    def ask(self, robot: Robot, lost: Sequence[str], morphology: Morphology) -> None:
+        """Start to make the plan of a Robot with a Morphology, without the legs `lost` (names)."""
+        self.start(robot, tuple(lost), morphology)
+
+
+def checked_plan(answer: object, robot: Robot, lost: Sequence[str], _morphology: Morphology) -> GaitPlan:
+    """Return the GaitPlan that was asked for; HexapodError for anything else."""
+    plan = GaitPlan.read(robot, Section(answer, "the plan that was made"))
+    if set(plan.legs) & set(lost):
+        raise HexapodError(f"the plan that was made walks on {', '.join(plan.legs)}, without {', '.join(lost)} asked")
+    return plan
+
+
+class PlanChoice:
+    """Finds the plan for the legs that can walk.
+
+    planner: makes a plan that the library does not have; None: such plans are not made. why: the reason why there
+    is no plan, empty if there is one.
+    """
+
+    def __init__(self, robot: Robot, library: PlanLibrary, planner: BackgroundPlanner | None) -> None:
+        self.robot, self.library, self.planner = robot, library, planner
+        self.why = ""
+
+    def choose(
+        self, pattern: str, lost: list[str], morphology: Morphology | None, table: np.ndarray
+    ) -> GaitPlan | None:
+        """Return the plan without the lost legs, shifted by their weight; None (and `why`) if there is none.
+
+        pattern: "auto", or "wave" or "ripple": these gaits on the remaining legs. table: that of `present_legs`;
+        the coxa angles at which legs are held up, out of the way of the others, are written to it.
+        """
+        plan, self.why = self._find(pattern, lost, morphology)
+        if plan is None or not lost:
+            return plan
+        names, legs = self.robot.leg_names, self.robot.legs
+        held = [names.index(name) for name in lost]
+        limp = [i for i in held if morphology is not None and morphology.is_limp(names[i], legs[i].link_names[0])]
+        turn_away(self.robot, plan, table, held, limp)
+        return plan.shifted(*weight_shift(self.robot, table, held))
+
+    def _find(self, pattern: str, lost: list[str], morphology: Morphology | None) -> tuple[GaitPlan | None, str]:
+        left = len(self.robot.legs) - len(lost)
+        if pattern != "auto":
+            plan = pattern_plan(self.robot, pattern, lost)
+            return plan, "" if plan is not None else f"{left} legs left: a {pattern} needs four; sitting"
+        if not lost:
+            plan = tripod_plan(self.robot)
+            if plan is not None:
+                return plan, ""
+        plan = self.library.find(lost) if left > 1 else None
+        if plan is not None:
+            return plan, ""
+        if left < 3:
+            return None, f"{left} legs left: fewer than 3 cannot walk, and no plan rows on these; sitting"
+        why = f"no plan for the robot without {', '.join(lost) or 'a tripod'}; sitting"
+        if self.planner is not None:
+            self.planner.ask(self.robot, lost, morphology or Morphology.whole(self.robot))
+            why += " while it is made in the background"
+        return None, why
+
+    def new_plan(self) -> bool:
+        """Add a plan that was made in the background to the library; return whether there was one."""
+        made = None if self.planner is None or not self.planner.busy else self.planner.poll()
+        if made is None:
+            return False
+        plan, reason = made
+        if plan is None:
+            self.why = reason if self.why else ""  # else there is a plan now, for other legs
+            return False
+        self.library.add(plan)
+        return True

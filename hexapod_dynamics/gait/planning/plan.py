@@ -12,7 +12,7 @@ import numpy as np
 
 from hexapod_dynamics.core import _core
 from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.legs import leg_table, neutral_foothold
+from hexapod_dynamics.gait.legs import leg_table, link_lines, neutral_foothold
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.checked_yaml import Section, shown
 
@@ -235,3 +235,46 @@ class PlanEvaluator:
         """Return the zero-moment point (x, y) [m] in the nominal frame and its margin [m] over the cycle, (K, 3)."""
         self.findings(twist)
         return self.cycle.course
+
+
+def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[int], fixed: Sequence[int] = ()) -> None:
+    """Write the coxa angles of legs that are held up into a leg table (legs,).
+
+    A leg that has lost only its tibia, or a joint, keeps its coxa and femur. In plans for few legs the femur of its
+    neighbour swings through the place where such a leg would be held up, straight ahead of its hip: its coxa turns away.
+    held: their rows; fixed: those of them whose coxa cannot be commanded, for example a limp one. Each leg turns
+    by the least angle for which its links are far enough from its neighbours in a steady walk at several twists, or
+    else as far away as possible.
+    """
+    count = len(table)
+    here = [i for i in held if table["mass"][i, 0] > 0.0]
+    if not here:
+        return
+    evaluator = PlanEvaluator(robot)
+    evaluator.table[:] = table
+    evaluator.accept(plan)
+    angles = []
+    for twist in ((0.077, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.2)):  # [m/s, m/s, rad/s]
+        evaluator.findings(np.array(twist))
+        angles.append(evaluator.cycle.angles[::3].copy())
+    walking = np.concatenate(angles)  # (samples, legs, 3)
+    for i in here:
+        row = table[i]
+        if i in fixed or row["free"][0] == 0.0:
+            continue
+        others = []
+        for j in ((i + 1) % count, (i - 1) % count):
+            if table["mass"][j, 0] > 0.0:
+                rest = table["rest"][j : j + 1]
+                others.append(link_lines(table[j], rest if j in held else walking[:, j]).reshape(-1, 6))
+        neighbours = np.concatenate(others) if others else np.empty((0, 6))
+        best, chosen = -1.0, row["rest"][0]
+        for turn in (0.0, 0.3, -0.3, 0.6, -0.6, 0.9, -0.9, 1.2, -1.2):
+            if row["lower"][0] <= turn <= row["upper"][0]:
+                pose = np.array([turn, *row["rest"][1:]])
+                clear = _core.least_distance(link_lines(row, pose), neighbours)
+                if clear > best:
+                    best, chosen = clear, turn
+                if clear >= 0.045:  # [m] of the centre lines; links are 24 mm thick (robot/mjcf.py)
+                    break
+        row["rest"][0] = chosen
