@@ -50,26 +50,21 @@ cdef class Number:
         (<Record>instance).p[self.at] = value
 
 
-cdef class NumbersOf:
-    """Some numbers of a record, as a Python property: an array that is a view."""
+def numbers_of(at, end):
+    """Return the property of a record that is an array: a view of some of its numbers."""
 
-    cdef Py_ssize_t at, end
+    def write(record, values):
+        record.values[at:end] = values
 
-    def __init__(self, at, size):
-        self.at, self.end = at, at + size
-
-    def __get__(self, instance, owner):
-        return self if instance is None else (<Record>instance).values[self.at : self.end]
-
-    def __set__(self, instance, values):
-        (<Record>instance).values[self.at : self.end] = values
+    return property(lambda record: record.values[at:end], write)
 
 
 def record(name, dtype):
     """Return the class of records with the fields of a dtype of doubles."""
     fields = {"__slots__": (), "count": dtype.itemsize // 8, "dtype": dtype, "__module__": "hexapod_dynamics.core._core"}
     for field, (kind, offset, *_) in dtype.fields.items():
-        fields[field] = Number(offset // 8) if kind.shape == () else NumbersOf(offset // 8, kind.shape[0])
+        at, size = offset // 8, kind.itemsize // 8
+        fields[field] = numbers_of(at, at + size) if kind.shape else Number(at)
     return type(name, (Record,), fields)
 
 

@@ -241,7 +241,7 @@ def turn_away(robot: Robot, plan: GaitPlan, table: np.ndarray, held: Sequence[in
     """Write the coxa angles of legs that are held up into a leg table (legs,).
 
     A leg that has lost only its tibia, or a joint, keeps its coxa and femur. In plans for few legs the femur of its
-    neighbour swings through the place where such a leg would be held up, straight ahead of its hip: its coxa turns away.
+    neighbour swings through the place where such a leg would be held up, straight ahead of its hip: it turns away.
     held: their rows; fixed: those of them whose coxa cannot be commanded, for example a limp one. Each leg turns
     by the least angle for which its links are far enough from its neighbours in a steady walk at several twists, or
     else as far away as possible.
