@@ -59,6 +59,7 @@ class AdaptiveGait(Gait):
     that the legs cannot reach; plan: None if there is none for the legs that are left.
     """
 
+    nominal_velocity = NOMINAL_VELOCITY
     data: _core.Walk
     used: AdaptiveSettings
     plan: GaitPlan | None = None
@@ -165,10 +166,6 @@ class AdaptiveGait(Gait):
     def command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Command a planar body twist; return the twist that will be followed, see `limit_command`."""
         return self.limiter.command(vx, vy, wz)
-
-    def walk(self) -> np.ndarray:
-        """Command the nominal walk, forward at 7.7 cm/s."""
-        return self.command(NOMINAL_VELOCITY, 0.0, 0.0)
 
     def lean(self, offset: npt.ArrayLike) -> None:
         """Move the body over its feet by an offset (6,) from the gait's own pose."""
@@ -343,16 +340,6 @@ class AdaptiveGait(Gait):
     def asked(self) -> np.ndarray:
         """The commanded twist (3,) [m/s, m/s, rad/s]; a view."""
         return self.data.command.twist
-
-    @property
-    def phase(self) -> float:
-        """Phase of the cycle, 0 to 1."""
-        return self.data.state.phase
-
-    @property
-    def twist(self) -> np.ndarray:
-        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the gait follows now, without the yaw hold."""
-        return self.data.state.twist.copy()
 
     @property
     def walking(self) -> bool:

@@ -35,13 +35,14 @@ class Gait(ABC):
 
     After `bind`, `step` allocates nothing; the arrays that it returns belong to the gait and are overwritten by the
     next step. `robot` is None before `bind`; `morphology` is None for an intact robot. data: memory of the compiled
-    core, made by `bind`, with at least start, position and velocity (n,). A gait without it overrides the properties
-    that read it.
+    core, made by `bind`, with at least start, position, velocity (n,) and state. A gait without it overrides the
+    properties that read it.
     """
 
     robot: Robot | None = None
     morphology: Morphology | None = None
     period: float = 1.0
+    nominal_velocity: float  # [m/s] of the nominal walk, forward
     data: Any = None
 
     # ---- set up ------------------------------------------------------------------------------------------------------
@@ -99,9 +100,9 @@ class Gait(ABC):
     def limit_command(self, vx: float, vy: float, wz: float) -> np.ndarray:
         """Return the command (3,) as it will be followed; HexapodError for values that are not finite."""
 
-    @abstractmethod
     def walk(self) -> np.ndarray:
-        """Command the nominal walk; return the twist (3,) that will be followed."""
+        """Command the nominal walk, forward; return the twist (3,) that will be followed."""
+        return self.command(self.nominal_velocity, 0.0, 0.0)
 
     @abstractmethod
     def step(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -178,9 +179,14 @@ class Gait(ABC):
         return self.data.velocity
 
     @property
-    @abstractmethod
+    def phase(self) -> float:
+        """Phase of the cycle, 0 to 1."""
+        return float(self.data.state.phase)
+
+    @property
     def twist(self) -> np.ndarray:
-        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
+        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now, without the yaw hold."""
+        return self.data.state.twist[:3].copy()
 
     @property
     @abstractmethod

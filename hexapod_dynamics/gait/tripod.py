@@ -32,7 +32,7 @@ class GaitLimits:
 class TripodGait(Gait):
     """Tripod gait of Farghdani & Chhabra 2025, eq. (64), extended to any planar twist.
 
-    step_length S [m]: stroke of a foot in stance; the nominal walk is forward at `velocity` = 2 S / T.
+    step_length S [m]: stroke of a foot in stance; the nominal walk is forward at 2 S / T.
     step_height [m]: lift of the swinging foot. step_depth [m]: how far stance feet push into the ground.
     period T [s]. body_height [m]: coxa plane above the feet.
     The neutral foot is a coxa plus femur length from its coxa axis, along the leg. swing: "half_sine" is eq. (64):
@@ -68,11 +68,7 @@ class TripodGait(Gait):
         self.step_length, self.step_height, self.step_depth = float(step_length), float(step_height), float(step_depth)
         self.period, self.body_height, self.response_time = float(period), float(body_height), float(response_time)
         self.swing, self.adaptive = swing, bool(adaptive)
-
-    @property
-    def nominal_velocity(self) -> float:
-        """Speed [m/s] of the body in the nominal walk, 2 S / T."""
-        return 2.0 * self.step_length / self.period
+        self.nominal_velocity = 2.0 * self.step_length / self.period
 
     def bind(self, robot: Robot, morphology: Morphology | None = None) -> TripodGait:
         """Prepare the gait for a robot whose legs all have a coxa, femur and tibia; return self, standing.
@@ -131,10 +127,6 @@ class TripodGait(Gait):
         self.data.command[:3] = followed
         return followed
 
-    def walk(self) -> np.ndarray:
-        """Command the nominal walk, forward at 2 S / T."""
-        return self.command(self.nominal_velocity, 0.0, 0.0)
-
     def reset(self, *, walking: bool = False, phase: float = 0.0, joints: npt.ArrayLike | None = None) -> None:
         """Restart: standing, or in the steady walk at a phase of eq. (64), with a transition if joints are given."""
         state = self.data.state
@@ -165,19 +157,9 @@ class TripodGait(Gait):
         return self.data.command[:3]
 
     @property
-    def phase(self) -> float:
-        """Phase of group 1 in the cycle, 0 to 1."""
-        return float(self.data.state.phase)
-
-    @property
     def walking(self) -> bool:
         """Whether the legs are stepping."""
         return bool(self.data.state.walking)
-
-    @property
-    def twist(self) -> np.ndarray:
-        """The body twist (vx, vy, wz) (3,) [m/s, m/s, rad/s] that the feet follow now."""
-        return self.data.state.twist[:3].copy()
 
     def _find_limits(self) -> GaitLimits:
         """Bisect for the longest stroke that every leg reaches in every direction within angle and speed limits."""
