@@ -226,8 +226,8 @@ class Limiter:
         self._search: Iterator[Incline | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy has: all but the present search."""
-        return vars(self) | {"_search": None}
+        """Return what a copy has: all but the present search, which it begins again."""
+        return vars(self) | {"_search": None} | ({} if self._search is None else {"_limited_for": UNLIMITED})
 
     def restart(self) -> None:
         """Forget the command and the ground for which it was limited."""

@@ -51,6 +51,20 @@ def test_on_a_slope_a_command_that_is_too_fast_is_followed_as_the_fastest_of_lev
     np.testing.assert_allclose(found, np.tile(found[0], (3, 1)), rtol=0.03)
 
 
+def test_a_copy_that_is_made_while_a_slope_is_considered_finds_the_same_limits():
+    gait, twin = AdaptiveGait().bind(ROBOT, WHOLE.without("RM")), None
+    for tick in range(400):
+        for one in (gait,) if twin is None else (gait, twin):
+            one.sense(0.0, np.radians(15.0), 0.0)
+            one.command(0.1 if tick > 10 else 0.0, 0.0, 0.0)
+            one.step(0.02)
+        if twin is None and gait.limiter._search is not None:
+            twin = gait.copy()
+    assert gait.limiter._incline.shift > 0.0
+    assert twin.limiter._incline.shift == pytest.approx(gait.limiter._incline.shift, abs=5e-3)
+    assert twin.limiter.followed[0] == pytest.approx(gait.limiter.followed[0], rel=0.05)
+
+
 @pytest.mark.parametrize(
     "name, lost", [*(("jethexa", lost) for lost in LOST), ("phantomx", "whole"), ("hexapod_sts3215", "whole")]
 )
