@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -184,9 +184,10 @@ class BackgroundCall(PlanWorker[tuple[Result | None, str]], Generic[Result]):
         clock.start()
         try:
             with process:
+                written, read = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
                 with suppress(BrokenPipeError):  # the process has ended; its exit status tells why
-                    process.stdin.write(request)
-                while len(answer) <= LARGEST and (piece := process.stdout.read(2**16)):
+                    written.write(request)
+                while len(answer) <= LARGEST and (piece := read.read(2**16)):
                     answer += piece
                 if len(answer) > LARGEST:
                     process.kill()

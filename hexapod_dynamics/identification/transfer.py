@@ -70,7 +70,7 @@ def _check_shape(robot: Robot, other: Robot) -> None:
     if robot.leg_names != other.leg_names:
         raise HexapodError(f"robots {robot.name} and {other.name} have different legs")
     one, two = leg_table(robot), leg_table(other)
-    fields = [name for name in one.dtype.names if name not in ("mass", "centre")]
+    fields = [name for name in one.dtype.fields or () if name not in ("mass", "centre")]
     apart = np.max([np.abs(one[name] - two[name]).reshape(len(one), -1).max(axis=1) for name in fields], axis=0)
     if apart.max() > 1e-6:  # [m, rad]: numbers of a robot file are rounded
         leg = robot.leg_names[int(np.argmax(apart))]

@@ -253,7 +253,7 @@ def test_a_load_and_a_body_pose_that_are_refused_do_not_replace_those_of_before(
 
 def test_another_gait_does_not_wait_for_a_change_of_plan_that_is_being_computed():
     control, goes_on = GaitControl(ROBOT, GaitControlSettings(values=DEFAULTS)), threading.Event()
-    control.gait.worker.ask(lambda: goes_on.wait(20.0))
+    control.gait.worker.request(lambda: goes_on.wait(20.0))
     begin = time.monotonic()
     control.change({"gait": "tripod"})
     assert time.monotonic() - begin < 5.0 and control.step(0.0) is not None
