@@ -154,7 +154,6 @@ class AdaptiveGait(Gait):
         """
         whole = Morphology.whole(self.robot)
         if (self.changes.target or whole) != (morphology or whole):
-            self.changes.sits = False
             self.changes.change(morphology)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ class AdaptiveGait(Gait):
 
     def sit(self) -> None:
         """Sit down and stay down until `stand`."""
-        self.changes.sits = self.changing  # a change that was asked for before does not make it stand up
+        self.changes.sits = True
         self.data.state.stay_down = 1.0
         if self.data.state.mode not in (Mode.LOWER, Mode.SAT):
             self.data.state.height += self.data.body_place[1]
@@ -272,6 +271,7 @@ class AdaptiveGait(Gait):
         data, state = self.data, self.data.state
         state.values[:] = data.command.values[:] = 0.0
         data.feet["returns"] = 0.0
+        self.changes.sits = False
         self.terrain.restart()
         self.limiter.restart()
         if self.plan is None:

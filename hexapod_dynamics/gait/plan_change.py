@@ -155,8 +155,8 @@ class Arrival:
 class PlanChanger:
     """Chooses the plan of an adaptive gait for the legs that are left, and changes to it.
 
-    failure: why the last change could not be computed, in words; sits: whether the robot was told to sit while a change
-    is computed; target: the morphology of the last change. arrival: restored legs that are awaited. Of a copy on which
+    failure: why the last change could not be computed, in words; sits: whether the robot was told to sit, and not to
+    stand since; target: the morphology of the last change. arrival: restored legs that are awaited. Of a copy on which
     a change was made: its transition, the mode of the gait when it was requested, the restored legs that have not
     arrived (rows).
     """
@@ -288,7 +288,8 @@ class PlanChanger:
         """Use the legs of the present plan; those that are not `carried` (legs,) return from where they are held up."""
         data, state = self._gait.data, self._gait.data.state
         data.feet["returns"] = (data.legs["used"] != 0.0) & ~carried
-        state.reflexes, state.stay_down, state.scaled_cycles = 0.0, float(self.sits), 0.0
+        state.reflexes, state.scaled_cycles = 0.0, 0.0
+        state.stay_down = float(self.sits or self._gait.plan is None)
 
     def _leave_plan(self, place: tuple[tuple[float, float], float], shifted: bool) -> None:
         """Forget the cycles and limits of the previous plan, under which the body was at a place (`Walk.body_place`);
@@ -326,7 +327,6 @@ class PlanChanger:
             limiter.follow_again()
         if transition is Transition.SIT:
             self.warn_of_no_plan()
-            data.state.stay_down = 1.0
             data.enter(Mode.LOWER)
         elif transition is Transition.LOWER:
             data.state.phase = 0.0

@@ -168,6 +168,35 @@ def test_too_few_legs_sit_and_say_so():
         gait.stand()
 
 
+@pytest.mark.parametrize("first", [("LF", "LM", "LR", "RR"), ("LF", "LM", "LR", "RR", "RM")])
+def test_a_robot_that_sits_without_a_plan_stays_down_whatever_else_it_loses(first):
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT)
+    gait.command(SPEED, 0.0, 0.0)
+    for lost in (first, ("LF", "LM", "LR", "RR", "RM"), ("LF", "LM", "LR", "RR"), ("LF", "LM", "LR", "RF")):
+        gait.set_morphology(WHOLE.without(*lost))
+        steps(gait, 300)
+        assert gait.plan is None and gait.doing == "sitting", lost
+    gait.set_morphology(WHOLE.without("LF"))  # whose legs are put back
+    steps(gait, 300)
+    assert gait.doing == "walking"
+
+
+@pytest.mark.parametrize("change", ["a leg is lost", "a leg is back", "another pattern"])
+def test_a_robot_that_was_told_to_sit_stays_down_until_it_is_told_to_stand(change):
+    gait = AdaptiveGait(plans=LIBRARY).bind(ROBOT, WHOLE.without("LM"))
+    gait.sit()
+    steps(gait, 100)
+    if change == "another pattern":
+        gait.set_pattern("wave")
+    else:
+        gait.set_morphology(WHOLE.without("LM", "RF") if change == "a leg is lost" else WHOLE)
+    steps(gait, 300)
+    assert gait.doing == "sitting"
+    gait.stand()
+    steps(gait, 300)
+    assert gait.doing == "standing"
+
+
 def test_a_tilted_robot_sits_down_and_goes_on_when_it_is_level():
     gait = walking()
     gait.sense(math.radians(9.0), 0.0, 0.0)
