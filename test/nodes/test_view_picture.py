@@ -109,6 +109,17 @@ def test_no_speed_leads_from_the_predicted_to_the_simulated_robot(picture, monke
     assert {speed for speed in speeds if np.isfinite(speed)} == {0.0} and np.isfinite(speeds[-1])
 
 
+def test_plots_and_events_go_on_while_no_page_is_open():
+    """A page that is opened later shows what happened before, and no straight line over it."""
+    noted, closing = [], MagicMock(is_set=MagicMock(side_effect=[*[False] * 16, True]))  # 16 pictures
+    node = SimpleNamespace(
+        _closing=closing, _period=0.0, _picture=MagicMock(), _server=MagicMock(get_clients=dict), _draw=None
+    )
+    node._sample, node._note_events = lambda: noted.append("sample"), lambda: noted.append("events")
+    view.View._draw_all(node)
+    assert noted == ["sample", "events", "sample", "sample", "events", "sample"]  # of pictures 0, 0, 5, 10, 12, 15
+
+
 @pytest.mark.parametrize(
     ("followed", "said"),
     [
