@@ -1,16 +1,23 @@
-"""Reads YAML key by key and checks it: every error names the key, the value and what is allowed."""
+"""Checks of what people give: YAML, read key by key, and fields of dataclasses (`Part`).
+
+Every error names the key, the value and what is allowed.
+"""
 
 from __future__ import annotations
 
 import copy
 import functools
 import math
+import numbers
 import os
 import reprlib
-from collections.abc import Hashable
-from typing import Any
+import typing
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import yaml
 
 from hexapod_dynamics.errors import RobotError
@@ -208,3 +215,131 @@ def number(value: object, key: str) -> float:
     if not math.isfinite(value):
         raise RobotError(f"{key}: {value} is not finite")
     return value
+
+
+# ---- checks of the fields of parts -----------------------------------------------------------------------------------
+
+
+def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Read-only float array of the given shape, or a RobotError that names the quantity."""
+    try:
+        given = np.asarray(array_like)
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
+    if np.iscomplexobj(given):
+        raise RobotError(f"{name}: {array_like!r} is complex, real numbers needed")
+    if array.shape != shape:
+        raise RobotError(f"{name}: shape {array.shape} given, {shape} needed")
+    if not np.all(np.isfinite(array)):
+        raise RobotError(f"{name}: {array.tolist()} has a value that is not finite")
+    array.flags.writeable = False
+    return array
+
+
+def check_name(name: object, what: str) -> None:
+    """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
+    if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
+        raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
+
+
+def check_rotation(matrix: np.ndarray, name: str) -> None:
+    """Raise RobotError unless the matrix (3, 3) is a rotation."""
+    if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
+        raise RobotError(f"{name}: {matrix.tolist()} is not a rotation")
+
+
+def check_inertia(inertia: np.ndarray, name: str) -> None:
+    """Raise RobotError for an inertia (3, 3) that no rigid body has: not symmetric, not positive, or moments that
+    break the triangle inequality.
+    """
+    scale = float(np.max(np.abs(inertia)))
+    if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
+        raise RobotError(f"{name}: {inertia.tolist()} is not symmetric")
+    principal = np.linalg.eigvalsh(inertia)
+    if principal[0] <= 0:
+        raise RobotError(f"{name}: principal moments {principal.tolist()} kg m^2, all must be positive")
+    if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+        raise RobotError(
+            f"{name}: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
+            "the two smaller ones must add up to at least the largest (are the units the same?)"
+        )
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a part: finite, at least 0 (zero=False: above 0; signed: of any sign), at most `most`; None is
+    allowed if optional.
+    """
+
+    unit: str = ""
+    zero: bool = True
+    signed: bool = False
+    most: float = math.inf
+    optional: bool = False
+
+    def checked(self, value: Any, name: str) -> float | None:
+        """Return the value; RobotError, which names it, if it is not allowed."""
+        if value is None and self.optional:
+            return None
+        finite = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        if not (finite and (self.signed or value > 0 or (self.zero and value == 0))):
+            bound = "" if self.signed else " >= 0" if self.zero else " > 0"
+            raise RobotError(f"{name}: {value!r} given, a finite number{bound} [{self.unit}] needed")
+        if value > self.most:
+            raise RobotError(f"{name}: {value} given, at most {self.most:g} allowed")
+        return value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A whole number of a part: one of `allowed`, in words `needed`; None is allowed if optional."""
+
+    allowed: Sequence[int]
+    needed: str
+    optional: bool = False
+
+    def checked(self, value: Any, name: str) -> int | None:
+        """Return the value; RobotError, which names it, if it is not allowed."""
+        if value is None and self.optional:
+            return None
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or value not in self.allowed:
+            raise RobotError(f"{name}: {value!r} given, {self.needed} needed")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Array:
+    """A vector (3,) of a part; with a function that raises RobotError for a wrong (array, name): a matrix (3, 3)."""
+
+    check: Callable[[np.ndarray, str], None] | None = None
+
+    def checked(self, value: npt.ArrayLike, name: str) -> np.ndarray:
+        """Return the value as a read-only array; RobotError, which names it, if it is not allowed."""
+        array = constant(value, (3,) if self.check is None else (3, 3), name)
+        if self.check is not None:
+            self.check(array, name)
+        return array
+
+
+Check = Number | Choice | Array
+
+
+class Part:
+    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say: `checks`."""
+
+    checks: ClassVar[dict[str, Check]]  # by the names of these fields
+
+    def __init_subclass__(cls) -> None:
+        hints = typing.get_type_hints(cls, include_extras=True)
+        cls.checks = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+
+    @property
+    def where(self) -> str:
+        """What messages call the part: "body", "link femur"."""
+        return f"{type(self).__name__.lower()} {getattr(self, 'name', '')}".rstrip()
+
+    def __post_init__(self) -> None:
+        for name, check in self.checks.items():
+            object.__setattr__(self, name, check.checked(getattr(self, name), f"{self.where}.{name}"))

@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import load_yaml
-from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.checked_yaml import Number, load_yaml
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Number, Servo
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Servo
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 
@@ -69,7 +68,7 @@ class Robot:
         object.__setattr__(self, "joint_servos", tuple(self.joint_servos))
         if self.joint_servos and len(self.joint_servos) != self.joint_count:
             raise RobotError(f"joint_servos: {len(self.joint_servos)} given, {self.joint_count} (one a joint) needed")
-        object.__setattr__(self, "_fingerprint", _digest(self))
+        object.__setattr__(self, "_fingerprint", hashlib.sha256(repr(_content(self)).encode()).hexdigest())
         counts = [len(leg.joints) for leg in self.legs]
         object.__setattr__(self, "joint_starts", tuple(sum(counts[:i]) for i in range(len(counts))))
 
@@ -235,23 +234,10 @@ class Robot:
         return f"Robot({self.name!r}, legs {', '.join(self.leg_names)}, {self.joint_count} joints)"
 
 
-def _digest(value: object) -> str:
-    """Content hash over every field, exact to the last bit of every number."""
-    digest = hashlib.sha256()
-
-    def feed(item: object) -> None:
-        if dataclasses.is_dataclass(item):
-            for field in dataclasses.fields(item):
-                digest.update(field.name.encode())
-                feed(getattr(item, field.name))
-        elif isinstance(item, tuple):
-            digest.update(b"(%d" % len(item))
-            for part in item:
-                feed(part)
-        elif isinstance(item, np.ndarray):
-            digest.update(item.tobytes())
-        else:
-            digest.update(repr(item).encode())
-
-    feed(value)
-    return digest.hexdigest()
+def _content(value: object) -> object:
+    """Return all fields of a part as nested tuples, exact to the last bit of every number."""
+    if dataclasses.is_dataclass(value):
+        return tuple((field.name, _content(getattr(value, field.name))) for field in dataclasses.fields(value))
+    if isinstance(value, tuple):
+        return tuple(map(_content, value))
+    return value.tobytes() if isinstance(value, np.ndarray) else repr(value)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.checked_yaml import Number, constant
 from hexapod_dynamics.robot.link_tree import Branch, branches
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Joint, Link, Number, Servo, constant
+from hexapod_dynamics.robot.parts import Body, Joint, Link, Servo
 from hexapod_dynamics.robot.urdf import add, document
 from hexapod_dynamics.se3 import inertia_elements, quaternion_from_rotation
 

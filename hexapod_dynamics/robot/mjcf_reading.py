@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 INSTALL = "pip install 'mujoco>=3.2,<5' (or the extra: pip install 'hexapod_dynamics[sim]')"
-GIVE = "give servo=Servo(...)"
 # What MuJoCo adds to an actuator or a joint in some of its releases, and the robot has not.
-ADDED_TO_ACTUATORS = {
+ADDED = {
     "actuator_delay": "delay",
     "actuator_damping": "damping",
     "actuator_dampingpoly": "damping that grows with the speed",
     "actuator_armature": "armature",
+    "jnt_stiffnesspoly": "stiffness that grows with the angle",
+    "dof_dampingpoly": "damping that grows with the speed",
 }
-ADDED_TO_JOINTS = {"jnt_stiffnesspoly": "stiffness that grows with the angle"}
-ADDED_TO_DOFS = {"dof_dampingpoly": "damping that grows with the speed"}
 # Switches of the option `flag` that the robot does not follow; which there are differs by release.
 SWITCHES = "constraint equality limit contact passive spring damper gravity actuation".split()
 
@@ -171,16 +170,13 @@ class _Reader:
             if np.any(value := getattr(given, what)):
                 said = f"{what} {np.ravel(value)[0]:g} is not used: joints of the model have no springs and no friction"
                 link.notes.append(f"{said}; friction of a servo is in joint_servos")
-        link.notes += self._added(ADDED_TO_JOINTS, first) + self._added(ADDED_TO_DOFS, int(given.dofadr[0]))
+        link.notes += self._added("jnt", first) + self._added("dof", int(given.dofadr[0]))
 
-    def _added(self, fields: dict[str, str], index: int) -> list[str]:
-        """Return a note for each field of the model, {name: word}, that this release has and this element uses."""
-        used = ((word, getattr(self.model, name, None)) for name, word in fields.items())
-        return [
-            f"{word} {np.max(np.abs(values[index])):g} is not used"
-            for word, values in used
-            if values is not None and np.any(values[index])
-        ]
+    def _added(self, kind: str, index: int) -> list[str]:
+        """Return a note for each field of ADDED of this kind that this release has and this element uses."""
+        fields = ((word, getattr(self.model, name, None)) for name, word in ADDED.items() if name.startswith(kind))
+        used = ((word, np.max(np.abs(values[index]))) for word, values in fields if values is not None)
+        return [f"{word} {value:g} is not used" for word, value in used if value]
 
     # ---- drives ------------------------------------------------------------------------------------------------------
 
@@ -200,44 +196,45 @@ class _Reader:
                 unused.setdefault(why, []).append(self._name("actuator", actuator))
         for why, idle in unused.items():
             warn(f"actuator {', '.join(idle)} is not used: {why}")
-        for joint, actuators in acting.items():
-            link = self.joints[joint]
-            if len(actuators) == 1:
-                link.drive, link.problem = self._drive(joint, actuators[0])
-            else:
-                names = "no actuator" if not actuators else " and ".join(self._name("actuator", a) for a in actuators)
-                link.problem = f"{names} on it, where one position servo is needed; {GIVE}"
+        for joint, link in self.joints.items():
+            try:
+                link.drive = self._drive(joint, acting[joint])
+            except RobotError as error:
+                link.problem = f"{error}; or give servo=Servo(...)"
         driven = [link.drive for link in self.joints.values() if link.drive]
         speed = float(np.median([drive["speed_limit"] for drive in driven])) if driven else 0.0
         for drive in driven:
             drive["speed_limit"] = speed
 
-    def _drive(self, index: int, number: int) -> tuple[dict[str, float], str]:
-        """Return what an actuator does to a joint, or why it is no servo; its speed limit is the greatest speed that it
-        gives.
+    def _drive(self, index: int, actuators: list[int]) -> dict[str, float]:
+        """Return what the one actuator of a joint does to it; its speed limit is the greatest speed that it gives.
+        RobotError tells why it is no servo.
 
         MuJoCo: torque = g clip(gain u + b0 + b1 g q + b2 g qdot), clipped again to the joint's range of actuator
         forces; for a set-point q* = u / g this is a servo of stiffness g^2 gain, and only if b1 = -gain. The greatest
         speed is that at which the damping balances the torque of a set-point half the joint's range ahead.
         """
-        model, m, name = self.model, self.mujoco, "its actuator"
+        if len(actuators) != 1:
+            names = " and ".join(self._name("actuator", a) for a in actuators) or "no actuator"
+            raise RobotError(f"{names} on it, where one position servo is needed")
+        model, m, name, (number,) = self.model, self.mujoco, "its actuator", actuators
         actuator, joint, notes = model.actuator(number), model.joint(index), self.joints[index].notes
         gear, gain, (offset, spring, rate) = float(actuator.gear[0]), float(actuator.gainprm[0]), actuator.biasprm[:3]
         if actuator.gaintype != m.mjtGain.mjGAIN_FIXED or actuator.biastype > int(m.mjtBias.mjBIAS_AFFINE):
-            return {}, f"{name} is a muscle or has a gain of its own, no position servo; {GIVE}"
+            raise RobotError(f"{name} is a muscle or has a gain of its own, no position servo")
         if int(actuator.dyntype[0]) in (int(m.mjtDyn.mjDYN_FILTER), int(m.mjtDyn.mjDYN_FILTEREXACT)):
             notes.append(f"{name}: its filter of {actuator.dynprm[0]:g} s is not used: set-points act at once")
         elif actuator.dyntype != m.mjtDyn.mjDYN_NONE:
-            return {}, f"{name} integrates its control (intvelocity), no position servo; {GIVE}"
+            raise RobotError(f"{name} integrates its control (intvelocity), no position servo")
         if actuator.biastype != m.mjtBias.mjBIAS_AFFINE:
             offset = spring = rate = 0.0  # MuJoCo ignores biasprm
         if spring == 0.0:
             kind = "velocity servo" if rate else "torque motor"
-            return {}, f"{name} is a {kind}, no position servo: use <position kp=...>, or {GIVE}"
+            raise RobotError(f"{name} is a {kind}, no position servo: use <position kp=...>")
         if gain <= 0.0 or not math.isclose(gain, -spring, rel_tol=1e-9) or offset != 0.0 or gear == 0.0:
             values = f"gain {gain:g}, bias {offset:g} {spring:g} {rate:g}, gear {gear:g}"
-            return {}, f"{name} is no position servo ({values}; the bias must be 0, -gain); {GIVE}"
-        notes += [f"{name}: its {note}" for note in self._added(ADDED_TO_ACTUATORS, number)]
+            raise RobotError(f"{name} is no position servo ({values}; the bias must be 0, -gain)")
+        notes += [f"{name}: its {note}" for note in self._added("actuator", number)]
         limits = [math.inf]
         if actuator.forcelimited:
             limits += np.abs(gear * actuator.forcerange).tolist()
@@ -249,7 +246,7 @@ class _Reader:
                     min(limits) / outer if outer > 0.0 else math.inf)  # fmt: skip
         if not (0.0 < min(limits) < math.inf and math.isfinite(speed)):
             needed = "it needs a force limit (its forcerange, the joint's actuatorfrcrange) and damping"
-            return {}, f"{name} has force limit {min(limits):g}, speed limit {speed:g}: {needed}; or {GIVE}"
+            raise RobotError(f"{name} has force limit {min(limits):g}, speed limit {speed:g}: {needed}")
         if actuator.ctrllimited:
             low, high = sorted(actuator.ctrlrange / gear)
             if low > self.joints[index].lower + 1e-6 or high < self.joints[index].upper - 1e-6:
@@ -259,8 +256,7 @@ class _Reader:
                 )
         if len({round(limit, 9) for limit in limits[1:]}) > 1:
             notes.append(f"{name}: limits of force {limits[1:]}; the smallest counts in both directions")
-        found = {"stiffness": stiffness, "damping": damping, "torque_limit": min(limits), "speed_limit": speed}
-        return found, ""
+        return {"stiffness": stiffness, "damping": damping, "torque_limit": min(limits), "speed_limit": speed}
 
     # ---- what else the file has --------------------------------------------------------------------------------------
 

@@ -19,8 +19,7 @@ import numpy as np
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.robot.leg import Leg
-from hexapod_dynamics.robot.parts import Link
+from hexapod_dynamics.robot.parts import Leg, Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot

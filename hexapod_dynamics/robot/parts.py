@@ -1,4 +1,4 @@
-"""The components of legs and robots: immutable records in SI units, checked at their creation.
+"""The components of robots: legs, joints, links and more; immutable records in SI units, checked at their creation.
 
 What a field must be stands in its annotation, once for Python (`Part`) and for the robot's file (robot_file.py). A
 leg's mount frame is at its first joint (x outward, z up); a link's axes have x along the link. "At zero" means all
@@ -10,126 +10,33 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
+from hexapod_dynamics.robot.checked_yaml import (
+    Array,
+    Choice,
+    Number,
+    Part,
+    check_inertia,
+    check_name,
+    check_rotation,
+    constant,
+)
 from hexapod_dynamics.se3 import spatial_inertia
+
+if TYPE_CHECKING:
+    from hexapod_dynamics.robot.geometry import LinkGeometry
 
 JOINT_KINDS = ("revolute", "prismatic", "helical")
 DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # in a URDF, in the order of se3.inertia_elements
-
-
-def constant(array_like: npt.ArrayLike, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """Read-only float array of the given shape, or a RobotError that names the quantity."""
-    try:
-        given = np.asarray(array_like)
-        array = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise RobotError(f"{name}: {array_like!r} is not made of numbers") from None
-    if np.iscomplexobj(given):
-        raise RobotError(f"{name}: {array_like!r} is complex, real numbers needed")
-    if array.shape != shape:
-        raise RobotError(f"{name}: shape {array.shape} given, {shape} needed")
-    if not np.all(np.isfinite(array)):
-        raise RobotError(f"{name}: {array.tolist()} has a value that is not finite")
-    array.flags.writeable = False
-    return array
-
-
-def check_name(name: object, what: str) -> None:
-    """Raise RobotError unless the name is one word: a text without dots, slashes and spaces, and not empty."""
-    if not isinstance(name, str) or not name or any(c in "./" or c.isspace() for c in name):
-        raise RobotError(f"{what}: {name!r} given as its name, one word without dots, slashes and spaces needed")
-
-
-def check_rotation(matrix: np.ndarray, name: str) -> None:
-    """Raise RobotError unless the matrix (3, 3) is a rotation."""
-    if not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9) or np.linalg.det(matrix) < 0:
-        raise RobotError(f"{name}: {matrix.tolist()} is not a rotation")
-
-
-def check_inertia(inertia: np.ndarray, name: str) -> None:
-    """Raise RobotError for an inertia (3, 3) that no rigid body has: not symmetric, not positive, or moments that
-    break the triangle inequality.
-    """
-    scale = float(np.max(np.abs(inertia)))
-    if not np.allclose(inertia, inertia.T, rtol=0, atol=1e-12 * scale):
-        raise RobotError(f"{name}: {inertia.tolist()} is not symmetric")
-    principal = np.linalg.eigvalsh(inertia)
-    if principal[0] <= 0:
-        raise RobotError(f"{name}: principal moments {principal.tolist()} kg m^2, all must be positive")
-    if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
-        raise RobotError(
-            f"{name}: principal moments {principal.tolist()} kg m^2 break the triangle inequality: "
-            "the two smaller ones must add up to at least the largest (are the units the same?)"
-        )
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number of a part: finite, at least 0 (zero=False: above 0; signed: of any sign), at most `most`; None is
-    allowed if optional.
-    """
-
-    unit: str = ""
-    zero: bool = True
-    signed: bool = False
-    most: float = math.inf
-    optional: bool = False
-
-    def checked(self, value: Any, name: str) -> float | None:
-        """Return the value; RobotError, which names it, if it is not allowed."""
-        if value is None and self.optional:
-            return None
-        finite = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-        if not (finite and (self.signed or value > 0 or (self.zero and value == 0))):
-            bound = "" if self.signed else " >= 0" if self.zero else " > 0"
-            raise RobotError(f"{name}: {value!r} given, a finite number{bound} [{self.unit}] needed")
-        if value > self.most:
-            raise RobotError(f"{name}: {value} given, at most {self.most:g} allowed")
-        return value
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A whole number of a part: one of `allowed`, in words `needed`; None is allowed if optional."""
-
-    allowed: Sequence[int]
-    needed: str
-    optional: bool = False
-
-    def checked(self, value: Any, name: str) -> int | None:
-        """Return the value; RobotError, which names it, if it is not allowed."""
-        if value is None and self.optional:
-            return None
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not number or value not in self.allowed:
-            raise RobotError(f"{name}: {value!r} given, {self.needed} needed")
-        return int(value)
-
-
-@dataclass(frozen=True)
-class Array:
-    """A vector (3,) of a part; with a function that raises RobotError for a wrong (array, name): a matrix (3, 3)."""
-
-    check: Callable[[np.ndarray, str], None] | None = None
-
-    def checked(self, value: npt.ArrayLike, name: str) -> np.ndarray:
-        """Return the value as a read-only array; RobotError, which names it, if it is not allowed."""
-        array = constant(value, (3,) if self.check is None else (3, 3), name)
-        if self.check is not None:
-            self.check(array, name)
-        return array
-
-
-Check = Number | Choice | Array
 ROTATION, INERTIA = Array(check_rotation), Array(check_inertia)
 # Ids 254 and 255 name all servos, in every protocol of bus servos.
 SERVO_ID = Choice(range(254), "a whole number 0..253", optional=True)
@@ -138,25 +45,6 @@ SERVO_ZERO = Number("rad or m", signed=True)
 Vector = Annotated[np.ndarray, Array()]
 Rotation = Annotated[np.ndarray, ROTATION]
 Inertia = Annotated[np.ndarray, INERTIA]
-
-
-class Part:
-    """A dataclass whose numbers and arrays are checked at its creation, as their annotations say: `checks`."""
-
-    checks: ClassVar[dict[str, Check]]  # by the names of these fields
-
-    def __init_subclass__(cls) -> None:
-        hints = typing.get_type_hints(cls, include_extras=True)
-        cls.checks = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-
-    @property
-    def where(self) -> str:
-        """What messages call the part: "body", "link femur"."""
-        return f"{type(self).__name__.lower()} {getattr(self, 'name', '')}".rstrip()
-
-    def __post_init__(self) -> None:
-        for name, check in self.checks.items():
-            object.__setattr__(self, name, check.checked(getattr(self, name), f"{self.where}.{name}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,6 +181,54 @@ class Joint(Part):
         if self.kind == "prismatic":
             return np.concatenate([axis, np.zeros(3)])
         return np.concatenate([np.cross(origin, axis) + self.pitch * axis, axis])
+
+
+@dataclass(frozen=True, eq=False)
+class Leg(Part):
+    """A leg: its mount (base_link <- mount frame), its joints and links from the body outward, and its tripod group."""
+
+    name: str
+    mount_rotation: Rotation
+    mount_position: Vector
+    joints: tuple[Joint, ...]
+    links: tuple[Link, ...]
+    tripod_group: Annotated[int, Choice((1, 2), "1 or 2")]
+    module: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "leg")
+        super().__post_init__()
+        if not self.joints or len(self.joints) != len(self.links):
+            count = f"{len(self.joints)} joints and {len(self.links)} links"
+            raise RobotError(f"{self.where}: {count}, as many of each needed")
+        if len(set(self.link_names)) != len(self.links):
+            raise RobotError(f"{self.where}: link names {list(self.link_names)} are not all different")
+
+    @classmethod
+    def from_geometry(
+        cls,
+        name: str,
+        links: Iterable[LinkGeometry],
+        *,
+        mount_rotation: npt.ArrayLike,
+        mount_position: npt.ArrayLike,
+        tripod_group: int = 1,
+        module: str = "geometry",
+    ) -> Leg:
+        """Return a leg described by positions only, from the body outward; see robot/geometry.py.
+
+        Raises RobotError, which names the link, if the positions are not those of a chain of joints.
+        """
+        from hexapod_dynamics.robot.geometry import chain_of_geometry  # few robots need it, and CasADi
+
+        joints, bodies = chain_of_geometry(name, tuple(links))
+        mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)
+        return cls(name, *mount, joints, bodies, tripod_group, module)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, from the body outward."""
+        return tuple(link.name for link in self.links)
 
 
 @dataclass(frozen=True)

@@ -16,26 +16,20 @@ import numpy as np
 import yaml
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.checked_yaml import Section, number, shown
-from hexapod_dynamics.robot.leg import Leg
+from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, shown
 from hexapod_dynamics.robot.parts import (
     DIRECTION,
     INERTIA,
     ROTATION,
     SERVO_ID,
-    Array,
     Body,
-    Check,
-    Choice,
     Contact,
     Imu,
     Joint,
     JointServo,
+    Leg,
     Link,
-    Number,
-    Part,
     Servo,
-    check_name,
 )
 from hexapod_dynamics.se3 import inertia_elements, roll_pitch_yaw, rotation_rpy, rotation_x_to
 

@@ -74,7 +74,7 @@ def _make(given: argparse.Namespace) -> int:
 
 def _written(given: argparse.Namespace) -> Robot:
     """Make the robot, write its file and return the robot read from that file."""
-    from hexapod_dynamics.robot.parts import check_name
+    from hexapod_dynamics.robot.checked_yaml import check_name
     from hexapod_dynamics.robot.robot_file import robot_yaml
 
     if given.file.exists() and not given.force:
