@@ -28,7 +28,7 @@ from support.identification_rig import LATENCY, record
 from support.walks import payload_walk
 
 from hexapod_dynamics.dynamics import WholeBodyModel
-from hexapod_dynamics.identification import geometry, identify, inertia, loads, standing_exercise, suspended_exercise
+from hexapod_dynamics.identification import identify, masses, standing_exercise, suspended_exercise
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.se3 import rotation_vector
 from hexapod_dynamics.simulation import Truth
@@ -62,17 +62,16 @@ def truths_of(truth: Truth) -> dict[str, float]:
 def assumed(truth: Truth) -> tuple[Truth, float]:
     """A truth with what the identification assumes before it has seen anything, and the factor of the scale's error."""
     random = np.random.default_rng((32, truth.seed))
-    masses = 2.0 * inertia.WIDTH[0]  # relative standard deviation; a Truth draws them evenly
-    tilt = math.degrees(geometry.LEVEL) * random.normal(size=2)
+    tilt = math.degrees(0.009) * random.normal(size=2)  # as in geometry.py; below as in masses.py
     truth = dataclasses.replace(
         truth,
-        servo_spread=loads.ONE_STIFFNESS,
-        link_masses=math.sqrt(3.0) * masses,
-        link_centres=inertia.WIDTH[-1],
+        servo_spread=0.08,
+        link_masses=math.sqrt(3.0) * 2.0 * masses.WIDTH[0],  # relative standard deviation; a Truth draws them evenly
+        link_centres=masses.WIDTH[-1],
         slope=float(np.hypot(*tilt)),
         slope_yaw=math.degrees(math.atan2(*tilt)),
     )
-    return truth, 1.0 + loads.SCALE_ERROR * random.normal()
+    return truth, 1.0 + 0.005 * random.normal()
 
 
 def identified(seed: int, as_assumed: bool = False):

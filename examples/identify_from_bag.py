@@ -15,7 +15,7 @@ import numpy as np
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.identification import Recording, identify, suspended_exercise
 from hexapod_dynamics.identification.bag import read_bag, write_bag
-from hexapod_dynamics.identification.footing import split
+from hexapod_dynamics.identification.exercise import split
 from hexapod_dynamics.identification.identify import table
 from hexapod_dynamics.robot import Robot
 

@@ -29,31 +29,16 @@ JOINT_TYPE, IMU_TYPE = "sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu"
 JUMP = 1.0  # [s] between two messages of a bag beyond which its clock has jumped, or nothing was recorded
 
 
-Message = Any  # of a ROS type, as rosbags makes it
-
-
 class Row(NamedTuple):
     """A message of a bag: received, stamp [ns]."""
 
     topic: str
     received: int
     stamp: int
-    message: Message
+    message: Any
 
 
-class Clock(NamedTuple):
-    """The one clock of a bag: that of the header stamps, or that of the receipt; zero [ns]."""
-
-    by_stamp: bool
-    zero: int
-
-    def time(self, row: Row) -> float:
-        """Return the time [s] of a message."""
-        return 1e-9 * float((row.stamp if self.by_stamp else row.received) - self.zero)
-
-
-Indices = dict[str, NDArray[np.intp]]  # of messages by topic
-Rows = dict[str, list[tuple[float, Message]]]  # by topic: time [s] on one clock, message
+Rows = dict[str, list[tuple[float, Any]]]  # by topic: time [s] on one clock, message or what was made of it
 
 
 def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
@@ -63,10 +48,11 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     come from imu/data_raw, else from imu/data. Where the clock jumps the longest part is read, with a RecordingWarning.
     Raises IdentificationError for a path that is no bag, for one that lacks a topic, and for one whose clock went back.
     """
-    path = Path(path)
-    rows, faults = _read(path), Faults()
+    path, faults = Path(path), Faults()
+    rows = read_topics(path, TOPICS, needed=((COMMANDS,), (MEASUREMENTS, JOINTS), (RAW, IMU)))
+    _check_rates(path, rows)
     joints = JointInput(robot, faults)
-    commands = _commands(rows, robot, joints)
+    commands = _commands(rows[COMMANDS], robot, joints)
     _check_one_motion(commands)
     readings, imu, attitudes, torques, chip = [], [], [], [], np.asarray(robot.imu.rotation)
     topic = MEASUREMENTS if rows[MEASUREMENTS] else JOINTS
@@ -81,9 +67,8 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
             imu.append((time, chip @ force, chip @ rate))
     for time, message in rows[IMU]:
         turn = _numbers(message.orientation, "xyzw")
-        if (
-            message.orientation_covariance[0] != -1.0 and 1e-12 < turn @ turn < np.inf
-        ):  # a driver without one sends zeros
+        # a driver without an attitude sends zeros, or says so (REP-145)
+        if message.orientation_covariance[0] != -1.0 and 1e-12 < turn @ turn < np.inf:
             attitudes.append((time, rotation_from_quaternion(turn) @ chip.T))
     for time, message in rows[TORQUES]:
         efforts = joints.row(TORQUES, message.name, message.effort, others=True)
@@ -95,25 +80,16 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     if said:
         _warn(path, f"{said}: {sum(faults.counts().values())} such values or messages are left out")
     start, period = commands[0][0], np.median(np.diff([time for time, _ in commands])) if len(commands) > 2 else 0.02
-    sent, angles = _columns(commands, (robot.joint_count,))
-    read, joint, measured = _columns(sorted(readings), (), ())
-    sensed, force, rate = _columns(imu, (3,), (3,))
-    turned, attitude = _columns(attitudes, (3, 3))
-    fed, torque = _columns(torques, (robot.joint_count if torques else 0,))
+    times, joint, angles = _columns(sorted(readings), start, (), ())
     return Recording(
-        sent - start,
-        angles,
-        read - start,
+        *_columns(commands, start, (robot.joint_count,)),
+        times,
         joint.astype(np.intp),
-        measured,
-        sensed - start,
-        force,
-        rate,
+        angles,
+        *_columns(imu, start, (3,), (3,)),
         float(period),
-        turned - start,
-        attitude,
-        fed - start,
-        torque,
+        *_columns(attitudes, start, (3, 3)),
+        *_columns(torques, start, (robot.joint_count if torques else 0,)),
     )
 
 
@@ -128,85 +104,81 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
     except ImportError:
         raise IdentificationError("writing a bag needs rosbags: pip install rosbags") from None
     store = get_typestore(Stores.ROS2_HUMBLE)
-    types, begin, nothing = store.types, time_ns(), np.zeros(0)
-    vector, quaternion = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Quaternion"]
-    no_attitude, no_covariance = np.array([-1.0] + 8 * [0.0]), np.zeros(9)  # REP-145
-    names, chip = np.array(robot.joint_names), np.asarray(robot.imu.rotation)
-    commands = [(names, angles) for angles in recording.commands]
-    readings = [(names[[k]], np.array([q])) for k, q in zip(recording.reading_joint, recording.readings, strict=True)]
-    samples = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
-
-    def imu(header: Message, force: np.ndarray, rate: np.ndarray) -> Message:
-        turn, covariance = quaternion(0.0, 0.0, 0.0, 1.0), no_covariance
-        return types[IMU_TYPE](header, turn, no_attitude, vector(*rate), covariance, vector(*force), covariance)
-
-    def joints(header: Message, named: np.ndarray, angles: np.ndarray) -> Message:
-        return types[JOINT_TYPE](header, named.tolist(), angles, nothing, nothing)
-
+    types, begin, nothing = store.types, time_ns(), (np.zeros(0), np.zeros(0))
+    vector, upright = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+    no_attitude, unknown = np.array([-1.0] + 8 * [0.0]), np.zeros(9)  # covariances, by REP-145
+    names, chip = list(robot.joint_names), np.asarray(robot.imu.rotation)
+    read = zip(recording.reading_joint, recording.readings, strict=True)
+    sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
+    # Of each topic: its type, the times [s], and what follows the header in each message.
+    topics = {
+        COMMANDS: (JOINT_TYPE, recording.command_time, [(names, row, *nothing) for row in recording.commands]),
+        MEASUREMENTS: (JOINT_TYPE, recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
+        RAW: (
+            IMU_TYPE,
+            recording.imu_time,
+            [(upright, no_attitude, vector(*rate), unknown, vector(*force), unknown) for force, rate in sensed],
+        ),
+    }
     try:
         with Writer(path, version=8) as writer:
-            for topic, kind, make, times, rows in (
-                (COMMANDS, JOINT_TYPE, joints, recording.command_time, commands),
-                (MEASUREMENTS, JOINT_TYPE, joints, recording.reading_time, readings),
-                (RAW, IMU_TYPE, imu, recording.imu_time, samples),
-            ):
+            for topic, (kind, times, values) in topics.items():
                 connection = writer.add_connection(f"/{topic}", kind, typestore=store)
-                for at, row in zip(times, rows, strict=True):
+                for at, row in zip(times, values, strict=True):
                     stamp = begin + round(1e9 * at)
                     clock = types["builtin_interfaces/msg/Time"](*divmod(stamp, 10**9))
-                    message = make(types["std_msgs/msg/Header"](clock, ""), *row)
+                    message = types[kind](types["std_msgs/msg/Header"](clock, ""), *row)
                     writer.write(connection, stamp, store.serialize_cdr(message, kind))
     except (WriterError, OSError) as error:
         raise IdentificationError(f"{path}: the bag cannot be written: {error}") from None
 
 
-def read_messages(path: Path, topics: Sequence[str], receive: Callable[[str, int, Message], None]) -> int:
-    """Call receive(topic, time of receipt [ns], message) for the messages of `topics` in a bag, in any namespace.
+def read_topics(
+    path: Path,
+    topics: Sequence[str],
+    *,
+    needed: Sequence[tuple[str, ...]],
+    latched: Sequence[str] = (),
+    convert: Callable[[str, Any], Any] = lambda _, message: message,
+) -> Rows:
+    """Return, by each of `topics`, (time [s] on the bag's one clock, convert(topic, message)) of its messages in order.
 
-    Return how many of its topics these are. Raises IdentificationError for a path that is no bag, and for a bag of
-    several robots.
+    The topics are found in any namespace. needed: groups of topics, of each of which one is in the bag. latched: topics
+    whose messages may be older than the bag; the clock is that of the others. Raises IdentificationError for a path
+    that is no bag, for a bag that lacks a topic, and for one of several robots.
     """
     try:
         from rosbags.rosbag2 import Reader, ReaderError
         from rosbags.typesys import Stores, get_typestore
     except ImportError:
         raise IdentificationError("reading a bag needs rosbags: pip install rosbags") from None
-    types = get_typestore(Stores.ROS2_HUMBLE)
+    types, rows = get_typestore(Stores.ROS2_HUMBLE), []
     try:
         with Reader(_bag_file(path)) as reader:
             names = _one_robot(path, {c.topic for c in reader.connections}, topics)
             chosen = [c for c in reader.connections if c.topic in names]
             for connection, received, raw in reader.messages(connections=chosen) if chosen else ():  # none given: all
-                receive(names[connection.topic], received, types.deserialize_cdr(raw, connection.msgtype))
-            return len(names)
+                topic, message = names[connection.topic], types.deserialize_cdr(raw, connection.msgtype)
+                rows.append(Row(topic, received, _stamp(message), convert(topic, message)))
     except IdentificationError:
         raise
     except Exception as error:  # rosbags reads YAML, SQLite, zstd and CDR, and each raises its own
         reason = " ".join(str(error).split())[:300]
         reason = reason if isinstance(error, (ReaderError, OSError)) else f"{type(error).__name__}: {reason}"
-        if Path(path).suffix == ".bag":
+        if path.suffix == ".bag":
             reason += "; a bag of ROS 1 is converted by rosbags-convert"
         raise IdentificationError(f"{path} is no bag that can be read: {reason}") from None
-
-
-def _read(path: Path) -> Rows:
-    """Read the messages of TOPICS, each with its time [s] on one clock, in the order of time."""
-    rows: list[Row] = []
-
-    def add(topic: str, received: int, message: Message) -> None:
-        rows.append(Row(topic, received, stamp_of(message), message))
-
-    read_messages(path, TOPICS, add)
-    found = {row.topic for row in rows}
-    for needed in ((COMMANDS,), (MEASUREMENTS, JOINTS), (RAW, IMU)):
-        if found.isdisjoint(needed):
-            raise IdentificationError(f"{path}: no {' or '.join(needed)} in this bag; record it, too")
-    out: Rows = {topic: [] for topic in TOPICS}
-    clock, kept = on_one_clock(path, rows)
-    for row in kept:
-        out[row.topic].append((clock.time(row), row.message))
-    _check_rates(path, out)
-    return out
+    for group in needed:
+        if {row.topic for row in rows}.isdisjoint(group):
+            raise IdentificationError(f"{path}: no {' or '.join(group)} in this bag; record it, too")
+    older = [row for row in rows if row.topic in latched]
+    time, kept = _on_one_clock(path, [row for row in rows if row.topic not in latched] or older)
+    end = max(map(time, kept))
+    kept = [row for row in kept if row.topic not in latched] + [row for row in older if time(row) <= end]
+    found: Rows = {topic: [] for topic in topics}
+    for row in sorted(kept, key=time):
+        found[row.topic].append((time(row), row.message))
+    return found
 
 
 def _bag_file(path: Path) -> Path:
@@ -246,7 +218,7 @@ def _one_robot(path: Path, names: set[str], topics: Sequence[str]) -> dict[str, 
 # ---- the clock -------------------------------------------------------------------------------------------------------
 
 
-def stamp_of(message: Message) -> int:
+def _stamp(message: Any) -> int:
     """Return the stamp [ns] of a message, of its header or of its first marker; 0 without one."""
     head = message if hasattr(message, "stamp") else getattr(message, "header", None)
     if head is None and getattr(message, "markers", None):
@@ -254,9 +226,9 @@ def stamp_of(message: Message) -> int:
     return 0 if head is None else head.stamp.sec * 10**9 + head.stamp.nanosec
 
 
-def on_one_clock(path: Path, rows: list[Row]) -> tuple[Clock, list[Row]]:
-    """Return the one clock of messages, that of their header stamps, or of their receipt where a topic has no stamps or
-    those of another clock; and the messages in the order of its time, without single ones whose stamps are odd, and
+def _on_one_clock(path: Path, rows: list[Row]) -> tuple[Callable[[Row], float], list[Row]]:
+    """Return the time [s] of a message on their one clock, that of their header stamps, or of their receipt where a
+    topic has no stamps or those of another clock; and the messages without single ones whose stamps are odd, and
     without what is before or after a jump of the clock.
     """
     rows.sort(key=lambda row: (row.received, row.stamp))
@@ -293,15 +265,18 @@ def on_one_clock(path: Path, rows: list[Row]) -> tuple[Clock, list[Row]]:
             f"its clock jumps {jumps}{more}: only the longest part is used, {1e-9 * np.ptp(times[part]):.1f} s from "
             f"{_date(received[kept[part[0]]])} on",
         )
-    clock = Clock(by_stamp, int(times[part].min()))
-    return clock, sorted((rows[k] for k in kept[part]), key=clock.time)
+    zero = int(times[part].min())
+    return lambda row: 1e-9 * ((row.stamp if by_stamp else row.received) - zero), [rows[k] for k in kept[part]]
 
 
-def _other_clock(own: Indices, good: Indices, received: NDArray[np.int64], late: NDArray[np.int64]) -> str:
+def _other_clock(
+    own: dict[str, NDArray[np.intp]], good: dict[str, NDArray[np.intp]], received: np.ndarray, late: np.ndarray
+) -> str:
     """Return which topic has no stamps, or such that stand still or are of another clock than the commands', empty if
     there is none, or if all was received at one time, in a bag that a program has written.
 
-    own: the messages of each topic; good: those with a stamp; received, and by how much a stamp is later, late [ns].
+    own: the messages (indices) of each topic; good: those with a stamp; received, and by how much a stamp is later,
+    late [ns].
     """
     commands = good.get(COMMANDS, np.zeros(0, np.intp))
     for topic, stamped in good.items() if np.ptp(received) else ():
@@ -370,14 +345,14 @@ def _warn(path: Path, message: str) -> None:
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 
 
-def _commands(rows: Rows, robot: Robot, joints: JointInput) -> list[tuple[float, np.ndarray]]:
+def _commands(rows: list[tuple[float, Any]], robot: Robot, joints: JointInput) -> list[tuple[float, np.ndarray]]:
     """Return commands and their times, from the first time at which every joint has been named.
 
     A message that is stored twice, with the same stamp, is one command.
     """
     commands: list[tuple[float, np.ndarray]] = []
     last = np.full(robot.joint_count, np.nan)
-    for time, message in rows[COMMANDS]:
+    for time, message in rows:
         row = joints.row(COMMANDS, message.name, message.position, others=True)
         if row is None:
             continue
@@ -390,11 +365,12 @@ def _commands(rows: Rows, robot: Robot, joints: JointInput) -> list[tuple[float,
     return commands
 
 
-def _columns(rows: Sequence[tuple], *shapes: tuple[int, ...]) -> list[np.ndarray]:
-    """Return the columns of rows of a time and values of these shapes as arrays, also of no rows."""
+def _columns(rows: Sequence[tuple], start: float, *shapes: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the columns of rows of a time and values of these shapes as arrays, also of no rows; times from start."""
     columns = zip(*rows, strict=True) if rows else [()] * (1 + len(shapes))
-    return [np.array(column, float).reshape(len(rows), *s) for column, s in zip(columns, ((), *shapes), strict=True)]
+    times, *values = (np.array(column, float) for column in columns)
+    return [times - start, *(value.reshape(len(rows), *shape) for value, shape in zip(values, shapes, strict=True))]
 
 
-def _numbers(message: Message, fields: str) -> np.ndarray:
+def _numbers(message: Any, fields: str) -> np.ndarray:
     return np.array([getattr(message, field) for field in fields])

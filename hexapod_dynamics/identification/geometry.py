@@ -18,17 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import block_diag
 from scipy.sparse.linalg import splu
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.foot_loads import feet_and_jacobians, turn_upright
-from hexapod_dynamics.identification.footing import body_over_feet
+from hexapod_dynamics.identification.exercise import body_over_feet
 from hexapod_dynamics.identification.recording import Means
 from hexapod_dynamics.identification.robust import inflation, robust_share
 from hexapod_dynamics.robot import Robot
-from hexapod_dynamics.se3 import rotation_from_vector, skew
+from hexapod_dynamics.se3 import rotation_from_vector
 
 Array = NDArray[np.float64]
 
@@ -98,26 +97,20 @@ class _Fit:
         for.
         """
         B, L, n = len(self.angles), len(self.robot.legs), self.robot.joint_count
-        seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
-        M, constants = rotation_from_vector(self.mounting), n + 5
-        blocks, residuals, remaining = [], [], np.zeros((B, 3 * L + 3))
-        for b in range(B):
-            W = self._whitener(J[b], self.stands[b])
-            rows, r = (W @ part for part in self._sample(b, seen[b], J[b], M))
-            share = robust_share(r)
-            remaining[b] = r * share
-            root = np.sqrt(share / factor)
-            landing, off = self._landing(b)
-            blocks.append(np.vstack([root[:, None] * rows, landing]))
-            residuals += [root * r, -off]
+        constants = n + 5
+        (rows, r), (landing, off) = self._samples(), self._landings()
+        share = robust_share(r)
+        root, remaining = np.sqrt(share / factor), r * share
+        blocks = np.concatenate([root[..., None] * rows, landing], axis=1)
+        residuals = np.concatenate([root * r, -off], axis=1).ravel()
         feet = np.concatenate([self.F.reshape(B, 3 * L), np.zeros((B, 6))], axis=1).ravel()
         # Standard deviations of zero offsets, mounting and tilt before anything is known [rad].
         width = np.concatenate([np.full(n, 0.026), np.full(3, 0.05), np.full(2, 0.009)])
         known = np.concatenate([self.offsets, self.mounting, self.floor])
-        shared = sparse.csr_matrix(np.vstack([block[:, :constants] for block in blocks]))
-        own = sparse.block_diag([block[:, constants:] for block in blocks])
+        shared = sparse.csr_matrix(blocks[..., :constants].reshape(-1, constants))
+        own = sparse.block_diag(list(blocks[..., constants:]))
         A = sparse.bmat([[shared, own], [None, self.slides], [sparse.diags(1.0 / width), None]], "csr")
-        pull = A.T @ np.concatenate([*residuals, -self.slides @ feet, -known / width])
+        pull = A.T @ np.concatenate([residuals, -self.slides @ feet, -known / width])
         solved = splu((A.T @ A).tocsc()).solve(np.column_stack([np.eye(len(pull), constants), pull]))
         steps, moved = solved[:constants, -1], solved[constants:, -1].reshape(B, 3 * L + 6)
         self.F += moved[:, :-6].reshape(B, L, 3)
@@ -125,54 +118,50 @@ class _Fit:
         self.p += moved[:, -3:]
         self.offsets = self.offsets + steps[:n]
         self.mounting, self.floor = self.mounting + steps[n : n + 3], self.floor + steps[n + 3 :]
-        return solved[:constants, :-1], self._inflation(remaining)
+        return solved[:constants, :-1], inflation(remaining, max(1, 3 * self.stands.sum() - 3 * B - constants))
 
-    def _landing(self, b: int) -> tuple[Array, Array]:
-        """Return rows (k, constants, feet and pose) and distances (k,), over their standard deviations, of feet that
-        come down, or are in the air: they are anywhere, but on the floor.
+    def _landings(self) -> tuple[Array, Array]:
+        """Return rows (B, 3 L, columns as of `_samples`) and distances (B, 3 L), over their standard deviations, of
+        feet that come down, or are in the air: they are anywhere, but on the floor. Zero for the others.
         """
-        L, constants, landing = len(self.robot.legs), len(self.offsets) + 5, np.flatnonzero(~self.stay[b])
-        where, deviations = self.nominal[b, landing, :2], np.array([0.05, 0.05, 0.001])  # [m] of its place, its height
-        off = self.F[b, landing] - self.nominal[b, landing]
-        off[:, 2] -= where @ self.floor
-        rows = np.zeros((len(landing), 3, constants + 3 * L + 6))
-        rows[:, :, constants : constants + 3 * L] = np.eye(3 * L).reshape(L, 3, 3 * L)[landing]
-        rows[:, 2, constants - 2 : constants] = -where
-        return (rows / deviations[:, None]).reshape(-1, rows.shape[2]), (off / deviations).ravel()
+        B, L, constants = len(self.F), len(self.robot.legs), len(self.offsets) + 5
+        where, off = self.nominal[..., :2], self.F - self.nominal
+        off[..., 2] -= where @ self.floor
+        rows = np.zeros((B, L, 3, constants + 3 * L + 6))
+        rows[..., constants : constants + 3 * L] = np.eye(3 * L).reshape(L, 3, 3 * L)
+        rows[..., 2, constants - 2 : constants] = -where
+        weights = ~self.stay[..., None] / np.array([0.05, 0.05, 0.001])  # [m] of a foot's place, of its height
+        return (weights[..., None] * rows).reshape(B, 3 * L, -1), (weights * off).reshape(B, 3 * L)
 
-    def _sample(self, b: int, seen: Array, J: Array, M: Array) -> tuple[Array, Array]:
-        """Rows (m, constants, feet, 6 of the pose: turn in body axes, shift in the world), residuals (m,)."""
-        L, n, R = len(seen), len(self.offsets), self.R[b]
-        rows, r = np.zeros((3 * L + 3, n + 5 + 3 * L + 6)), np.zeros(3 * L + 3)
-        feet, up, pose = slice(3 * L), slice(3 * L, 3 * L + 3), n + 5 + 3 * L
-        expected, body_up = (self.F[b] - self.p[b]) @ R, R[2]
-        r[feet], r[up] = (seen - expected).ravel(), self.up[b] - M.T @ body_up
-        rows[feet, n + 5 : pose] = np.kron(np.eye(L), R.T)
-        own = (part[:, : len(leg.joints)] for part, leg in zip(J, self.robot.legs, strict=True))
-        rows[feet, :n] = block_diag(*own)
-        rows[up, n : n + 3] = skew(M.T @ body_up)
-        rows[feet, pose : pose + 3] = np.concatenate([skew(foot) for foot in expected])
-        rows[feet, pose + 3 :] = np.tile(-R.T, (L, 1))
-        rows[up, pose : pose + 3] = M.T @ skew(body_up)
-        return rows, r
+    def _samples(self) -> tuple[Array, Array]:
+        """Rows (B, 3 L + 3, columns) and residuals (B, 3 L + 3) of unit variance, of feet and of the upward direction.
 
-    def _whitener(self, J: Array, stands: NDArray[np.bool_]) -> Array:
-        """Matrix (m, m) that makes the residuals of a sample of unit variance, zero for feet in the air.
-
+        Columns: constants, feet, 6 of the pose: turn in body axes, shift in the world. Zero for feet in the air.
         Standard deviations: an angle [rad], in counts of 4 mrad and with half a play of 3 to 9 mrad whose side is
         partly unknown; a foot [m], whose link's end is not its point of contact; the direction of the accelerometer
         [rad], of which half is noise of an MPU6050 and the rest motion that is not computed (seeds 1000 to 1009). If
         more remains, all variances grow with it.
         """
+        B, L, n = len(self.angles), len(self.robot.legs), len(self.offsets)
+        seen, J = feet_and_jacobians(self.robot, self.model, self.angles - self.offsets)
+        M, back = rotation_from_vector(self.mounting), np.swapaxes(self.R, 1, 2)
+        expected, up = (self.F - self.p[:, None]) @ self.R, self.R[:, 2]
+        r = np.concatenate([seen - expected, (self.up - up @ M)[:, None]], axis=1)
+        rows = np.zeros((B, L + 1, 3, n + 5 + 3 * L + 6))
+        for i, leg in enumerate(self.robot.legs):
+            own = self.robot.leg_joints(leg.name)
+            rows[:, i, :, own.start : own.stop] = J[:, i, :, : len(own)]
+            rows[:, i, :, n + 5 + 3 * i : n + 8 + 3 * i] = back
+        rows[:, :L, :, -6:-3], rows[:, :L, :, -3:] = _skews(expected), -back[:, None]
+        rows[:, L, :, n : n + 3], rows[:, L, :, -6:-3] = _skews(up @ M), M.T @ _skews(up)
         angle, foot, direction = 2.5e-3, 1e-4, 0.7e-3
-        covariance = angle**2 * J @ J.transpose(0, 2, 1) + foot**2 * np.eye(3)
-        whole = np.linalg.inv(np.linalg.cholesky(covariance)) * stands[:, None, None]
-        return np.asarray(block_diag(*whole, np.eye(3) / direction), np.float64)
+        covariance = angle**2 * J @ np.swapaxes(J, -1, -2) + foot**2 * np.eye(3)
+        whiten = np.zeros((B, L + 1, 3, 3))
+        whiten[:, :L] = np.linalg.inv(np.linalg.cholesky(covariance)) * self.stands[..., None, None]
+        whiten[:, L] = np.eye(3) / direction
+        return (whiten @ rows).reshape(B, 3 * L + 3, -1), (whiten @ r[..., None]).reshape(B, 3 * L + 3)
 
-    def _inflation(self, remaining: Array) -> float:
-        """Factor on the variance: size of normalised residuals (B, m), and likeness of neighbours in time."""
-        B, free = len(remaining), 3 * self.stands.sum() - 3 * len(remaining) - len(self.offsets) - 5
-        power = float(np.sum(remaining**2)) / max(1, free)
-        used = np.column_stack([np.repeat(self.stay, 3, axis=1), np.ones((B, 3), bool)])[1:]
-        alike = float(np.sum(remaining[1:] * remaining[:-1] * used)) / float(np.sum(remaining[1:] ** 2 * used))
-        return inflation(power, alike)
+
+def _skews(vectors: Array) -> Array:
+    """Return the matrices (..., 3, 3) of the cross products with vectors (..., 3)."""
+    return np.swapaxes(np.cross(vectors[..., None, :], np.eye(3)), -1, -2)

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics.regressors import body_of_parameters
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.foot_loads import Servos, turn_upright
+from hexapod_dynamics.estimation.foot_loads import Servos
 from hexapod_dynamics.identification import servo_response
-from hexapod_dynamics.identification.footing import Footing
+from hexapod_dynamics.identification.exercise import Footing
 from hexapod_dynamics.identification.geometry import Geometry, identify_geometry
-from hexapod_dynamics.identification.inertia import Links, identify_links
-from hexapod_dynamics.identification.loads import Loads, identify_loads
+from hexapod_dynamics.identification.masses import Links, Loads, identify_links, identify_loads
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.servo_response import ServoResponse, identify_servos, servo_values_of_robot
-from hexapod_dynamics.robot import Imu, JointServo, Robot
+from hexapod_dynamics.robot import Imu, JointServo, Leg, Link, Robot
 from hexapod_dynamics.se3 import rotation_from_vector
 
 Array = NDArray[np.float64]
@@ -70,29 +69,25 @@ def identify(
     suspended = None if suspended is None else suspended.with_quantised_commands(robot)
     n, k0 = robot.joint_count, robot.servo.stiffness
     response = None if suspended is None else identify_servos(robot, suspended)
-    values, deviations = np.tile(servo_response.PRIOR, (n, 1)), np.tile(servo_response.WIDTH, (n, 1))
+    values = servo_values_of_robot(robot) if robot.joint_servos else np.tile(servo_response.PRIOR, (n, 1))
+    deviations = np.tile(servo_response.WIDTH, (n, 1))
     if response is not None:
         values, deviations = response.values, response.deviations
-    elif robot.joint_servos:
-        values = servo_values_of_robot(robot)
-    zone, lag, kind = values[:, servo_response.ZONE], values[:, servo_response.LAG], values[:, servo_response.KIND]
+    latency, lag, kind, weight, zone, play, _, _ = values.T
     servos = Servos(np.full(n, k0), zone, lag, kind)
     loads, geometry, links = None, None, None
     described = robot
     if standing is not None:
         standing.check(robot, "standing exercise")
-        begin, end = standing.reading_time[0], standing.reading_time[-1]
         # Means over quarters of a second of a slow motion.
-        edges, latency = np.arange(begin, end, 0.25), values[:, servo_response.LATENCY]
+        edges = np.arange(standing.reading_time[0], standing.reading_time[-1], 0.25)
         # Smooth set-points say how the body is accelerated; leads are those over what the servos get.
         footing, standing = Footing.of(robot, standing), standing.with_quantised_commands(robot)
-        means = footing.at_rest(standing.means(edges, latency, values[:, servo_response.PLAY]), float(np.mean(latency)))
+        means = footing.at_rest(standing.means(edges, latency, play), float(np.mean(latency)))
         geometry = identify_geometry(robot, means, footing.all_the_while(edges))
         described = _with_geometry(robot, geometry)
-        mount = rotation_from_vector(geometry.mounting)
-        means = dataclasses.replace(
-            means, angle=means.angle - geometry.offsets, specific_force=means.specific_force @ mount.T
-        )
+        force = means.specific_force @ rotation_from_vector(geometry.mounting).T
+        means = dataclasses.replace(means, angle=means.angle - geometry.offsets, specific_force=force)
     for _ in range(2 if standing is not None else 1):  # loads and links depend on each other slightly
         if standing is not None:
             loads = identify_loads(described, means, servos, deviations[:, servo_response.ZONE], weighed)
@@ -100,11 +95,10 @@ def identify(
             stiffness = np.full(n, k0) if loads is None else loads.servos.stiffness
             share = np.full(n, 0.3) if loads is None else loads.stiffness_deviation / stiffness
             better = 0.0 if loads is None else loads.servos.zone - zone
-            weight = response.values[:, servo_response.WEIGHT] + response.weight_by_zone * better
-            burden = np.where(response.moved, weight * stiffness / k0, np.nan)
-            spread = burden * np.hypot(share, response.deviations[:, servo_response.WEIGHT] / weight)
-            up = suspended.specific_force.mean(axis=0) if len(suspended.imu_time) else np.array([0.0, 0.0, 1.0])
-            links = identify_links(robot, suspended, turn_upright(up), burden, spread)
+            corrected = weight + response.weight_by_zone * better
+            burden = np.where(response.moved, corrected * stiffness / k0, np.nan)
+            spread = burden * np.hypot(share, deviations[:, servo_response.WEIGHT] / corrected)
+            links = identify_links(robot, suspended, burden, spread)
             described = _with_links(described, links)
     if loads is not None:
         described = _with_loads(described, loads, weighed if weighed is not None else loads.mass + robot.leg_mass)
@@ -119,42 +113,29 @@ def identify(
     return Identification(described, tuple(findings), response, loads, geometry, links)
 
 
-def gyroscope_offset(recording: Recording) -> tuple[Array, Array, int]:
-    """Offset (3,) and noise (3,) [rad/s] of the gyroscope while no set-point moves, base_link axes, and the samples."""
-    rates = np.abs(np.diff(recording.commands, axis=0)).max(axis=1) / np.maximum(np.diff(recording.command_time), 1e-3)
-    moved = recording.command_time[1:][rates > 0.002]  # [rad/s] of the set-points of a robot that moves
-    # From 0.3 s after a motion to 0.05 s before the next.
-    begin, end = np.searchsorted(moved, recording.imu_time - 0.3), np.searchsorted(moved, recording.imu_time + 0.05)
-    still = begin == end
-    rate = recording.angular_rate[still]
-    if len(rate) < 2:
-        return np.full(3, np.nan), np.full(3, np.nan), len(rate)
-    return rate.mean(axis=0), rate.std(axis=0), len(rate)
-
-
 # ---- the robot with what was found -----------------------------------------------------------------------------------
 
 
 def _with_geometry(robot: Robot, geometry: Geometry) -> Robot:
     offsets = iter(geometry.offsets.tolist())
-    legs = []
-    for leg in robot.legs:
+
+    def moved(leg: Leg) -> Leg:
         joints = (dataclasses.replace(joint, servo_zero=joint.servo_zero + next(offsets)) for joint in leg.joints)
-        legs.append(dataclasses.replace(leg, joints=tuple(joints)))
+        return dataclasses.replace(leg, joints=tuple(joints))
+
     tilt = float(np.sqrt(np.mean(geometry.mounting_deviations[:2] ** 2)))
     imu = Imu(robot.imu.position, rotation_from_vector(geometry.mounting) @ robot.imu.rotation, tilt)
-    return dataclasses.replace(robot, legs=tuple(legs), imu=imu)
+    return dataclasses.replace(robot, legs=tuple(map(moved, robot.legs)), imu=imu)
 
 
 def _with_links(robot: Robot, links: Links) -> Robot:
-    bodies = map(body_of_parameters, links.parameters)
-    legs = []
-    for leg in robot.legs:
-        parts = []
-        for link in leg.links:
-            mass, com, inertia = next(bodies)
-            parts.append(dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T)))
-        legs.append(dataclasses.replace(leg, links=tuple(parts)))
+    rows = iter(links.parameters)
+
+    def weighed(link: Link) -> Link:
+        mass, com, inertia = body_of_parameters(next(rows))
+        return dataclasses.replace(link, mass=mass, com=com, inertia=0.5 * (inertia + inertia.T))
+
+    legs = (dataclasses.replace(leg, links=tuple(map(weighed, leg.links))) for leg in robot.legs)
     return dataclasses.replace(robot, legs=tuple(legs))
 
 
@@ -164,9 +145,8 @@ def _with_loads(robot: Robot, loads: Loads, whole: float) -> Robot:
     if mass <= 0.0:
         raise IdentificationError(f"weighed: {whole:.3f} kg given, but the legs alone have {robot.leg_mass:.3f} kg")
     inertia = mass / robot.body.mass * robot.body.inertia
-    return dataclasses.replace(
-        robot, body=dataclasses.replace(robot.body, mass=mass, com=loads.centre, inertia=inertia)
-    )
+    body = dataclasses.replace(robot.body, mass=mass, com=loads.centre, inertia=inertia)
+    return dataclasses.replace(robot, body=body)
 
 
 def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | None, geometry: Geometry | None) -> Robot:
@@ -182,30 +162,19 @@ def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | No
         laws = [dataclasses.replace(law, stiffness=float(k)) for law, k in zip(robot.joint_servos, found, strict=False)]
     lags = [law.lag for law in laws] or [robot.servo.damping / robot.servo.stiffness]
     if geometry is not None:
-        laws = [
-            dataclasses.replace(law, zero_deviation=float(zero))
-            for law, zero in zip(laws, geometry.offset_deviations, strict=False)
-        ]
+        known = zip(laws, geometry.offset_deviations.tolist(), strict=False)
+        laws = [dataclasses.replace(law, zero_deviation=zero) for law, zero in known]
     mean = float(np.mean(stiffness))
     servo = dataclasses.replace(robot.servo, stiffness=mean, damping=mean * float(np.mean(lags)))
     return dataclasses.replace(robot, servo=servo, joint_servos=tuple(laws))
 
 
 def _laws(response: ServoResponse, stiffness: Array, loads: Loads | None) -> list[JointServo]:
-    zone = response.values[:, servo_response.ZONE] if loads is None else loads.servos.zone
-    return [
-        JointServo(
-            stiffness=float(k),
-            dead_zone=float(zone[joint]),
-            latency=float(row[servo_response.LATENCY]),
-            lag=float(row[servo_response.LAG]),
-            feed_forward=float(row[servo_response.KIND]),
-            play=float(row[servo_response.PLAY]),
-            coulomb=max(float(row[servo_response.FRICTION] * k), 0.0),
-            load_friction=0.0 if loads is None else max(loads.servos.loaded, 0.0),
-        )
-        for joint, (row, k) in enumerate(zip(response.values, stiffness, strict=True))
-    ]
+    latency, lag, kind, _, zone, play, friction, _ = response.values.T
+    zone, loaded = (zone, 0.0) if loads is None else (loads.servos.zone, max(loads.servos.loaded, 0.0))
+    # In the order of the fields of JointServo.
+    columns = stiffness, zone, latency, lag, kind, play, np.maximum(friction * stiffness, 0.0)
+    return [JointServo(*row, loaded) for row in np.column_stack(columns).tolist()]
 
 
 # ---- findings --------------------------------------------------------------------------------------------------------
@@ -236,16 +205,18 @@ def _load_findings(
     robot: Robot, described: Robot, loads: Loads | None, links: Links | None, weighed: float | None
 ) -> Iterator[Finding]:
     body, laws = robot.body, robot.servo_laws
-    file = [law.stiffness for law in laws]
+    file = found = [law.stiffness for law in laws]
+    deviations, scale = [math.inf] * len(file), ""
     if loads is None:
-        why = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
-        for name, k in zip(robot.joint_names, file, strict=True):
-            yield Finding(f"{name}.stiffness", k, math.inf, k, "N m/rad", why)
-        return
-    scale = "" if weighed is not None else "weigh the robot (--weight): all torques and masses share one factor"
-    found = loads.servos.stiffness.tolist(), loads.stiffness_deviation.tolist()
-    for name, value, deviation, k in zip(robot.joint_names, *found, file, strict=True):
+        scale = "let the robot stand on all feet and move its body over them: weight is what shows stiffness"
+    else:
+        found, deviations = loads.servos.stiffness.tolist(), loads.stiffness_deviation.tolist()
+        if weighed is None:
+            scale = "weigh the robot (--weight): all torques and masses share one factor"
+    for name, value, deviation, k in zip(robot.joint_names, found, deviations, file, strict=True):
         yield Finding(f"{name}.stiffness", value, deviation, k, "N m/rad", scale)
+    if loads is None:
+        return
     spread = math.hypot(loads.mass_deviation, 0.0 if links is None else links.total_deviation)
     yield Finding("body.mass", described.body.mass, spread, body.mass, "kg", scale)
     for k, axis in enumerate("xyz"):
@@ -284,12 +255,18 @@ def _link_findings(robot: Robot, links: Links | None, loads: Loads | None) -> It
 
 
 def _imu_findings(recording: Recording | None) -> Iterator[Finding]:
+    """Yield the gyroscope's offset in base_link axes, its mean while no set-point moves."""
     if recording is None or len(recording.imu_time) == 0:
         return
-    offset, noise, samples = gyroscope_offset(recording)
-    why = "" if samples >= 100 else "stand still for two seconds"
-    deviations = np.degrees(noise) / math.sqrt(max(samples, 1)) + 0.003
-    for axis, value, deviation in zip("xyz", np.degrees(offset).tolist(), deviations.tolist(), strict=True):
+    rates = np.abs(np.diff(recording.commands, axis=0)).max(axis=1) / np.maximum(np.diff(recording.command_time), 1e-3)
+    moved = recording.command_time[1:][rates > 0.002]  # [rad/s] of the set-points of a robot that moves
+    # From 0.3 s after a motion to 0.05 s before the next.
+    begin, end = np.searchsorted(moved, recording.imu_time - 0.3), np.searchsorted(moved, recording.imu_time + 0.05)
+    still = np.degrees(recording.angular_rate[begin == end])
+    offsets, noise = (still.mean(axis=0), still.std(axis=0)) if len(still) > 1 else np.full((2, 3), np.nan)
+    why = "" if len(still) >= 100 else "stand still for two seconds"
+    deviations = noise / math.sqrt(max(len(still), 1)) + 0.003
+    for axis, value, deviation in zip("xyz", offsets.tolist(), deviations.tolist(), strict=True):
         yield Finding(f"imu.gyroscope_offset.{axis}", value, deviation, 0.0, "deg/s", why)
 
 
@@ -302,12 +279,11 @@ def table(findings: Iterable[Finding]) -> str:
     """
     lines = []
     for finding in findings:
+        value = f"{'unknown':>10s}            "
         if math.isfinite(finding.deviation):
-            value = f"{finding.value:10.3f} +- {finding.deviation:7.3f} {finding.unit:13s}"
-        else:
-            value = f"{'unknown':>10s}            {finding.unit:13s}"
-        text = f"{finding.name:32s}{value} file {finding.file:9.3f}"
-        lines.append(text if not finding.missing else f"{text}   not seen: {finding.missing}")
+            value = f"{finding.value:10.3f} +- {finding.deviation:7.3f} "
+        seen = f"   not seen: {finding.missing}" if finding.missing else ""
+        lines.append(f"{finding.name:32s}{value}{finding.unit:13s} file {finding.file:9.3f}{seen}")
     return "\n".join(lines)
 
 
@@ -319,35 +295,26 @@ def draw_report(robot: Robot, result: Identification, path: Path) -> None:
     from matplotlib.figure import Figure  # without pyplot, whose backend is the caller's
 
     figure = Figure(figsize=(13, 10), layout="constrained")
-    axes = figure.subplots(3, 2)
+    *axes, last = figure.subplots(3, 2).ravel()
     joints = np.arange(robot.joint_count)
-    names = [name.replace("_joint", "") for name in robot.joint_names]
-    kinds = (
-        ("stiffness", "N m/rad"),
-        ("dead_zone", "deg"),
-        ("latency", "ms"),
-        ("play", "deg"),
-        ("zero", "deg"),
-    )
-    for axis, (what, unit) in zip(axes.ravel(), kinds, strict=False):
-        found = [finding for finding in result.findings if finding.name.endswith(f".{what}")]
-        if len(found) == len(joints):
-            values, deviations = np.array([(f.value, f.deviation) for f in found]).T
-            known = np.isfinite(deviations)
-            axis.errorbar(
-                joints[known], values[known], 2.0 * deviations[known], fmt="o", ms=4, capsize=3, label="found, 2 sd"
-            )
-            axis.plot(joints, [f.file for f in found], "_", color="tab:red", ms=12, label="robot file before")
-        axis.set(title=f"{what.replace('_', ' ')} [{unit}]", xticks=joints, xlim=(-0.6, len(joints) - 0.4))
-        axis.set_xticklabels(names, rotation=70, fontsize=7)
+    units = {"stiffness": "N m/rad", "dead_zone": "deg", "latency": "ms", "play": "deg", "zero": "deg"}
+    for axis, (what, unit) in zip(axes, units.items(), strict=True):
+        found = [(f.value, f.deviation, f.file) for f in result.findings if f.name.endswith(f".{what}")]
+        values, deviations, file = np.array(found).T
+        known = np.isfinite(deviations)
+        axis.errorbar(
+            joints[known], values[known], 2.0 * deviations[known], fmt="o", ms=4, capsize=3, label="found, 2 sd"
+        )
+        axis.plot(joints, file, "_", color="tab:red", ms=12, label="robot file before")
+        axis.set(title=f"{what.replace('_', ' ')} [{unit}]", xlim=(-0.6, len(joints) - 0.4))
         axis.grid(alpha=0.3)
-    last = axes.ravel()[-1]
     if result.servos is not None:
         last.bar(joints - 0.2, np.degrees(result.servos.before), 0.4, color="tab:red", label="robot file before")
         last.bar(joints + 0.2, np.degrees(result.servos.noise), 0.4, color="tab:blue", label="identified")
-    last.set(title="measured less predicted angle, rms [deg]", xticks=joints)
-    last.set_xticklabels(names, rotation=70, fontsize=7)
-    for axis in (axes[0, 0], last):
+    last.set(title="measured less predicted angle, rms [deg]")
+    for axis in (*axes, last):
+        axis.set_xticks(joints, [name.replace("_joint", "") for name in robot.joint_names], rotation=70, fontsize=7)
+    for axis in (axes[0], last):
         axis.legend(fontsize=8)
     figure.suptitle(f"Identification of {robot.name}")
     figure.savefig(path, dpi=110)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binned_statistic
 
-from hexapod_dynamics.errors import IdentificationError
+from hexapod_dynamics.errors import HexapodError, IdentificationError
+from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.robot.servo_map import ServoMap
+from hexapod_dynamics.se3 import rotation_from_quaternion
+from hexapod_dynamics.text_numbers import parse_number
 
 Array = NDArray[np.float64]
 # The arrays of a Recording that have the same times, which are the first of them.
@@ -32,7 +39,7 @@ class Recording:
     reading_time (M,), reading_joint (M,) and readings (M,) [rad]: every single reading of a servo; imu_time (I,),
     specific_force (I, 3) [m/s^2] and angular_rate (I, 3) [rad/s] in base_link axes as the robot file mounts the IMU.
     For `score`: attitude_time (A,), attitude (A, 3, 3) world <- base_link, torque_time (F,) and torques (F, n) [N m],
-    fed forward; none by default. Raises IdentificationError for arrays that do not fit.
+    fed forward. IMU, attitudes and torques: none by default. Raises IdentificationError for arrays that do not fit.
     """
 
     command_time: Array
@@ -40,9 +47,9 @@ class Recording:
     reading_time: Array
     reading_joint: NDArray[np.intp]
     readings: Array
-    imu_time: Array
-    specific_force: Array
-    angular_rate: Array
+    imu_time: Array = field(default_factory=lambda: np.zeros(0))
+    specific_force: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    angular_rate: Array = field(default_factory=lambda: np.zeros((0, 3)))
     command_period: float = 0.02
     attitude_time: Array = field(default_factory=lambda: np.zeros(0))
     attitude: Array = field(default_factory=lambda: np.zeros((0, 3, 3)))
@@ -51,22 +58,18 @@ class Recording:
 
     def __repr__(self) -> str:
         """Tell the size of the motion, not its numbers."""
-        sizes = ", ".join(f"{name} {len(next(iter(arrays.values())))}" for name, arrays in self._groups().items())
-        return f"Recording({sizes})"
+        sizes = (f"{group} {len(getattr(self, times))}" for group, (times, *_) in GROUPS.items())
+        return f"Recording({', '.join(sizes)})"
 
     def __post_init__(self) -> None:
-        for name, arrays in self._groups().items():
-            times, *others = arrays.values()
+        for group, names in GROUPS.items():
+            times, *others = (getattr(self, name) for name in names)
             if any(len(other) != len(times) for other in others):
-                raise IdentificationError(f"{name}: as many values as times needed, {len(times)} times given")
-            if not all(np.isfinite(values).all() for values in arrays.values()):
-                raise IdentificationError(f"{name}: a value is not finite; leave such samples out")
-            if len(times) > 1 and np.any(np.diff(times) < 0.0):
-                raise IdentificationError(f"{name}: times go back; sort the samples by time")
-
-    def _groups(self) -> dict[str, dict[str, NDArray]]:
-        """Return GROUPS with the arrays, each by its name."""
-        return {group: {name: getattr(self, name) for name in names} for group, names in GROUPS.items()}
+                raise IdentificationError(f"{group}: as many values as times needed, {len(times)} times given")
+            if not all(np.isfinite(values).all() for values in (times, *others)):
+                raise IdentificationError(f"{group}: a value is not finite; leave such samples out")
+            if np.any(np.diff(times) < 0.0):
+                raise IdentificationError(f"{group}: times go back; sort the samples by time")
 
     def check(self, robot: Robot, what: str) -> None:
         """Raise IdentificationError unless this is `what` ("a suspended exercise") of the robot, long enough."""
@@ -90,10 +93,14 @@ class Recording:
     def between(self, begin: float, end: float) -> Recording:
         """The part of the recording within these times [s]."""
         kept: dict[str, Any] = {}
-        for arrays in self._groups().values():
-            times = next(iter(arrays.values()))
-            kept |= {name: values[(times >= begin) & (times < end)] for name, values in arrays.items()}
+        for times, *others in GROUPS.values():
+            part = slice(*np.searchsorted(getattr(self, times), (begin, end)))
+            kept |= {name: getattr(self, name)[part] for name in (times, *others)}
         return replace(self, **kept)
+
+    def mean_attitude(self) -> Array:
+        """Rotation (3, 3) world <- base_link, without yaw, that the mean specific force shows; level without an IMU."""
+        return turn_upright(self.specific_force.mean(axis=0)) if len(self.imu_time) else np.eye(3)
 
     def setpoints(self, times: Array, joint: int) -> Array:
         """Set-points (T,) [rad] of a joint at times (T,), without latency: each target is reached uniformly."""
@@ -165,3 +172,72 @@ def side_of_play(times: Array, readings: Array) -> Array:
     if len(moves) == 0:
         return np.zeros(len(readings))
     return np.interp(times, 0.5 * (times[moves] + times[moves + 1]), np.sign(readings[moves + 1] - readings[moves]))
+
+
+# ---- logs of other people's hexapods that are public -----------------------------------------------------------------
+# Both count joints instead of naming them: their order is `order` (joint names), by default that of the robot file.
+
+JOINTS, PERIOD = 18, 0.1  # joints of both robots; [s] between rows
+
+
+def read_sysid_csv(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:
+    """Read a `sysid_*.csv` of lukas/hexapod, a robot with 18 STS3215: t_s, t_send_s, t_recv_s, q0_deg to q17_deg
+    (readings), cmd0_deg to cmd17_deg and more, ten rows a second; no IMU. IdentificationError for another shape.
+    """
+    joints = _columns(robot, order)
+    needed = ["t_send_s", "t_recv_s", *(f"{kind}{k}_deg" for kind in ("q", "cmd") for k in joints)]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        missing = [name for name in needed if not rows or name not in rows[0]]
+        if missing:
+            raise IdentificationError(f"{path}: no column {missing[0]}; a sysid_*.csv of lukas/hexapod is needed")
+        values = np.array([[parse_number(row[name]) for name in needed] for row in rows])
+    except (OSError, TypeError, ValueError) as error:
+        raise IdentificationError(f"{path}: {error}") from None
+    read, commands = np.split(np.radians(values[:, 2:]), 2, axis=1)
+    return _recording(values[:, 0], commands, values[:, 1], read)
+
+
+def read_jethexa_npz(path: Path, robot: Robot, order: Sequence[str] | None = None) -> Recording:
+    """Read a `hexapod_data/*.npz` of Mgineer117/jethexa_ws: states (T, 40): quaternion x, y, z, w, 18 joint positions
+    [rad], 18 joint rates; controls (T, 18): commanded joints [rad]. IdentificationError for a file of another shape.
+    """
+    columns = _columns(robot, order)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            states, controls = (np.asarray(archive[name], float) for name in ("states", "controls"))
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise IdentificationError(f"{path}: {error}; states and controls of jethexa_ws are needed") from None
+    width = 4 + 2 * JOINTS
+    if states.ndim != 2 or states.shape[1] != width or controls.shape != (len(states), JOINTS):
+        raise IdentificationError(
+            f"{path}: states {states.shape}, controls {controls.shape}; (T, {width}) and (T, {JOINTS}), commanded "
+            "joints, are needed"
+        )
+    times = np.asarray(PERIOD * np.arange(len(states)), np.float64)
+    try:
+        attitudes = np.array([rotation_from_quaternion(row) for row in states[:, :4]])
+    except HexapodError as error:
+        raise IdentificationError(f"{path}: {error}") from None
+    recording = _recording(times, controls[:, columns], times, states[:, 4 : 4 + JOINTS][:, columns])
+    return replace(recording, attitude_time=times, attitude=attitudes)
+
+
+def _columns(robot: Robot, order: Sequence[str] | None) -> list[int]:
+    """Which number of a file each joint of the robot has."""
+    names = list(robot.joint_names if order is None else order)
+    if sorted(names) != sorted(robot.joint_names) or len(names) != JOINTS:
+        raise IdentificationError(
+            f"joints: {len(names)} names given, the {JOINTS} of {robot.name} in the order of the file are needed"
+        )
+    return [names.index(name) for name in robot.joint_names]
+
+
+def _recording(sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: np.ndarray) -> Recording:
+    """Return the Recording of commands (T, n) and readings (T, n) of all joints; readings that are NaN are left out."""
+    count, n = read.shape
+    good = np.isfinite(read.ravel())
+    period = float(np.median(np.diff(sent))) if len(sent) > 2 else PERIOD
+    readings = (values[good] for values in (np.repeat(times, n), np.tile(np.arange(n), count), read.ravel()))
+    return Recording(sent, commands, *readings, command_period=period)

@@ -8,7 +8,9 @@ prediction.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,28 +61,32 @@ def _rms_at_ages(errors: list[tuple[float, float]]) -> tuple[float, float]:
 
 class _Replay:
     """The robot's program, with a command every `period` [s]: its prediction, which weighs the load, and its damage
-    detection.
+    detection. Its scores begin 3 s after `begin` [s].
     """
 
-    def __init__(self, robot: Robot, period: float, morphology: Morphology, detect: bool, command_delay: float) -> None:
-        self.period = period
+    def __init__(
+        self, robot: Robot, begin: float, period: float, morphology: Morphology, detect: bool, command_delay: float
+    ) -> None:
+        self.begin, self.period = begin, period
         settings = PredictionSettings(
-            command_period=self.period, command_delay=command_delay, timestep=2e-3, feedforward=False
+            command_period=period, command_delay=command_delay, timestep=2e-3, feedforward=False
         )
         self.prediction, self.detection = Prediction(robot, settings), DamageDetection(robot) if detect else None
         self.observer = self.prediction.observer
-        self.prediction.set_morphology(morphology.parameters())
-        if self.detection is not None:
-            self.detection.set_morphology(morphology.parameters())
+        self.programs = [self.prediction] if self.detection is None else [self.prediction, self.detection]
+        for program in self.programs:
+            program.set_morphology(morphology.parameters())
         n = robot.joint_count
         self.command = np.full(n, np.nan)
         self.declared: list[tuple[float, str]] = []
         self.joints: list[tuple[float, float]] = []  # age of the prediction [s], its error [rad]
         self.tilts: list[tuple[float, float]] = []
         self.readings: list[tuple[int, float, float, float]] = []  # joint, reading less model, rate, less set-point
-        self._ticks, self._path = 0, (-math.inf, np.zeros((0, n)), np.zeros((0, 3, 3)))
+        self._ticks = 0
+        # The last prediction: when [s], the ages of its states [s], their joints and rotations.
+        self._path = -math.inf, np.zeros(1), np.full((1, n), np.nan), np.zeros((0, 3, 3))
 
-    def forward(self, torques: Array) -> None:
+    def forward(self, _time: float, torques: Array) -> None:
         """Process the feed-forward torques (n,) [N m] that the servos have from now on."""
         self.observer.feed_forward(np.nan_to_num(torques))
         if self.detection is not None:
@@ -94,40 +100,28 @@ class _Replay:
         if self.detection is not None:
             self.detection.command(time, command)
 
-    def read(self, time: float, joint: int, angle: float, scored: bool) -> None:
-        """Process a reading."""
-        observer = self.observer
-        if scored and observer.started:
+    def read(self, time: float, reading: tuple[int, float]) -> None:
+        """Process a reading of a joint."""
+        observer, (joint, angle) = self.observer, reading
+        if time - self.begin > 3.0 and observer.started:
             rate = observer.nu.item(6 + joint)
             expected = observer.q.item(joint) + rate * (time - observer.time)
             residual = observer.servo_lag.behind_feed_forward(angle - expected, rate)
             self.readings.append((joint, residual, rate, self.command.item(joint) - angle))
-            begun, joints, _ = self._path
-            self.joints.append((time - begun, angle - self._ahead(joints[:, joint], time - begun)))
-        self.prediction.joint(time, joint, angle)
-        if self.detection is not None:
-            self.detection.joint(time, joint, angle)
+            begun, ages, joints, _ = self._path
+            self.joints.append((time - begun, angle - float(np.interp(time - begun, ages, joints[:, joint]))))
+        for program in self.programs:
+            program.joint(time, joint, angle)
 
-    def _ahead(self, path: Array, age: float) -> float:
-        """Value of a predicted path at an age [s]."""
-        if not len(path):
-            return math.nan
-        place = min(max(age / self.observer.model.horizon_period - 1.0, 0.0), len(path) - 1.0)
-        k = min(int(place), len(path) - 2)
-        return float(path[k] + (place - k) * (path[k + 1] - path[k]))
-
-    def turn(self, time: float, rotation: Array, scored: bool) -> None:
+    def turn(self, time: float, rotation: Array) -> None:
         """Process an attitude."""
-        begun, _, rotations = self._path
-        age = time - begun
-        if scored and len(rotations):
-            k = int(min(max(round(age / self.observer.model.horizon_period) - 1, 0), len(rotations) - 1))
-            (_, pitch, roll), (_, predicted_pitch, predicted_roll) = euler_zyx(rotation), euler_zyx(rotations[k])
-            self.tilts += [(age, pitch - predicted_pitch), (age, roll - predicted_roll)]
-        reading = ImuReading(rotation, None, None, None, None)
-        self.prediction.imu(time, reading)
-        if self.detection is not None:
-            self.detection.imu(time, reading)
+        begun, ages, _, rotations = self._path
+        if time - self.begin > 3.0 and len(rotations):
+            predicted = rotations[np.abs(ages - (time - begun)).argmin()]
+            (_, pitch, roll), (_, predicted_pitch, predicted_roll) = euler_zyx(rotation), euler_zyx(predicted)
+            self.tilts += [(time - begun, pitch - predicted_pitch), (time - begun, roll - predicted_roll)]
+        for program in self.programs:
+            program.imu(time, ImuReading(rotation, None, None, None, None))
 
     def tick(self, time: float) -> None:
         """Advance the model to `time` [s]."""
@@ -135,7 +129,9 @@ class _Replay:
             return
         self._ticks += 1
         if time - self._path[0] >= 0.5 and (path := self.prediction.predict_path(time)) is not None:
-            self._path = time, path[2].copy(), path[1].copy()
+            _, rotations, joints = path
+            ages = self.observer.model.horizon_period * np.arange(1, len(joints) + 1)
+            self._path = time, ages, joints.copy(), rotations.copy()
         if self.prediction.payload is not None:
             self.prediction.payload.update(time)
         if self.detection is not None and self._ticks % 4 == 0:
@@ -159,40 +155,36 @@ def score(
     of the time; it does not for commands that are too seldom. Raises IdentificationError for one that is too short.
     """
     recording.check(robot, "a walk")
-    detect = detect and recording.command_period < SLOWEST
-    replay = _Replay(robot, recording.command_period, morphology or Morphology.whole(robot), detect, command_delay)
-    begin = float(recording.command_time[0])
-    sources = recording.torque_time, recording.command_time, recording.reading_time, recording.attitude_time
-    events = sorted((t, kind, k) for kind, times in enumerate(sources) for k, t in enumerate(times.tolist()))
-    now = begin
+    detect, now = detect and recording.command_period < SLOWEST, float(recording.command_time[0])
+    morphology = Morphology.whole(robot) if morphology is None else morphology
+    replay = _Replay(robot, now, recording.command_period, morphology, detect, command_delay)
+    readings = list(zip(recording.reading_joint.tolist(), recording.readings.tolist(), strict=True))
+    inputs: tuple[tuple[Callable[[float, Any], None], Array, Sequence[Any]], ...] = (
+        (replay.forward, recording.torque_time, recording.torques),
+        (replay.send, recording.command_time, recording.commands),
+        (replay.read, recording.reading_time, readings),
+        (replay.turn, recording.attitude_time, recording.attitude),
+    )
+    events = sorted((t, kind, k) for kind, (_, times, _) in enumerate(inputs) for k, t in enumerate(times.tolist()))
     for time, kind, k in events:
         while now + TICK <= time:
             now += TICK
             replay.tick(now)
-        scored = time - begin > 3.0  # [s] at the start that are not scored
-        if kind == 0:
-            replay.forward(recording.torques[k])
-        elif kind == 1:
-            replay.send(time, recording.commands[k])
-        elif kind == 2:
-            replay.read(time, int(recording.reading_joint[k]), recording.readings.item(k), scored)
-        else:
-            replay.turn(time, recording.attitude[k], scored)
+        process, _, values = inputs[kind]
+        process(time, values[k])
     if not replay.readings:
         raise IdentificationError("a walk: nothing is left to score after the model has started; record longer")
     joint, residual, rate, lead = (np.array(column) for column in zip(*replay.readings, strict=True))
-    n = robot.joint_count
-    lag, sag = np.full(n, np.nan), np.full(n, np.nan)
-    for j in range(n):
+    lag, sag = np.full((2, robot.joint_count), np.nan)
+    for j in np.unique(joint):
         mine = joint == j
-        if mine.any():
-            sag[j] = np.nanmean(lead[mine])
+        sag[j] = np.nanmean(lead[mine])
         moving = mine & (np.abs(rate) > 0.1)  # [rad/s] from which a reading shows the lag
         if moving.sum() > 20:
             # The reading lags by T: reading less model = -T rate + offset.
             lag[j] = -np.polyfit(rate[moving], residual[moving], 1)[0]
     return Score(
-        duration=float(events[-1][0] - begin),
+        duration=float(events[-1][0] - recording.command_time[0]),
         joints=_rms_at_ages(replay.joints),
         setpoints=float(np.sqrt(np.nanmean(lead**2))),
         tilt=_rms_at_ages(replay.tilts),

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
-from hexapod_dynamics.estimation.foot_loads import turn_upright
 from hexapod_dynamics.identification.recording import Recording
 from hexapod_dynamics.identification.robust import CLIP, inflation
 from hexapod_dynamics.robot import Robot
@@ -107,7 +106,7 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     before = _rms(lanes.residuals(servo_values_of_robot(robot)[None])[0], lanes.joint, n)
     values, information = _better_kind(lanes)
     moved = lanes.moved
-    own = np.array([np.diag(np.linalg.inv(part)) for part in information])
+    own = np.diagonal(np.linalg.inv(information), axis1=1, axis2=2)
     share = 1.0 / (own[moved] + SPREAD**2)
     mean = np.sum(share * values[moved], axis=0) / share.sum(axis=0)
     of_mean = 1.0 / share.sum(axis=0)
@@ -119,8 +118,8 @@ def identify_servos(robot: Robot, recording: Recording) -> ServoResponse:
     starts = np.stack([values, np.where(moved[:, None], mean, values)])
     best = np.argmin(lanes.left(starts), axis=0)
     values, information, noise = lanes.fit(starts[best, np.arange(n)], mean, width, 5)
-    covariance = np.array([np.linalg.inv(part) for part in information])
-    variance = np.array([np.diag(part) for part in covariance])
+    covariance = np.linalg.inv(information)
+    variance = np.diagonal(covariance, axis1=1, axis2=2).copy()
     of_mean[[WEIGHT, KIND]] = 0.0, of_mean[KIND] if left_out[KIND] else 0.0
     variance += (variance / width**2) ** 2 * of_mean + left_out**2
     variance[:, WEIGHT] += (math.radians(0.012) / np.maximum(lanes.sag, 1e-6)) ** 2
@@ -155,10 +154,9 @@ class _Lanes:
         n = robot.joint_count
         commands, period = recording.commands, recording.command_period
         model = WholeBodyModel(robot)
-        up = recording.specific_force.mean(axis=0) if len(recording.imu_time) else np.array([0.0, 0.0, 1.0])
-        turn = turn_upright(up)
-        gravity = np.array([model.gravity_force(turn, row)[6:] for row in commands]) / robot.servo.stiffness
-        inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
+        attitude = recording.mean_attitude()
+        gravity = np.array([model.gravity_force(attitude, row)[6:] for row in commands]) / robot.servo.stiffness
+        self.inertia = np.diag(model.mass_matrix(commands.mean(axis=0)))[6:] / robot.servo.stiffness
         motions = [recording.own_motion(robot, joint) for joint in range(n)]
         self.moved = np.array([len(k) > 0 and np.ptp(commands[k, j]) > 0.05 for j, k in enumerate(motions)])
         if not self.moved.any():
@@ -168,19 +166,15 @@ class _Lanes:
             moves = motions[joint]  # with 0.5 s of rest before and 0.6 s after it
             starts[joint] = recording.command_time[moves[0]] - 0.5
             lengths[joint] = recording.command_time[moves[-1] + 1] + 0.6 - starts[joint]
-        self.length = float(min(lengths.max(), 24.0))  # [s] longer motions teach nothing new
-        self.steps = int(self.length / STEP) + 1
-        self.inertia = inertia
+        length = float(min(lengths.max(), 24.0))  # [s] longer motions teach nothing new
+        self.steps = int(length / STEP) + 1
         self._time = starts[:, None] + STEP * np.arange(self.steps)  # (n, steps)
-        sent = recording.command_time + period
-        self._setpoint = [(sent, commands[:, joint]) for joint in range(n)]
-        self.weight = np.array(
-            [np.interp(self._time[joint], recording.command_time, gravity[:, joint]) for joint in range(n)]
-        )
+        self._sent, self._commands = recording.command_time + period, commands
+        weights = [np.interp(t, recording.command_time, row) for t, row in zip(self._time, gravity.T, strict=True)]
+        self.weight = np.array(weights)
         self.sag = np.sqrt(np.mean(self.weight**2, axis=1))  # (n,) [rad]
-        inside = self.moved[recording.reading_joint]
         local = recording.reading_time - starts[recording.reading_joint]
-        inside &= (local >= 0.0) & (local < self.length - STEP)
+        inside = self.moved[recording.reading_joint] & (local >= 0.0) & (local < length - STEP)
         self.joint = recording.reading_joint[inside]
         self.measured, self._place = recording.readings[inside], local[inside] / STEP
         noise = np.hypot(1.5e-3, robot.servo.resolution / np.sqrt(12.0))  # [rad] of a reading, and its rounding
@@ -212,8 +206,8 @@ class _Lanes:
         setpoint = np.empty((self.steps, V, n))
         for v in range(V):
             for joint in range(n):
-                times, angles = self._setpoint[joint]
-                setpoint[:, v, joint] = np.interp(self._time[joint] - values[v, joint, LATENCY], times, angles)
+                times = self._time[joint] - values[v, joint, LATENCY]
+                setpoint[:, v, joint] = np.interp(times, self._sent, self._commands[:, joint])
         rate = np.gradient(setpoint, STEP, axis=0)
         _, lag, kind, weight, zone, play, friction, rotor = np.moveaxis(values, -1, 0)
         gain = STEP / np.maximum(self.inertia + rotor, 5e-6)
@@ -236,44 +230,33 @@ class _Lanes:
         return out
 
     def fit(self, values: Array, prior: Array, width: Array, rounds: int) -> tuple[Array, Array, Array]:
-        """Values (n, 8), their information (n, 8, 8) and the residuals' root mean square (n,) [rad]."""
+        """Values (n, 8), their information (n, 8, 8) and the residuals' root mean square (n,) [rad]: steps of
+        Levenberg and Marquardt from `values`, each joint with a damping of its own.
+        """
         n, P = values.shape
-        damping = np.full(n, 1e-2)
-        best, cost = values, np.full(n, np.inf)
-        information = np.empty((n, P, P))
-        gradient = np.empty((n, P))
-        noise = np.zeros(n)
-        trial = values
+        best = trial = values
+        damping, cost, noise = np.full(n, 1e-2), np.full(n, np.inf), np.zeros(n)
+        information, gradient = np.empty((n, P, P)), np.empty((n, P))
         for k in range(rounds + 1):
-            sets = np.repeat(trial[None], P + 1, axis=0)
-            for p in range(P):
-                sign = np.where(trial[:, p] + STEPS[p] > HIGH[p], -1.0, 1.0)
-                sets[p + 1, :, p] += sign * STEPS[p]
-            residuals = self.residuals(sets)
+            if k:
+                A = information + damping[:, None, None] * information * np.eye(P)
+                trial = np.clip(best - np.linalg.solve(A, gradient[..., None])[..., 0], LOW, HIGH)
+            steps = np.where(trial + STEPS > HIGH, -STEPS, STEPS)
+            residuals = self.residuals(trial + np.concatenate([np.zeros((1, n, P)), np.eye(P)[:, None] * steps]))
+            slopes = (residuals[1:] - residuals[0]) / steps.T[:, self.joint] / self.sigma
             limited = np.clip(residuals[0] / self.sigma, -CLIP, CLIP)
-            slopes = (residuals[1:] - residuals[0]) / (sets[1:] - trial)[np.arange(P), :, np.arange(P)][:, self.joint]
-            for joint in range(n):
+            pull = (trial - prior) / width
+            here = np.bincount(self.joint, limited**2, n) + np.sum(pull**2, axis=1)
+            better = here <= cost
+            damping *= np.where(better, 0.3, 10.0)  # else back to the best values, with smaller steps
+            cost, best = np.where(better, here, cost), np.where(better[:, None], trial, best)
+            noise = np.where(better, _rms(residuals[0], self.joint, n), noise)
+            for joint in np.flatnonzero(better):
                 mine = self.joint == joint
-                r = limited[mine]
-                pull = (trial[joint] - prior) / width
-                here = float(r @ r + pull @ pull)
-                if here > cost[joint]:  # back to the best values, with smaller steps
-                    damping[joint] *= 10.0
-                else:
-                    cost[joint], damping[joint] = here, damping[joint] * 0.3
-                    best = best.copy()
-                    best[joint] = trial[joint]
-                    J = (slopes[:, mine] / self.sigma[mine]).T
-                    scale = _scale(r, P)
-                    information[joint] = J.T @ J / scale + np.diag(width**-2.0)
-                    gradient[joint] = J.T @ r / scale + pull / width
-                    noise[joint] = float(np.sqrt(np.mean(residuals[0][mine] ** 2))) if mine.any() else 0.0
-            if k == rounds:
-                break
-            trial = best.copy()
-            for joint in range(n):
-                A = information[joint] + damping[joint] * np.diag(np.diag(information[joint]))
-                trial[joint] = np.clip(best[joint] - np.linalg.solve(A, gradient[joint]), LOW, HIGH)
+                J, r = slopes[:, mine], limited[mine]
+                scale = inflation(r, max(1, len(r) - P), 0.9)
+                information[joint] = J @ J.T / scale + np.diag(width**-2.0)
+                gradient[joint] = J @ r / scale + pull[joint] / width
         return best, information, noise
 
 
@@ -288,17 +271,6 @@ def repeats(joint: NDArray[np.intp], readings: Array) -> Array:
         for run in np.split(mine, np.flatnonzero(np.diff(readings[mine])) + 1):
             times[run] = len(run)
     return times
-
-
-def _scale(residuals: Array, parameters: int) -> float:
-    """Return a factor on the variance of normalised residuals (m,): from their size relative to the noise, and
-    from their first-order autocorrelation.
-    """
-    m = len(residuals)
-    if m <= parameters + 2:
-        return 1.0
-    squares = float(residuals @ residuals)
-    return inflation(squares / (m - parameters), float(residuals[1:] @ residuals[:-1]) / max(squares, 1e-12), 0.9)
 
 
 def _rms(residuals: Array, joint: NDArray[np.intp], n: int) -> Array:

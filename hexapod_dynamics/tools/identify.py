@@ -51,7 +51,7 @@ def _exercise(given: argparse.Namespace) -> int:
 def _identify(given: argparse.Namespace) -> int:
     from hexapod_dynamics.identification import identify, robot_yaml
     from hexapod_dynamics.identification.bag import read_bag
-    from hexapod_dynamics.identification.footing import split
+    from hexapod_dynamics.identification.exercise import split
     from hexapod_dynamics.identification.identify import draw_report, table
 
     if not given.bag:

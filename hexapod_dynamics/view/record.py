@@ -1,10 +1,14 @@
-"""Data of a walk, from a bag or from a Simulator's Log, as arrays to draw."""
+"""Data of a walk, from a bag or from a Simulator's Log, as arrays to draw; the last minute of the displayed robot."""
 
 from __future__ import annotations
 
+import math
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +19,6 @@ from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.robot.link_tree import LinkTree
 from hexapod_dynamics.simulation.trajectory import Log
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.identification.bag import Message
 
 Array = NDArray[np.float64]
 MORPHOLOGIES = {"simulator/damage": "broken", "morphology": "declared"}  # topics, and what an event of them is called
@@ -100,30 +101,17 @@ def from_log(log: Log, robot: Robot | None = None) -> Record:
 
 def from_bag(path: Path, robot: Robot | None = None) -> Record:
     """Return the Record of a rosbag2 folder with topics of this package. HexapodError if there is none, or no bag."""
-    from hexapod_dynamics.identification.bag import Row, on_one_clock, read_messages, stamp_of
+    from hexapod_dynamics.identification.bag import read_topics
 
     robot = Robot.jethexa() if robot is None else robot
-    rows: list[Row] = []
-
-    def receive(topic: str, received: int, message: Message) -> None:
-        rows.append(Row(topic, received, stamp_of(message), _values(topic, message, robot)))
-
-    if not read_messages(path, TOPICS, receive):
-        raise HexapodError(f"{path}: none of {', '.join(TOPICS)} is in this bag")
-    if not rows:
-        raise HexapodError("the bag has no messages")
-    latched = [row for row in rows if row.topic in MORPHOLOGIES]  # older than the bag
-    clock, kept = on_one_clock(path, [row for row in rows if row.topic not in MORPHOLOGIES] or latched)
-    told = [(clock.time(row), row.topic, row.message) for row in latched if clock.time(row) <= clock.time(kept[-1])]
+    found = read_topics(path, TOPICS, needed=(TOPICS,), latched=tuple(MORPHOLOGIES), convert=partial(_values, robot))
 
     def series(topic: str) -> Series | None:
-        mine = [row for row in kept if row.topic == topic]
-        times, values = [clock.time(row) for row in mine], [row.message for row in mine]
-        return Series(np.array(times), np.array(values)) if mine else None
+        return Series(*map(np.array, zip(*found[topic], strict=True))) if found[topic] else None
 
     def track(topic: str) -> Track | None:
-        found = series(topic)
-        return None if found is None else Track(found.time, found.values[:, :3], found.values[:, 3:])
+        moved = series(topic)
+        return None if moved is None else Track(moved.time, moved.values[:, :3], moved.values[:, 3:])
 
     return Record(
         robot,
@@ -131,13 +119,13 @@ def from_bag(path: Path, robot: Robot | None = None) -> Record:
         predicted=track("predicted_state"),
         measured=series("joint_states"),
         commanded=series("joint_commands"),
-        events=_events(told, robot),
+        events=_events(robot, found),
         foot_forces=series("support"),
         forces_predicted=True,
     )
 
 
-def _values(topic: str, message: Message, robot: Robot) -> list[float] | dict[str, bool | float]:
+def _values(robot: Robot, topic: str, message: Any) -> list[float] | dict[str, bool | float]:
     """Return what a message says: a pose, angles of the joints, forces of the legs, or values of a morphology."""
     if topic in MORPHOLOGIES:
         named = ((p.name, p.value) for p in message.new_parameters)
@@ -153,12 +141,82 @@ def _values(topic: str, message: Message, robot: Robot) -> list[float] | dict[st
     return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
 
 
-def _events(latched: list[tuple[float, str, dict[str, bool | float]]], robot: Robot) -> list[tuple[float, str]]:
-    """Return the changes of the morphologies (time [s], topic, values), as (time [s], text) in order."""
-    events, before = [], dict.fromkeys(MORPHOLOGIES, Morphology.whole(robot))
-    for time, topic, values in latched:
-        morphology = Morphology.from_parameters(robot, values)
-        if morphology != before[topic]:
-            events.append((max(time, 0.0), f"{MORPHOLOGIES[topic]}: {morphology.describe()}"))
-        before[topic] = morphology
+def _events(robot: Robot, found: Mapping[str, list[tuple[float, dict[str, bool | float]]]]) -> list[tuple[float, str]]:
+    """Return the changes of the morphologies as (time [s], text) in order."""
+    events = []
+    for topic, what in MORPHOLOGIES.items():
+        before = Morphology.whole(robot)
+        for time, values in found[topic]:
+            morphology = Morphology.from_parameters(robot, values)
+            if morphology != before:
+                events.append((max(time, 0.0), f"{what}: {morphology.describe()}"))
+            before = morphology
     return sorted(events)
+
+
+# ---- the last minute, for the time slider and the trail --------------------------------------------------------------
+
+LENGTH, EVERY = 60.0, 0.1  # [s] length of the history, and time between two samples
+TRAIL_STEP = 0.02  # [m] between two points of the trail
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The displayed robot at a time [s]: position (3,) [m], quaternion (4,) x y z w, joints [rad or m], URDF.
+
+    simulated: whether it is the true state of a simulated one.
+    """
+
+    time: float
+    position: np.ndarray
+    quaternion: np.ndarray
+    joints: Mapping[str, float]
+    urdf: str
+    simulated: bool = False
+
+    @property
+    def rotation(self) -> Rotation:
+        """World <- base_link."""
+        return Rotation.from_quat(self.quaternion)
+
+
+class LastMinute:
+    """Keeps samples of the last LENGTH seconds, one every EVERY seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[Sample] = deque()
+        self._trail: deque[tuple[float, np.ndarray]] = deque()
+        self.steps = 0  # how many points the trail has got so far
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample, if the last one is old enough."""
+        if self._samples and sample.time - self._samples[-1].time < EVERY:
+            return
+        self._samples.append(sample)
+        if not self._trail or np.linalg.norm(sample.position - self._trail[-1][1]) > TRAIL_STEP:
+            self._trail.append((sample.time, sample.position))
+            self.steps += 1
+        oldest = sample.time - LENGTH
+        while self._samples[0].time < oldest:
+            self._samples.popleft()
+        while self._trail and self._trail[0][0] < oldest:
+            self._trail.popleft()
+
+    def at(self, time: float) -> Sample | None:
+        """Return the sample nearest to a time [s]; None if there is none."""
+        return min(self._samples, key=lambda sample: abs(sample.time - time), default=None)
+
+    def speed(self, over: float) -> float:
+        """Return the mean speed [m/s] over ground in the last `over` seconds; NaN if it is not known, or if the robot
+        that was shown was another one.
+        """
+        last = self._samples[-1]
+        then = min(self._samples, key=lambda sample: abs(last.time - over - sample.time))
+        passed = last.time - then.time
+        if passed < 0.8 * over or then.simulated != last.simulated:
+            return math.nan
+        return math.dist(last.position[:2], then.position[:2]) / passed
+
+    def trail(self) -> np.ndarray:
+        """Return the places (k, 3) [m] of the body, the oldest first, TRAIL_STEP apart."""
+        return np.array([place for _, place in self._trail]).reshape(-1, 3)

@@ -14,12 +14,12 @@ from hexapod_dynamics.dynamics.regressors import body_of_parameters
 from hexapod_dynamics.errors import IdentificationError, RobotError
 from hexapod_dynamics.estimation.foot_loads import Servos, feet_and_jacobians
 from hexapod_dynamics.identification import Recording, robot_yaml, standing_exercise, suspended_exercise
-from hexapod_dynamics.identification.footing import body_over_feet, split, standing_feet
-from hexapod_dynamics.identification.inertia import parameters_of_pseudo_inertia, possible_body, pseudo_inertia
+from hexapod_dynamics.identification.exercise import body_over_feet, split, standing_feet
+from hexapod_dynamics.identification.masses import parameters_of_pseudo_inertia, possible_body, pseudo_inertia
 from hexapod_dynamics.identification.recording import side_of_play
 from hexapod_dynamics.identification.servo_response import repeats
 from hexapod_dynamics.robot import JointServo, Robot
-from hexapod_dynamics.robot.parts import check_inertia
+from hexapod_dynamics.robot.checked_yaml import check_inertia
 from hexapod_dynamics.robot.servo_map import BUS_SERVO, ServoMap
 
 ROBOT = Robot.jethexa()

@@ -11,7 +11,7 @@ from hexapod_dynamics.dynamics import WholeBodyModel
 from hexapod_dynamics.errors import IdentificationError
 from hexapod_dynamics.estimation.pose_uncertainty import Spread
 from hexapod_dynamics.identification import Exercise, identify, standing_exercise, suspended_exercise
-from hexapod_dynamics.identification.footing import Footing
+from hexapod_dynamics.identification.exercise import Footing
 from hexapod_dynamics.identification.geometry import identify_geometry
 from hexapod_dynamics.identification.identify import draw_report
 from hexapod_dynamics.identification.servo_response import PLAY, identify_servos
