@@ -46,15 +46,16 @@ class Playback:
         self._surroundings = Surroundings(self.server)
         self._ground = ground
         self._surroundings.path(log.position[:: max(1, len(log.time) // 200)])
-        end = float(log.time[-1])
-        self._slider = self.server.gui.add_slider("time [s]", 0.0, max(end, 1e-3), max(end / 1000, 1e-3), 0.0)
+        begin, end = float(log.time[0]), float(log.time[-1])  # a second run of a simulator does not begin at 0
+        step = max((end - begin) / 1000, 1e-3)
+        self._slider = self.server.gui.add_slider("time [s]", begin, max(end, begin + step), step, begin)
         self._playing = self.server.gui.add_checkbox("play", True)
         self._follows = self.server.gui.add_checkbox("follow robot", True)
         self._text = self.server.gui.add_markdown("")
         self._slider.on_update(lambda event: self.draw(self._slider.value) if event.client is not None else None)
         self._closed, self._drawing = threading.Event(), threading.Lock()
         self._player: threading.Thread | None = None
-        self.draw(0.0)
+        self.draw(begin)
 
     def draw(self, t: float) -> None:
         """Show the state at time t [s] of the log."""
@@ -81,8 +82,8 @@ class Playback:
         while not self._closed.wait(step):
             if self._playing.value:
                 following = self._slider.value + step
-                self._slider.value = following = following if following < self._log.time[-1] else 0.0
-                self.draw(following)
+                self._slider.value = following if following < self._log.time[-1] else float(self._log.time[0])
+                self.draw(self._slider.value)
 
     def play_beside(self) -> None:
         """Play in a thread of its own, until `close()`."""

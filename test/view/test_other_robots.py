@@ -7,6 +7,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from support.view_client import ViewClient
 from support.waiting import wait_until
 
 from hexapod_dynamics.errors import HexapodError
@@ -67,6 +68,23 @@ def test_a_log_is_played(robot, log):
     playback = Playback(log, robot, Morphology.whole(robot), Ground(), port=0, host="127.0.0.1")
     playback.draw(0.2)
     playback.close()
+
+
+def test_a_log_that_does_not_begin_at_zero_is_played_from_its_first_moment(robot):
+    """It stood still for as long as the simulator had run before."""
+    simulator = Simulator(robot)
+    simulator.run(0.3)
+    log = simulator.run(0.2)
+    playback = Playback(log, robot, Morphology.whole(robot), Ground(), port=0, host="127.0.0.1")
+    page = ViewClient(playback.url)
+    try:
+        page.wait("time [s]")
+        assert log.time[0] >= 0.3 and page.value("time [s]", "min") == pytest.approx(log.time[0])
+        assert page.value("time [s]") == pytest.approx(log.time[0])
+        assert page.value("time [s]", "max") == pytest.approx(log.time[-1])
+    finally:
+        page.close()
+        playback.close()
 
 
 def test_the_address_that_show_prints_opens_the_page_when_it_is_copied(robot, log, capsys, monkeypatch):
