@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import Quaternion, Wrench
 from hexapod_dynamics.ros.node_functions import NEWEST
-from hexapod_dynamics.view.drive_seat import page_name
+from hexapod_dynamics.view.access import page_name
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
-    from hexapod_dynamics.view.drive_seat import DriveSeat
+    from hexapod_dynamics.view.access import DriveSeat
     from rclpy.client import Client
     from rclpy.node import Node
     from rclpy.qos import QoSProfile

@@ -1,5 +1,5 @@
-"""Decides who may open the page (by the requested address, the origin of the requesting page, and the token), and which
-messages of a page reach the server: only changes of existing controls to allowed values.
+"""Decides who may open the page (by the requested address, the origin of the requesting page, and the token), which
+messages of a page reach the server (only changes of existing controls to allowed values), and which page drives.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import hmac
 import ipaddress
 import math
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -134,8 +135,8 @@ class Fields:
 class MessageFilter:
     """Checks the decoded messages of a page against what exists on the server.
 
-    fields: the allowed kinds of message and their fields. control(client, uuid): the Control that a page may
-    change, or None. is_clickable(client, name): whether a part of this name can be clicked.
+    fields: the kinds of viser's messages that are allowed, beside those of page.js, and their fields. control(client,
+    uuid): the Control that a page may change, or None. is_clickable(client, name): whether a part can be clicked.
     """
 
     def __init__(
@@ -144,7 +145,9 @@ class MessageFilter:
         control: Callable[[int, str], Control | None],
         is_clickable: Callable[[int, str], bool],
     ) -> None:
-        self._fields, self._control, self._is_clickable = fields, control, is_clickable
+        nothing, axes = frozenset[str](), frozenset({"axes"})
+        own = dict.fromkeys((ALIVE, STOP, SLOW), Fields(nothing, nothing)) | {DRIVE: Fields(axes, axes)}
+        self._fields, self._control, self._is_clickable = {**fields, **own}, control, is_clickable
 
     def problem(self, client: int, message: object) -> str:
         """Return why a message is dropped: "kind", "fields", "control" or "value"; empty if it is allowed."""
@@ -155,6 +158,8 @@ class MessageFilter:
         names = message.keys() - {"type"}
         if not fields.required <= names <= fields.allowed:
             return "fields"
+        if kind == DRIVE:
+            return "value" if read_axes(message) is None else ""
         if kind == "GuiUpdateMessage":
             return self._problem_of_update(client, message["uuid"], message["updates"])
         if not all(is_plain(value) for value in message.values()):
@@ -197,3 +202,95 @@ def is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return len(value) <= 4 and all(is_number(part) for part in value)
     return value is None or isinstance(value, bool) or is_number(value)
+
+
+# ---- driving ---------------------------------------------------------------------------------------------------------
+
+Twist = tuple[float, float, float]
+
+STAND: Twist = (0.0, 0.0, 0.0)
+PATIENCE = 0.5  # [s] without input of the page that drives, after which the robot stands
+LIMITS = {"forward [m/s]": 0.15, "left [m/s]": 0.15, "turn [rad/s]": 0.6}  # largest commands, in the order of a twist
+
+
+def page_name(client: int) -> str:
+    """Return the name of a page on all pages."""
+    return f"page {client + 1}"
+
+
+class DriveSeat:
+    """The one page that drives, and its twist (forward, left, turn) [m/s, m/s, rad/s].
+
+    The first page that asks for motion drives until it closes, gives no sign of life for `PATIENCE`, or another page
+    takes over. Every page may make the robot stand. Times are monotonic times [s] of the server; calls may come from
+    several threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.driver: int | None = None  # the page that drives
+        self.twist = STAND  # that is published; all zero: the robot stands
+        self._fresh = -math.inf
+        self._due = False  # whether standing is to be published
+        self.ended = ""  # why driving ended, if no person ended it
+
+    def command(self, client: int, twist: Sequence[float], now: float) -> str:
+        """Drive by a twist (3,); return why it is refused, or an empty text."""
+        for value, (name, limit) in zip(twist, LIMITS.items(), strict=True):
+            if not abs(value) <= limit + ROUNDING:  # also for NaN
+                return f"{name} {value:.6g} was given, allowed are {-limit} to {limit}"
+        with self._lock:
+            self._expire(now)
+            moving = any(twist)
+            if moving and self.driver not in (None, client):
+                return f'{page_name(self.driver or 0)} drives; "take over" gives this page the controls'
+            if moving:
+                self.driver = client
+            if client == self.driver:
+                self._fresh = now
+            self.twist, self._due, self.ended = (twist[0], twist[1], twist[2]), not moving, ""
+        return ""
+
+    def give_controls(self, client: int, now: float) -> None:
+        """Give a page the controls; if another one drove, the robot stands."""
+        with self._lock:
+            self._expire(now)
+            if self.driver != client and self.twist != STAND:
+                self.twist, self._due = STAND, True
+            self.driver, self._fresh, self.ended = client, now, ""
+
+    def receive_sign_of_life(self, client: int, now: float) -> None:
+        """Note a page's sign of life: it is open, visible and working."""
+        with self._lock:
+            self._expire(now)
+            if client == self.driver:
+                self._fresh = now
+
+    def leave(self, client: int) -> None:
+        """Note that a page is closed."""
+        with self._lock:
+            if client == self.driver:
+                self._end(f"{page_name(client)} was closed")
+
+    def stand(self) -> None:
+        """Make the robot stand, whichever page drives, even if none does."""
+        with self._lock:
+            self.twist, self._due, self.ended = STAND, True, ""
+
+    def next_command(self, now: float) -> Twist | None:
+        """Return the twist to publish now: repeated while the robot is driven, all zero once, then None."""
+        with self._lock:
+            self._expire(now)
+            if self.twist == STAND and not self._due:
+                return None
+            self._due = False
+            return self.twist
+
+    def _expire(self, now: float) -> None:
+        if self.driver is not None and now - self._fresh > PATIENCE:
+            self._end(f"nothing received from {page_name(self.driver)} for {PATIENCE} s")
+
+    def _end(self, why: str) -> None:
+        if self.twist != STAND:
+            self.ended, self._due = f"{why}: the robot stands", True
+        self.driver, self.twist = None, STAND

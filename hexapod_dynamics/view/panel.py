@@ -13,13 +13,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hexapod_dynamics.view.drive_seat import LIMITS, STAND, Twist, page_name
-from hexapod_dynamics.view.last_minute import LENGTH
+from hexapod_dynamics.view.access import LIMITS, STAND, Twist, page_name
 from hexapod_dynamics.view.parts_folder import PartsFolder
+from hexapod_dynamics.view.record import LENGTH
 from hexapod_dynamics.view.scene import LEGEND
 from hexapod_dynamics.view.web_page import TITLE_ID, set_theme
 
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 HELD: Twist = (0.077, 0.05, 0.3)  # commands while a key is held [m/s], [m/s], [rad/s]
 CAMERAS = {"reset view": "", "top": "top", "side": "side", "behind": "behind"}  # buttons, and views of scene.aim_page
+BOXES = {  # of the picture; all but the last are on at first
+    "show forces": "foot forces, support polygon, centre of mass, zero-moment point",
+    "follow robot": "keep the robot at the centre of the picture",
+    "names, trail": "of the legs; where the body was in the last minute",
+    "dark": "of all pages",
+}
 SERVICES = (  # of the gait: button, name, hint
     ("stand up", "stand", None),
     ("sit down", "sit", None),
@@ -60,13 +66,12 @@ def _legend() -> str:
 class LivePlots:
     """Tilt, speed and error of the prediction over the last half minute."""
 
-    NAMES = ("tilt [deg]", "speed [cm/s]", "error of the prediction [cm]")
-    COLOURS = ("#d9480f", "#1971c2", "#2f9e44")
+    COLOURS: ClassVar = {"tilt [deg]": "#d9480f", "speed [cm/s]": "#1971c2", "error of the prediction [cm]": "#2f9e44"}
 
-    def __init__(self, gui: viser.GuiApi, samples: int = 150) -> None:
+    def __init__(self, gui: viser.GuiApi) -> None:
         from viser import uplot
 
-        self._data: deque[tuple[float, ...]] = deque(maxlen=samples)
+        self._data: deque[tuple[float, ...]] = deque(maxlen=150)  # five a second
         start = (np.array([0.0, 1.0]), np.array([0.0, 0.0]))
         self._handles = [
             gui.add_uplot(
@@ -80,7 +85,7 @@ class LivePlots:
                 padding=(8, 14, 0, 0),
                 visible=False,
             )
-            for name, colour in zip(self.NAMES, self.COLOURS, strict=True)
+            for name, colour in self.COLOURS.items()
         ]
 
     def add(self, t: float, *values: float) -> None:
@@ -196,14 +201,13 @@ class Panel:
 
     def __init__(self, server: viser.ViserServer, commands: RosCommands) -> None:
         """commands: carries out what a person asks for; called from viser's threads, it never blocks."""
-        self._server, self._commands, gui = server, commands, server.gui
+        self._commands, gui = commands, server.gui
         gui.set_panel_label("hexapod_dynamics")
         gui.main_panel.dock_right()
         gui.main_panel.set_width(290)
         self._title = gui.add_html("", order=-1.0)  # above all others, and above the page's name
         self._status = gui.add_markdown("waiting for the robot")
-        self._resume = gui.add_button("allow motion", hint="end the emergency stop")
-        self._resume.on_click(self._confirm_motion)
+        gui.add_button("allow motion", hint="end the emergency stop").on_click(self._confirm_motion)
         self._questions: dict[int, Callable[[], None]] = {}  # closes the open window of each page
         with gui.add_folder("drive: hold w a s d q e or arrows"):
             self._twist = STAND  # as the sliders show it
@@ -235,18 +239,12 @@ class Panel:
         self.simulated.folder.visible = False  # until there is one
         self.declared = PartsFolder(gui, "declare to the software", commands.declare, expand=False)
         with gui.add_folder("picture"):
-            self.shows_support = gui.add_checkbox(
-                "show forces", True, hint="foot forces, support polygon, centre of mass, zero-moment point"
+            self.shows_support, self.follows, self.shows_names, self._dark = (
+                gui.add_checkbox(label, label != "dark", hint=hint) for label, hint in BOXES.items()
             )
-            self.follows = gui.add_checkbox("follow robot", True, hint="keep the robot at the centre of the picture")
-            self.shows_names = gui.add_checkbox(
-                "names, trail", True, hint="of the legs; where the body was in the last minute"
-            )
-            self._dark = gui.add_checkbox("dark", False, hint="of all pages")
             self._dark.on_update(lambda _: set_theme(server, dark=self._dark.value))
-            self._ago = gui.add_slider(
-                "time [s]", -LENGTH, 0.0, 0.1, 0.0, hint="0: now; look back over the last minute"
-            )
+            hint = "0: now; look back over the last minute"
+            self._ago = gui.add_slider("time [s]", -LENGTH, 0.0, 0.1, 0.0, hint=hint)
             cameras = gui.add_button_group("camera", tuple(CAMERAS))
             cameras.on_click(lambda event: commands.aim(event.client_id, CAMERAS[event.target.value]))
             self._set_back = gui.add_button(
@@ -298,19 +296,16 @@ class Panel:
         self._questions[client] = question.close
         with question:
             gui.add_markdown("The robot will follow commands again. Is everybody clear of it?")
-            gui.add_button(CONFIRM, color="red").on_click(lambda _: self._answer_question(client, True))
-            gui.add_button("no, it stays stopped").on_click(lambda _: self._answer_question(client, False))
+            gui.add_button(CONFIRM, color="red").on_click(lambda _: self._close_question(client, motion=True))
+            gui.add_button("no, it stays stopped").on_click(lambda _: self._close_question(client))
 
-    def _close_question(self, client: int) -> bool:
-        """Close the window of this page; False if there is none: a second click on its button does nothing."""
+    def _close_question(self, client: int, motion: bool = False) -> None:
+        """Close the window of this page, whose answer is `motion`; a second click on its button does nothing."""
         close = self._questions.pop(client, None)
         if close is not None:
             close()
-        return close is not None
-
-    def _answer_question(self, client: int, motion: bool) -> None:
-        if self._close_question(client) and motion:
-            self._commands.emergency_stop(False)
+            if motion:
+                self._commands.emergency_stop(False)
 
     def _show(self, twist: Twist) -> None:
         self._twist = twist

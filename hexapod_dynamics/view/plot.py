@@ -100,13 +100,8 @@ def draw(record: Record, title: str = "") -> Figure:
     figure = Figure(figsize=(11.0, 8.5), layout="constrained")
     figure.suptitle(title)
     axes: dict[str, Axes] = figure.subplot_mosaic([["path", "tilt"], ["gait", "errors"], ["forces", "errors"]])
-    for name, draw_panel in (
-        ("path", _path),
-        ("tilt", _tilt),
-        ("gait", _gait),
-        ("errors", _errors),
-        ("forces", _forces),
-    ):
+    panels = {"path": _path, "tilt": _tilt, "gait": _gait, "errors": _errors, "forces": _forces}
+    for name, draw_panel in panels.items():
         axis = axes[name]
         if missing := draw_panel(axis, record):
             absent = f"{missing} was not recorded"

@@ -60,10 +60,8 @@ def serve(
 
 def aim(server: viser.ViserServer, reach: float) -> None:
     """Place the camera of every page, also of later ones, for a robot at the origin of this reach [m]."""
-    position, look_at = (tuple(reach * np.array(place)) for place in (CAMERA, LOOK_AT))
-    server.initial_camera.position, server.initial_camera.look_at = position, look_at
-    for client in server.get_clients().values():
-        client.camera.position, client.camera.look_at = position, look_at
+    for camera in (server.initial_camera, *(client.camera for client in server.get_clients().values())):
+        camera.position, camera.look_at = tuple(reach * np.array(CAMERA)), tuple(reach * np.array(LOOK_AT))
 
 
 def aim_page(client: viser.ClientHandle, reach: float, view: str, yaw: float) -> None:

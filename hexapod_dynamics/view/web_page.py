@@ -179,19 +179,19 @@ class WebPage:
         if client is None or not isinstance(message, dict):
             self.dropped["format"] += 1
             return False
-        own = {ALIVE: self.on_alive, SLOW: self._draw_less, STOP: lambda _: self.on_stop()}
-        kind = message["type"] if isinstance(message.get("type"), str) else ""
-        if kind in own and len(message) == 1:
-            own[kind](client)
-            return False
-        axes = read_axes(message) if kind == DRIVE else None
-        if axes is not None:
-            self.on_drive(client, axes)
-            return False
-        problem = "value" if kind == DRIVE else self._filter.problem(client, message)
-        if problem:
+        if problem := self._filter.problem(client, message):
             self.dropped[problem] += 1
-        return not problem
+            return False
+        kind = message["type"]
+        if kind == ALIVE:
+            self.on_alive(client)
+        elif kind == DRIVE:
+            self.on_drive(client, read_axes(message) or (0.0, 0.0, 0.0))
+        elif kind == STOP:
+            self.on_stop()
+        elif kind == SLOW:
+            self._draw_less(client)
+        return kind in ALLOWED
 
     def _draw_less(self, client: int) -> None:
         """Draw no shadows on a page that is slow: each mesh with a shadow is drawn several times."""

@@ -16,7 +16,7 @@ from support.ros_session import LATCHED, Process
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Quaternion, Twist, Wrench
 from hexapod_dynamics.nodes.view_requests import RosCommands
-from hexapod_dynamics.view.drive_seat import DriveSeat
+from hexapod_dynamics.view.access import DriveSeat
 from hexapod_dynamics.view.panel import CONFIRM, PUSH
 from rcl_interfaces.msg import ParameterEvent, SetParametersResult
 from std_msgs.msg import String
