@@ -80,17 +80,12 @@ def read_bag(path: str | os.PathLike[str], robot: Robot) -> Recording:
     if said:
         _warn(path, f"{said}: {sum(faults.counts().values())} such values or messages are left out")
     start, period = commands[0][0], np.median(np.diff([time for time, _ in commands])) if len(commands) > 2 else 0.02
+    sent = _columns(commands, start, (robot.joint_count,))
     times, joint, angles = _columns(sorted(readings), start, (), ())
-    return Recording(
-        *_columns(commands, start, (robot.joint_count,)),
-        times,
-        joint.astype(np.intp),
-        angles,
-        *_columns(imu, start, (3,), (3,)),
-        float(period),
-        *_columns(attitudes, start, (3, 3)),
-        *_columns(torques, start, (robot.joint_count if torques else 0,)),
-    )
+    sensed = *_columns(imu, start, (3,), (3,)), float(period), *_columns(attitudes, start, (3, 3))
+    fed = _columns(torques, start, (robot.joint_count if torques else 0,))
+    arrays: tuple[Any, ...] = *sent, times, joint.astype(np.intp), angles, *sensed, *fed  # in the order of the fields
+    return Recording(*arrays)
 
 
 def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
@@ -111,7 +106,7 @@ def write_bag(path: Path, robot: Robot, recording: Recording) -> None:
     read = zip(recording.reading_joint, recording.readings, strict=True)
     sensed = zip(recording.specific_force @ chip, recording.angular_rate @ chip, strict=True)
     # Of each topic: its type, the times [s], and what follows the header in each message.
-    topics = {
+    topics: dict[str, tuple[str, np.ndarray, list[tuple[Any, ...]]]] = {
         COMMANDS: (JOINT_TYPE, recording.command_time, [(names, row, *nothing) for row in recording.commands]),
         MEASUREMENTS: (JOINT_TYPE, recording.reading_time, [([names[k]], np.array([q]), *nothing) for k, q in read]),
         RAW: (

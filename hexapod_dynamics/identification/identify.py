@@ -172,9 +172,9 @@ def _with_servos(robot: Robot, response: ServoResponse | None, loads: Loads | No
 def _laws(response: ServoResponse, stiffness: Array, loads: Loads | None) -> list[JointServo]:
     latency, lag, kind, _, zone, play, friction, _ = response.values.T
     zone, loaded = (zone, 0.0) if loads is None else (loads.servos.zone, max(loads.servos.loaded, 0.0))
-    # In the order of the fields of JointServo.
-    columns = stiffness, zone, latency, lag, kind, play, np.maximum(friction * stiffness, 0.0)
-    return [JointServo(*row, loaded) for row in np.column_stack(columns).tolist()]
+    dry, load = np.maximum(friction * stiffness, 0.0), np.full_like(lag, loaded)
+    columns = stiffness, zone, latency, lag, kind, play, dry, load  # in the order of the fields of JointServo
+    return [JointServo(*row) for row in np.column_stack(columns).tolist()]
 
 
 # ---- findings --------------------------------------------------------------------------------------------------------

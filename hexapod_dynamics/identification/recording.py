@@ -239,5 +239,5 @@ def _recording(sent: np.ndarray, commands: np.ndarray, times: np.ndarray, read: 
     count, n = read.shape
     good = np.isfinite(read.ravel())
     period = float(np.median(np.diff(sent))) if len(sent) > 2 else PERIOD
-    readings = (values[good] for values in (np.repeat(times, n), np.tile(np.arange(n), count), read.ravel()))
-    return Recording(sent, commands, *readings, command_period=period)
+    at, joint = np.repeat(times, n)[good], np.tile(np.arange(n), count)[good]
+    return Recording(sent, commands, at, joint, read.ravel()[good], command_period=period)

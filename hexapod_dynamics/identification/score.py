@@ -8,7 +8,7 @@ prediction.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,9 @@ class _Replay:
         )
         self.prediction, self.detection = Prediction(robot, settings), DamageDetection(robot) if detect else None
         self.observer = self.prediction.observer
-        self.programs = [self.prediction] if self.detection is None else [self.prediction, self.detection]
+        self.programs: tuple[Prediction | DamageDetection, ...] = (self.prediction,)
+        if self.detection is not None:
+            self.programs += (self.detection,)
         for program in self.programs:
             program.set_morphology(morphology.parameters())
         n = robot.joint_count
@@ -84,6 +86,7 @@ class _Replay:
         self.readings: list[tuple[int, float, float, float]] = []  # joint, reading less model, rate, less set-point
         self._ticks = 0
         # The last prediction: when [s], the ages of its states [s], their joints and rotations.
+        self._path: tuple[float, Array, Array, Array]
         self._path = -math.inf, np.zeros(1), np.full((1, n), np.nan), np.zeros((0, 3, 3))
 
     def forward(self, _time: float, torques: Array) -> None:
@@ -130,7 +133,7 @@ class _Replay:
         self._ticks += 1
         if time - self._path[0] >= 0.5 and (path := self.prediction.predict_path(time)) is not None:
             _, rotations, joints = path
-            ages = self.observer.model.horizon_period * np.arange(1, len(joints) + 1)
+            ages = self.observer.model.horizon_period * np.arange(1.0, len(joints) + 1.0)
             self._path = time, ages, joints.copy(), rotations.copy()
         if self.prediction.payload is not None:
             self.prediction.payload.update(time)
@@ -159,7 +162,7 @@ def score(
     morphology = Morphology.whole(robot) if morphology is None else morphology
     replay = _Replay(robot, now, recording.command_period, morphology, detect, command_delay)
     readings = list(zip(recording.reading_joint.tolist(), recording.readings.tolist(), strict=True))
-    inputs: tuple[tuple[Callable[[float, Any], None], Array, Sequence[Any]], ...] = (
+    inputs: tuple[tuple[Callable[[float, Any], None], Array, Any], ...] = (
         (replay.forward, recording.torque_time, recording.torques),
         (replay.send, recording.command_time, recording.commands),
         (replay.read, recording.reading_time, readings),

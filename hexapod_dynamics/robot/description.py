@@ -20,8 +20,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import Number, load_yaml
+from hexapod_dynamics.robot.geometry import Leg, robot_of_program
 from hexapod_dynamics.robot.morphology import Morphology
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Leg, Servo
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, JointServo, Servo
 from hexapod_dynamics.robot.robot_file import jethexa_path, robot_fields
 
 
@@ -83,8 +84,6 @@ class Robot:
             raise RobotError(f"robot file: {path!r} given, the path of a YAML file needed")
         try:
             if str(path).endswith(".py"):
-                from hexapod_dynamics.robot.geometry import robot_of_program
-
                 robot = robot_of_program(path)
                 if not isinstance(robot, cls):
                     raise RobotError(f"robot() returns {type(robot).__name__}, a Robot needed")

@@ -1,4 +1,4 @@
-"""A leg described only by the positions of its links' points, as functions of the joint variables.
+"""A leg, and one that is described only by the positions of its links' points, as functions of the joint variables.
 
 Link j depends on q_1 .. q_j, and q_j alone moves it along joint j's twist, which is the logarithm of that motion. The
 idea is Kusaka & Tanaka's (2022): the user writes the geometry only. `Leg.from_geometry` returns an ordinary `Leg`,
@@ -15,17 +15,67 @@ from __future__ import annotations
 
 import os
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
-from hexapod_dynamics.robot.parts import Joint, Link
+from hexapod_dynamics.robot.checked_yaml import Choice, Part, check_name
+from hexapod_dynamics.robot.parts import Joint, Link, Rotation, Vector
 from hexapod_dynamics.se3 import exp, inverse, log, pose
 
 TOLERANCE = 1e-9  # of positions [m] and axes: double precision leaves 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Leg(Part):
+    """A leg: its mount (base_link <- mount frame), its joints and links from the body outward, and its tripod group."""
+
+    name: str
+    mount_rotation: Rotation
+    mount_position: Vector
+    joints: tuple[Joint, ...]
+    links: tuple[Link, ...]
+    tripod_group: Annotated[int, Choice((1, 2), "1 or 2")]
+    module: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "leg")
+        super().__post_init__()
+        if not self.joints or len(self.joints) != len(self.links):
+            count = f"{len(self.joints)} joints and {len(self.links)} links"
+            raise RobotError(f"{self.where}: {count}, as many of each needed")
+        if len(set(self.link_names)) != len(self.links):
+            raise RobotError(f"{self.where}: link names {list(self.link_names)} are not all different")
+
+    @classmethod
+    def from_geometry(
+        cls,
+        name: str,
+        links: Iterable[LinkGeometry],
+        *,
+        mount_rotation: npt.ArrayLike,
+        mount_position: npt.ArrayLike,
+        tripod_group: int = 1,
+        module: str = "geometry",
+    ) -> Leg:
+        """Return a leg described by positions only, from the body outward; see robot/geometry.py.
+
+        Raises RobotError, which names the link, if the positions are not those of a chain of joints.
+        """
+        joints, bodies = chain_of_geometry(name, tuple(links))
+        mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)
+        return cls(name, *mount, joints, bodies, tripod_group, module)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the links, from the body outward."""
+        return tuple(link.name for link in self.links)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError, RobotWarning
-from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Leg, Link, Servo
+from hexapod_dynamics.robot.geometry import Leg
+from hexapod_dynamics.robot.parts import Body, Contact, Imu, Joint, Link, Servo
 from hexapod_dynamics.se3 import combined_inertia, exp, rotation_x_to
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import numpy as np
 from hexapod_dynamics.damage import KINDS, LIMP, LOCKED, JointDamage, JointKind
 from hexapod_dynamics.damage.changes import apply_values
 from hexapod_dynamics.errors import MorphologyError
-from hexapod_dynamics.robot.parts import Leg, Link
+from hexapod_dynamics.robot.geometry import Leg
+from hexapod_dynamics.robot.parts import Link
 
 if TYPE_CHECKING:
     from hexapod_dynamics.robot.description import Robot

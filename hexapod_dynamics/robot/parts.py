@@ -1,4 +1,4 @@
-"""The components of robots: legs, joints, links and more; immutable records in SI units, checked at their creation.
+"""The components of legs and robots: immutable records in SI units, checked at their creation.
 
 What a field must be stands in its annotation, once for Python (`Part`) and for the robot's file (robot_file.py). A
 leg's mount frame is at its first joint (x outward, z up); a link's axes have x along the link. "At zero" means all
@@ -10,13 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import (
@@ -25,14 +22,10 @@ from hexapod_dynamics.robot.checked_yaml import (
     Number,
     Part,
     check_inertia,
-    check_name,
     check_rotation,
     constant,
 )
 from hexapod_dynamics.se3 import spatial_inertia
-
-if TYPE_CHECKING:
-    from hexapod_dynamics.robot.geometry import LinkGeometry
 
 JOINT_KINDS = ("revolute", "prismatic", "helical")
 DRAKE = "http://drake.mit.edu"  # namespace of the elements of a URDF that give a motor's rotor inertia
@@ -181,54 +174,6 @@ class Joint(Part):
         if self.kind == "prismatic":
             return np.concatenate([axis, np.zeros(3)])
         return np.concatenate([np.cross(origin, axis) + self.pitch * axis, axis])
-
-
-@dataclass(frozen=True, eq=False)
-class Leg(Part):
-    """A leg: its mount (base_link <- mount frame), its joints and links from the body outward, and its tripod group."""
-
-    name: str
-    mount_rotation: Rotation
-    mount_position: Vector
-    joints: tuple[Joint, ...]
-    links: tuple[Link, ...]
-    tripod_group: Annotated[int, Choice((1, 2), "1 or 2")]
-    module: str
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "leg")
-        super().__post_init__()
-        if not self.joints or len(self.joints) != len(self.links):
-            count = f"{len(self.joints)} joints and {len(self.links)} links"
-            raise RobotError(f"{self.where}: {count}, as many of each needed")
-        if len(set(self.link_names)) != len(self.links):
-            raise RobotError(f"{self.where}: link names {list(self.link_names)} are not all different")
-
-    @classmethod
-    def from_geometry(
-        cls,
-        name: str,
-        links: Iterable[LinkGeometry],
-        *,
-        mount_rotation: npt.ArrayLike,
-        mount_position: npt.ArrayLike,
-        tripod_group: int = 1,
-        module: str = "geometry",
-    ) -> Leg:
-        """Return a leg described by positions only, from the body outward; see robot/geometry.py.
-
-        Raises RobotError, which names the link, if the positions are not those of a chain of joints.
-        """
-        from hexapod_dynamics.robot.geometry import chain_of_geometry  # few robots need it, and CasADi
-
-        joints, bodies = chain_of_geometry(name, tuple(links))
-        mount = np.asarray(mount_rotation, float), np.asarray(mount_position, float)
-        return cls(name, *mount, joints, bodies, tripod_group, module)
-
-    @cached_property
-    def link_names(self) -> tuple[str, ...]:
-        """Names of the links, from the body outward."""
-        return tuple(link.name for link in self.links)
 
 
 @dataclass(frozen=True)

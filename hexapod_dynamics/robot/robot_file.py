@@ -17,6 +17,7 @@ import yaml
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.checked_yaml import Array, Check, Choice, Number, Part, Section, check_name, number, shown
+from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.parts import (
     DIRECTION,
     INERTIA,
@@ -27,7 +28,6 @@ from hexapod_dynamics.robot.parts import (
     Imu,
     Joint,
     JointServo,
-    Leg,
     Link,
     Servo,
 )

@@ -19,8 +19,9 @@ import numpy as np
 
 from hexapod_dynamics.errors import RobotError
 from hexapod_dynamics.robot.description import Robot
+from hexapod_dynamics.robot.geometry import Leg
 from hexapod_dynamics.robot.model_tree import TreeLink, body_of_tree, chain_length, fields_of_tree, leg_names, read_leg
-from hexapod_dynamics.robot.parts import Joint, Leg, Link
+from hexapod_dynamics.robot.parts import Joint, Link
 from hexapod_dynamics.robot.urdf_reading import read_robot_tree
 from hexapod_dynamics.se3 import roll_pitch_yaw, rotation_about, rotation_rpy, rotation_x_to
 
