@@ -5,9 +5,9 @@ python examples/compare_formulations.py
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain import sensitivities
-from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.papers import hollerbach, nth_order
+from hexapod_dynamics.papers.chain import sensitivities
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.robot import Robot
 
 leg = Chain.from_leg(Robot.jethexa(), "RF")

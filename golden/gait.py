@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
+from hexapod_dynamics.papers.optimal_gait import OptimalGait
 from hexapod_dynamics.robot import Morphology, Robot
 
 TOLERANCE = 1e-9
@@ -77,7 +78,7 @@ def optimal():
     """Planned swings, intact and with a locked joint."""
     robot, found = Robot.jethexa(), {}
     for name, morphology in (("whole", None), ("locked", Morphology.whole(robot).locked("LF.coxa", 0.1))):
-        gait = module("optimal").OptimalGait().bind(robot, morphology)
+        gait = OptimalGait().bind(robot, morphology)
         gait.command(0.06, 0.01, 0.0)
         found[name] = walked(gait, 250)
     return found

@@ -45,7 +45,7 @@ KINDS = {
     "ripple": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
     "wave": GaitKind("textbook gait", "hexapod_dynamics.gait.adaptive:make", adaptive=True),
     "optimal": GaitKind(
-        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.gait.optimal:make"
+        "tripod with swings of least effort within the servos' limits", "hexapod_dynamics.papers.optimal_gait:make"
     ),
 }
 GAITS = tuple(KINDS)

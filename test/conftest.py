@@ -57,7 +57,6 @@ LONG = (
             "suspicion_and_warning",
         )
     ),
-    "dynamics/chain/test_trajectory_optimisation.py",
     "dynamics/test_derivatives_extended.py",
     "dynamics/test_c_export.py",
     "estimation/test_dead_band.py",
@@ -71,7 +70,6 @@ LONG = (
         f"gait/test_{name}.py"
         for name in (
             "changing_plans",
-            "optimal_gait",
             "other_robots_walk",
             "out_of_the_way",
             "plan_worker",
@@ -80,6 +78,8 @@ LONG = (
         )
     ),
     "identification",
+    "papers/chain/test_trajectory_optimisation.py",
+    "papers/test_optimal_gait.py",
     "papers/test_partial_lagrangian.py",
     "repository/test_dependencies.py",
     "repository/test_examples.py",

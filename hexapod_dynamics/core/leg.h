@@ -1,6 +1,6 @@
 /* Legs in the lanes of vector registers: their memory, their shape, and the steps that every recursion takes.
  *
- * A lane holds one leg (a call for one state) or one state (a batch). Everything is in base_link axes.
+ * A lane holds one leg (a call for one state) or one state (a batch). Everything is in base_link axes, if nothing else is said.
  */
 #ifndef HD_LEG_H
 #define HD_LEG_H
@@ -120,6 +120,38 @@ HD_INLINE spatial pass_joint(const struct hd_leg *b, const struct hd_shape *s, i
     }
     at->R = turn_about(at->R, axis, u, sine, cosine);
     return (spatial){v, w};
+}
+
+/* Place of link k in the axes of the link before it, of the first one in those of base_link. */
+HD_INLINE struct hd_place place_in_previous(const struct hd_leg *b, const struct hd_shape *s, int k)
+{
+    const real zero = splat(0.0), one = splat(1.0);
+    struct hd_place at = {{{one, zero, zero}, {zero, one, zero}, {zero, zero, one}}, {zero, zero, zero}};
+    if (k == 0)
+        at = mount_of(b, s);
+    pass_joint(b, s, k, &at);
+    return at;
+}
+/* The screw of joint k in its own link's axes. */
+HD_INLINE spatial own_screw(const struct hd_leg *b, const struct hd_shape *s, int k)
+{
+    const struct hd_link *l = &b->link[k];
+    const real zero = splat(0.0), one = splat(1.0);
+    const int axis = s->axis[k];
+    const vec3 u = axis == HD_OBLIQUE ? (vec3){l->axis[0], l->axis[1], l->axis[2]}
+                                      : (vec3){axis == HD_X ? one : zero, axis == HD_Y ? one : zero, axis == HD_Z ? one : zero};
+    return (spatial){scale(s->slides ? l->slide : zero, u), scale(l->turn, u)};
+}
+/* A twist or an acceleration, in the axes of a place and about its origin. */
+HD_INLINE spatial motion_at(struct hd_place at, spatial t)
+{
+    return (spatial){rotate_back(at.R, add(t.v, cross(t.w, at.p))), rotate_back(at.R, t.w)};
+}
+/* A wrench in the axes of a place, about its origin, in the axes in which the place is given. */
+HD_INLINE spatial wrench_from(struct hd_place at, spatial f)
+{
+    const vec3 force = rotate(at.R, f.v);
+    return (spatial){force, add(rotate(at.R, f.w), cross(at.p, force))};
 }
 
 /* Sums over the legs: composite inertia C, its rate D, momentum P, wrench F. */

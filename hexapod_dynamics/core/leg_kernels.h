@@ -4,38 +4,42 @@
  * is zero, with HD_UNROLL before the loops over joints. b: a leg (or more, in its lanes); x: its scratch memory.
  */
 
-/* Arrow (31), (32) and right-hand side of a leg under the body's twist V and acceleration A (gravity included); returns
- * the composite inertia, and the wrench that the motion needs. */
+/* Arrow (31), (32) and right-hand side of a leg under the body's twist V and acceleration A (gravity included), by recursion in
+ * the links' own axes, where the compiler knows the axes and many zeros; returns the composite inertia, and the wrench that
+ * the motion needs. ends: also screws and ends of the links. */
 HD_INLINE struct hd_share HD_KERNEL(arrow)(struct hd_leg *b, struct hd_scratch *x, spatial V, spatial A, const int ends)
 {
     const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    struct hd_place at = mount_of(b, s);
-    spatial J[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
-    inertia I[HD_MOST_JOINTS];
+    struct hd_place at = mount_of(b, s), place[HD_MOST_JOINTS];
+    spatial S[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
     HD_UNROLL for (int k = 0; k < s->n; k++) {
-        J[k] = pass_joint(b, s, k, &at);
-        I[k] = transform_inertia(link_inertia(b, s, k), at.R, at.p);
-        const spatial own = scale_spatial(b->rate[k], J[k]);
-        A = add_spatial(A, cross_motion(V, own));
-        V = add_spatial(V, own);
-        f[k] = add_spatial(momentum(I[k], A), cross_force(V, momentum(I[k], V)));
-        if (ends)
+        place[k] = place_in_previous(b, s, k), S[k] = own_screw(b, s, k);
+        if (ends) {
+            x->J[k] = pass_joint(b, s, k, &at);
             x->end[k] = add(at.p, rotate(at.R, three(b, s, k, HD_END)));
+        }
+        const inertia I = link_inertia(b, s, k);
+        const spatial own = scale_spatial(b->rate[k], S[k]);
+        V = add_spatial(motion_at(place[k], V), own);
+        A = add_spatial(motion_at(place[k], A), cross_motion(V, own));
+        f[k] = add_spatial(momentum(I, A), cross_force(V, momentum(I, V)));
     }
-    inertia C = I[s->n - 1];
+    inertia C = link_inertia(b, s, s->n - 1);
     spatial F = f[s->n - 1];
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
         const real mask = b->link[k].mask;
-        const spatial column = scale_spatial(mask, momentum(C, J[k]));
-        x->force[k] = mask * (b->tau[k] - dot_spatial(J[k], F));
-        x->block[k][k] = dot_spatial(J[k], column) + mask * number(b, s, k, HD_ROTOR) + (1.0 - mask);
-        HD_UNROLL for (int l = 0; l < k; l++)
-            x->block[k][l] = b->link[l].mask * dot_spatial(J[l], column);
-        x->arm[k] = column;
-        if (ends)
-            x->J[k] = J[k];
+        spatial column = scale_spatial(mask, momentum(C, S[k]));
+        x->force[k] = mask * (b->tau[k] - dot_spatial(S[k], F));
+        x->block[k][k] = dot_spatial(S[k], column) + mask * number(b, s, k, HD_ROTOR) + (1.0 - mask);
+        HD_UNROLL for (int l = k - 1; l >= 0; l--) {
+            column = wrench_from(place[l + 1], column);
+            x->block[k][l] = b->link[l].mask * dot_spatial(S[l], column);
+        }
+        x->arm[k] = wrench_from(place[0], column);
+        C = transform_inertia(C, place[k].R, place[k].p);
+        F = wrench_from(place[k], F);
         if (k) {
-            C = add_inertia(C, I[k - 1]);
+            C = add_inertia(C, link_inertia(b, s, k - 1));
             F = add_spatial(F, f[k - 1]);
         }
     }
@@ -52,29 +56,25 @@ static void HD_KERNEL(terms_and_ends)(struct hd_leg *b, struct hd_scratch *x, co
     *t = HD_KERNEL(arrow)(b, x, *V, *A, 1);
 }
 
-/* Joint torques for given accelerations, by recursion; *F: the wrench on the body. */
+/* Joint torques for given accelerations, by recursion in the links' own axes; *F: the wrench on the body. */
 static void HD_KERNEL(inverse)(struct hd_leg *b, struct hd_scratch *x, const spatial *V_, const spatial *A_, spatial *F_)
 {
     const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    struct hd_place at = mount_of(b, s);
-    spatial V = *V_, A = *A_, J[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
+    struct hd_place place[HD_MOST_JOINTS];
+    spatial V = *V_, A = *A_, S[HD_MOST_JOINTS], f[HD_MOST_JOINTS];
     (void)x;
     HD_UNROLL for (int k = 0; k < s->n; k++) {
-        J[k] = pass_joint(b, s, k, &at);
-        const spatial own = scale_spatial(b->rate[k], J[k]);
-        A = add_spatial(A, add_spatial(cross_motion(V, own), scale_spatial(b->qdd[k], J[k])));
-        V = add_spatial(V, own);
-        /* in link axes, where the inertia need not be turned */
+        place[k] = place_in_previous(b, s, k), S[k] = own_screw(b, s, k);
         const inertia I = link_inertia(b, s, k);
-        const spatial v = {rotate_back(at.R, add(V.v, cross(V.w, at.p))), rotate_back(at.R, V.w)};
-        const spatial a = {rotate_back(at.R, add(A.v, cross(A.w, at.p))), rotate_back(at.R, A.w)};
-        const spatial g = add_spatial(momentum(I, a), cross_force(v, momentum(I, v)));
-        const vec3 force = rotate(at.R, g.v);
-        f[k] = (spatial){force, add(rotate(at.R, g.w), cross(at.p, force))};
+        const spatial own = scale_spatial(b->rate[k], S[k]);
+        V = add_spatial(motion_at(place[k], V), own);
+        A = add_spatial(motion_at(place[k], A), add_spatial(cross_motion(V, own), scale_spatial(b->qdd[k], S[k])));
+        f[k] = add_spatial(momentum(I, A), cross_force(V, momentum(I, V)));
     }
     spatial F = f[s->n - 1];
     HD_UNROLL for (int k = s->n - 1; k >= 0; k--) {
-        b->out[k] = dot_spatial(J[k], F) + number(b, s, k, HD_ROTOR) * b->qdd[k];
+        b->out[k] = dot_spatial(S[k], F) + number(b, s, k, HD_ROTOR) * b->qdd[k];
+        F = wrench_from(place[k], F);
         if (k)
             F = add_spatial(F, f[k - 1]);
     }
@@ -85,7 +85,7 @@ static void HD_KERNEL(inverse)(struct hd_leg *b, struct hd_scratch *x, const spa
 static void HD_KERNEL(eliminate)(struct hd_leg *b, struct hd_scratch *x, real *H, real *F)
 {
     const struct hd_shape shape = HD_SHAPE(b), *const s = &shape;
-    real L[HD_MOST_JOINTS][HD_MOST_JOINTS], D[HD_MOST_JOINTS], y[HD_MOST_JOINTS][6], r[HD_MOST_JOINTS];
+    real L[HD_MOST_JOINTS][HD_MOST_JOINTS], D[HD_MOST_JOINTS], y[HD_MOST_JOINTS][6], T[HD_MOST_JOINTS][6], r[HD_MOST_JOINTS];
     HD_UNROLL for (int a = 0; a < s->n; a++) {
         real scaled[HD_MOST_JOINTS], pivot = x->block[a][a];
         const spatial A = x->arm[a];
@@ -103,15 +103,17 @@ static void HD_KERNEL(eliminate)(struct hd_leg *b, struct hd_scratch *x, real *H
             r[a] -= L[a][c] * r[c];
         }
         D[a] = 1.0 / pivot;
-        real T[6];
-        HD_SIX for (int i = 0; i < 6; i++) {
-            T[i] = y[a][i] * D[a];
-            F[i] -= T[i] * r[a];
-            HD_SIX for (int c = 0; c <= i; c++)
-                H[i * (i + 1) / 2 + c] -= T[i] * y[a][c];
-        }
-        b->scaled[a] = (spatial){{T[0], T[1], T[2]}, {T[3], T[4], T[5]}};
+        HD_SIX for (int i = 0; i < 6; i++)
+            T[a][i] = y[a][i] * D[a];
+        b->scaled[a] = (spatial){{T[a][0], T[a][1], T[a][2]}, {T[a][3], T[a][4], T[a][5]}};
         b->reduced[a] = r[a] * D[a];
+    }
+    HD_SIX for (int i = 0; i < 6; i++) { /* each entry of the head once, for all joints */
+        HD_UNROLL for (int a = 0; a < s->n; a++)
+            F[i] -= T[a][i] * r[a];
+        HD_SIX for (int c = 0; c <= i; c++)
+            HD_UNROLL for (int a = 0; a < s->n; a++)
+                H[i * (i + 1) / 2 + c] -= T[a][i] * y[a][c];
     }
 }
 

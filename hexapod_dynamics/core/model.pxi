@@ -124,7 +124,7 @@ cdef list symmetric(inertia):
 cdef class Numbers:
     """The numbers of a robot.Robot, struct hd_robot; the functions that use them, and their scratch memory: one call at a time.
 
-    lanes: 2, 4 or 8, at most; 0: as many as this processor has and the robot can use.
+    lanes: 2, 4 or 8, at most; 0: as many as this processor has.
     """
 
     cdef hd_robot r
@@ -152,8 +152,7 @@ cdef class Numbers:
                 inner = joint.origin
                 at += 1
         r.first[r.legs] = at
-        # a robot with few legs leaves half of wide registers empty
-        self.run = hd_functions_of(lanes or (4 if r.legs <= 4 else 8))
+        self.run = hd_functions_of(lanes or 8)
         self.scratch = room(self.run.scratch_bytes(r))
 
     def __dealloc__(self):
@@ -213,8 +212,7 @@ cdef class Selection:
 
     cdef int place(self, morphology) except -1:
         """Change to another morphology of the robot, in the same memory."""
-        table = np.ascontiguousarray(morphology.table, dtype=float)
-        self.m.run.build_model(&self.m, &self.numbers.r, data(table), self.legs, self.numbers.scratch)
+        self.m.run.build_model(&self.m, &self.numbers.r, data(morphology.table), self.legs, self.numbers.scratch)
         self.morphology, self.n, self.size = morphology, self.m.moving, 6 + self.m.moving
         return 0
 

@@ -45,16 +45,14 @@ cdef class Model:
         if morphology is None:
             self.known = self.whole
             return self.whole
-        try:
-            found = self.selections.get(morphology)
-        except TypeError:  # it cannot be hashed
-            found = None
+        checks().check_robot(self.robot, morphology)
+        key = morphology.fractions, morphology.damages
+        found = self.selections.get(key)
         if found is None:
-            checks().check_robot(self.robot, morphology)
             if len(self.selections) >= KEPT_SELECTIONS:
-                self.selections = {}
-            found = self.selections[morphology] = Selection(self.numbers, morphology, morphology)
-        self.known = found  # for the next call; this call uses the returned selection
+                del self.selections[next(iter(self.selections))]
+            found = self.selections[key] = Selection(self.numbers, morphology, morphology)
+        found.given, self.known = morphology, found  # for the next call; this call uses the returned selection
         return found
 
     cdef dict forces_of(self, tip_forces, Selection known, const double **forces):

@@ -1,4 +1,4 @@
-"""Dynamics: the modular whole-body model, and serial and branched chains.
+"""Dynamics: the modular whole-body model.
 
 Importing this package imports nothing else: `WholeBodyModel` is imported on first use.
 """

@@ -11,8 +11,8 @@ feasible parameters using penalty-based optimization", RA-L 4(4), 2019, as the m
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain.chain import Chain, DenavitHartenbergRow
-from hexapod_dynamics.dynamics.chain.sensitivities import ExternalLoad, Sensitivities
+from hexapod_dynamics.papers.chain.chain import Chain, DenavitHartenbergRow
+from hexapod_dynamics.papers.chain.sensitivities import ExternalLoad, Sensitivities
 
 # ---- two links ------------------------------------------------------------------------------------------------------
 

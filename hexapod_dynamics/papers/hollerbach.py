@@ -21,8 +21,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain.chain import PRISMATIC, Chain
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import PRISMATIC, Chain
 from hexapod_dynamics.se3 import Ad, inverse, pose
 
 Matrices = list[np.ndarray]

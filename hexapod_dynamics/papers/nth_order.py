@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from hexapod_dynamics import se3
-from hexapod_dynamics.dynamics.chain.chain import BASE, Chain, refuse
+from hexapod_dynamics.papers.chain.chain import BASE, Chain, refuse
 
 Matrices = Sequence[np.ndarray] | np.ndarray  # a matrix and its derivatives by time
 

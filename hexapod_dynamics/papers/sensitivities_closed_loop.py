@@ -13,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.chain.chain import BASE, Chain, refuse
-from hexapod_dynamics.dynamics.chain.sensitivities import (
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import BASE, Chain, refuse
+from hexapod_dynamics.papers.chain.sensitivities import (
     ExternalLoad,
     Sensitivities,
     inverse_dynamics,
     point_sensitivity,
     sensitivities,
 )
-from hexapod_dynamics.errors import DynamicsError
 from hexapod_dynamics.se3 import Ad, ad
 
 

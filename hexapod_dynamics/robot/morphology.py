@@ -8,10 +8,9 @@ lost or broken link are lost, too.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -182,30 +181,22 @@ class Morphology:
         Rows: the fraction of the link's length that is left (0 if missing); 1 if the joint moves; the locked
         position [rad or m] (0 if not locked); 1 if the joint moves and its servo gives torque.
         """
-        lengths = np.concatenate(self.fractions)
-        table = np.array([lengths, lengths > 0.0, np.zeros(len(lengths)), lengths > 0.0])
-        for joint, damage in enumerate(itertools.chain.from_iterable(self.damages)):
-            if damage is not None and damage.lock is not None:
-                table[1:, joint] = 0.0, damage.lock, 0.0
-            elif damage is not None:
-                table[3, joint] = 0.0
-        table.flags.writeable = False
-        return table
+        return _table(self.fractions, self.damages)
 
     @property
     def existing_mask(self) -> np.ndarray:
         """Whether the link of each joint exists: bool array (joint_count,)."""
-        return self.table[0] > 0
+        return self.table[0].astype(bool)
 
     @property
     def moving_mask(self) -> np.ndarray:
         """Whether each joint exists and is not locked: bool array (joint_count,)."""
-        return self.table[1] > 0
+        return self.table[1].astype(bool)
 
     @property
     def driven_mask(self) -> np.ndarray:
         """Whether each joint moves and its servo gives torque (not limp): bool array (joint_count,)."""
-        return self.table[3] > 0
+        return self.table[3].astype(bool)
 
     @property
     def locked_positions(self) -> np.ndarray:
@@ -320,6 +311,27 @@ class Morphology:
 
     def __repr__(self) -> str:
         return f"Morphology({self.robot.name}: {self.describe()})"
+
+
+# A change of morphology within a control loop looks its table up, or computes the changed leg's columns.
+@lru_cache(256)
+def _table(fractions: tuple[Fractions, ...], damages: tuple[Damages, ...]) -> np.ndarray:
+    table = np.concatenate([_columns(*leg) for leg in zip(fractions, damages, strict=True)], axis=1)
+    table.flags.writeable = False
+    return table
+
+
+@lru_cache(1024)
+def _columns(fractions: Fractions, damages: Damages) -> np.ndarray:
+    """Return the columns of a leg's joints in `Morphology.table`."""
+    moves = [float(fraction > 0.0) for fraction in fractions]
+    locked, driven = [0.0] * len(moves), moves.copy()
+    for joint, damage in enumerate(damages):
+        if damage is not None:
+            driven[joint] = 0.0
+            if damage.lock is not None:
+                moves[joint], locked[joint] = 0.0, damage.lock
+    return np.array([fractions, moves, locked, driven])
 
 
 def _replaced(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:

@@ -117,16 +117,20 @@
     event.preventDefault();
     event.stopImmediatePropagation();
   };
-  // A page that draws few pictures, without a graphics processor, asks once for a simpler one.
+  // A page that draws few pictures, without a graphics processor, asks once for a simpler one. After each picture it pauses for
+  // as long as one took: the processor that draws is often the one that the simulated robot needs.
   const FEWEST = 12, OVER = 4000;  // [1/s], [ms]
   let pictures = 0, looks = 0;
-  const count = () => { pictures += 1; requestAnimationFrame(count); };
-  requestAnimationFrame(count);
+  const draw = window.requestAnimationFrame.bind(window);
+  const count = () => { pictures += 1; window.requestAnimationFrame(count); };
+  count();
   const look = setInterval(() => {
-    const slow = pictures < FEWEST * OVER / 1000 && document.visibilityState === "visible";
+    const slow = pictures < FEWEST * OVER / 1000 && document.visibilityState === "visible", pause = OVER / (pictures + 1);
     pictures = 0;
     if (slow && link && (looks += 1) > 1) {  // not while it is being loaded
       send({type: SLOW});
+      window.requestAnimationFrame = picture => setTimeout(draw, pause, picture);
+      window.cancelAnimationFrame = clearTimeout;
       clearInterval(look);
     }
   }, OVER);

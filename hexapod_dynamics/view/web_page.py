@@ -225,7 +225,8 @@ class WebPage:
 
 def set_theme(server: viser.ViserServer, *, dark: bool) -> None:
     """Make all pages light or dark, and remove the button that opens a public tunnel."""
-    server.gui.configure_theme(dark_mode=dark, show_share_button=False)
+    # The width: until the page has got that of the panel, which it does not always apply.
+    server.gui.configure_theme(dark_mode=dark, show_share_button=False, control_width="small")
 
 
 class _Host(str):

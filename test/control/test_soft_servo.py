@@ -3,8 +3,8 @@ import pytest
 from support.servo_tracking import PERIOD, ROBOT, leg_error, motor_motion, servo_move, tracking_error
 
 from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
-from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.nth_order import FloatingBase, recursive
 from hexapod_dynamics.se3 import exp
 

@@ -16,7 +16,7 @@ from hexapod_dynamics.core import _core
 from hexapod_dynamics.gait import AdaptiveGait, TripodGait
 from hexapod_dynamics.gait.legs import leg_table
 from hexapod_dynamics.gait.modes import Mode
-from hexapod_dynamics.gait.optimal import OptimalGait
+from hexapod_dynamics.papers.optimal_gait import OptimalGait
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -26,15 +28,10 @@ ENTERS = r"\n" * 80  # the answers to questions, each that in brackets
 PACKAGE = "ros2 run hexapod_dynamics "
 GPIO = "Jetson.GPIO|ttyTHS1"  # what only a Jetson has
 NOT_HERE = {
-    ".ci/run": "runs all tests",
-    "colcon build": "with_ros2 has built",
-    "colcon test --return-code-on-test-failure": "runs all tests",
-    "colcon test --return-code-on-test-failure --event-handlers console_direct+": "runs all tests",
-    "python -m pytest -m pure": "runs tests",
-    "python -m pip install gymnasium": "changes the environment; test_pip_commands.py asks pip for it",
-    "python3 -m pip install Jetson.GPIO>=2,<3": "changes the environment",
-    "python3 -m pip install vqf>=2,<3": "changes the environment",
-    "python3 -m pip wheel --wheel-dir wheels vqf>=2.0,<3": "needs the network",
+    ".ci/run": "is what runs the tests",
+    "colcon test --return-code-on-test-failure": ".ci/run calls it",
+    "colcon test --return-code-on-test-failure --event-handlers console_direct+": ".ci/run calls it",
+    "python -m pytest -m pure": ".ci/run runs these tests",
     "rosdep install --from-paths src --ignore-src": "changes the system; test_dependencies.py has its keys",
     "scripts/jetson_setup": "changes the system of a Jetson",
     "ros2 run plotjuggler plotjuggler --layout config/plotjuggler_layout.xml": "needs PlotJuggler and a screen",
@@ -84,6 +81,13 @@ NO_ROBOT = {
     PACKAGE + "set_morphology": (REFUSED, ""),
     "ros2 param set": (REFUSED, ""),
     "ros2 topic echo --once": (REFUSED, ""),
+}
+IN_A_COPY = {  # they change the environment or the source tree, so that each of both is a copy
+    "colcon build": "1 package finished",
+    "python -m pip install gymnasium": "Successfully installed|already satisfied",
+    "python3 -m pip install Jetson.GPIO>=2,<3": "Successfully installed",
+    "python3 -m pip install vqf>=2,<3": "Successfully installed",
+    "python3 -m pip wheel --wheel-dir wheels vqf>=2.0,<3": "Saved",
 }
 LAUNCH = "ros2 launch hexapod_dynamics walk.launch.py"
 STATUS = r"cm/s .*prediction .*missing"
@@ -150,7 +154,7 @@ ON_PAGES = {
 
 
 def test_every_command_of_the_pages_is_run_here_or_has_a_reason():
-    assert sorted([*NOT_HERE, *NO_ROBOT, *LAUNCHES, *BESIDE, *AFTER, LOST]) == sorted(ON_PAGES)
+    assert sorted([*NOT_HERE, *NO_ROBOT, *IN_A_COPY, *LAUNCHES, *BESIDE, *AFTER, LOST]) == sorted(ON_PAGES)
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +179,11 @@ def place(domain, tmp_path_factory):
     return folder
 
 
-def run(command, expected, folder, patience=900.0):
+def run(command, expected, folder, patience=900.0, **environment):
     """Paste a command into a shell in a folder; AssertionError if it does not do what is expected of it."""
     kind, words = expected
     line = ON_PAGES[command].replace("./with_ros2 ", "").partition("   #")[0]
-    with Process("bash", "-c", f"{{ {line} ; }} <<< $'{ENTERS}'", cwd=folder, MPLBACKEND="Agg") as shell:
+    with Process("bash", "-c", f"{{ {line} ; }} <<< $'{ENTERS}'", cwd=folder, MPLBACKEND="Agg", **environment) as shell:
         if kind == GOES:
             wait_until(
                 lambda: shell.output and re.search(words, shell.output) or not shell.running(),
@@ -203,6 +207,15 @@ def run(command, expected, folder, patience=900.0):
 def test_a_command_that_needs_no_robot(command, place):
     new = place / "new" if "new_robot" in command else place
     run(command, NO_ROBOT[command], ROOT if command.startswith("python -m") else new)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", IN_A_COPY)
+def test_a_command_that_changes_the_environment_or_the_source_tree(command, tmp_path):
+    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "src"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", tmp_path / "venv"], check=True)
+    path = f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}"
+    run(command, (DONE, IN_A_COPY[command]), tmp_path / "src", PATH=path)
 
 
 @pytest.mark.slow

@@ -4,9 +4,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.pinocchio_chain import random_chain, rnea
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import Chain
+from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics
 from hexapod_dynamics.papers.partial_lagrangian import (
     Link,
     PartialLagrangian,

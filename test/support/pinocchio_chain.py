@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.papers.chain.chain import Chain
 
 
 def pinocchio_model(chain: Chain) -> pin.Model:

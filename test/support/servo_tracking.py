@@ -10,8 +10,8 @@ import pinocchio as pin
 from support.pinocchio_chain import pinocchio_model
 
 from hexapod_dynamics.control.feedforward import Feedforward, TorqueRates
-from hexapod_dynamics.dynamics.chain.chain import Chain
 from hexapod_dynamics.gait import TripodGait
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.nth_order import recursive
 from hexapod_dynamics.robot import Robot
 from hexapod_dynamics.simulation import Ground, Simulator

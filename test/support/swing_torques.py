@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.gait.optimal import OptimalGait, Swing
+from hexapod_dynamics.papers.optimal_gait import OptimalGait, Swing
 from hexapod_dynamics.robot import Morphology, Robot
 from hexapod_dynamics.simulation import Ground, Simulator
 

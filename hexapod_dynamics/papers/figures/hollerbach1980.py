@@ -4,7 +4,7 @@ of joints.
 
 import numpy as np
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
+from hexapod_dynamics.papers.chain.chain import Chain
 from hexapod_dynamics.papers.figures.output import COLOURS, least_time, logarithmic, panels
 from hexapod_dynamics.papers.hollerbach import TERMS, link_terms
 from hexapod_dynamics.papers.hollerbach_operations import (

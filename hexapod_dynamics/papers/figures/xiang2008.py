@@ -5,9 +5,9 @@ import time
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from hexapod_dynamics.dynamics.chain.sensitivities import sensitivities
-from hexapod_dynamics.dynamics.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
 from hexapod_dynamics.papers.arms import LENGTH, closed_form, tip_load, two_link_arm
+from hexapod_dynamics.papers.chain.sensitivities import sensitivities
+from hexapod_dynamics.papers.chain.trajectory_optimisation import MotionProblem, predict_motion, straight_start
 from hexapod_dynamics.papers.figures.output import COLOURS, panels, plot_curves
 
 TITLE = "Xiang, Arora, Abdel-Malek 2008: sensitivities and motion prediction"

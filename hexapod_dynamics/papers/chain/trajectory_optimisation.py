@@ -20,9 +20,9 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 from scipy.optimize import OptimizeResult, minimize
 
-from hexapod_dynamics.dynamics.chain.chain import Chain, refuse
-from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, sensitivities
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import Chain, refuse
+from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics, sensitivities
 
 DEGREE = 3
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(4)  # exact for the squares of piecewise cubics

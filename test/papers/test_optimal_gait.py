@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from support.swing_torques import COMMAND_PERIOD, ROBOT, STEP, swings, walk
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics, point_sensitivity
-from hexapod_dynamics.dynamics.chain.trajectory_optimisation import NotConvergedError
 from hexapod_dynamics.errors import HexapodError
 from hexapod_dynamics.gait import TripodGait
-from hexapod_dynamics.gait.optimal import BackgroundSwingPlanner, OptimalGait, PlannedSwing, plan_all, plan_swing
+from hexapod_dynamics.papers.chain.chain import Chain
+from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics, point_sensitivity
+from hexapod_dynamics.papers.chain.trajectory_optimisation import NotConvergedError
+from hexapod_dynamics.papers.optimal_gait import BackgroundSwingPlanner, OptimalGait, PlannedSwing, plan_all, plan_swing
 from hexapod_dynamics.robot import Morphology
 
 

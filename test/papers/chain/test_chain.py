@@ -3,8 +3,8 @@ import pinocchio as pin
 import pytest
 from support.pinocchio_chain import pinocchio_model, random_chain, random_state
 
-from hexapod_dynamics.dynamics.chain.chain import Chain, DenavitHartenbergRow
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import Chain, DenavitHartenbergRow
 from hexapod_dynamics.se3 import Ad
 
 URDF = """<robot name="tree"><link name="base"/>
@@ -174,7 +174,7 @@ def test_a_leg_of_the_robot_hangs_where_the_robot_has_it():
 
 
 def test_a_welded_joint_leaves_the_dynamics_of_the_others():
-    from hexapod_dynamics.dynamics.chain.sensitivities import inverse_dynamics
+    from hexapod_dynamics.papers.chain.sensitivities import inverse_dynamics
 
     rng = np.random.default_rng(7)
     chain = random_chain(rng, 6, tree=True)

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexapod_dynamics.dynamics.chain.chain import BASE, REVOLUTE, Chain
 from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.chain.chain import BASE, REVOLUTE, Chain
 
 
 class ExternalLoad(NamedTuple):

@@ -3,15 +3,15 @@ import pinocchio as pin
 import pytest
 from support.pinocchio_chain import pinocchio_model, random_chain, random_state
 
-from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import (
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
+from hexapod_dynamics.papers.chain.chain import Chain
+from hexapod_dynamics.papers.chain.sensitivities import (
     ExternalLoad,
     inverse_dynamics,
     point_sensitivity,
     sensitivities,
 )
-from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
 from hexapod_dynamics.papers.sensitivities_closed_loop import ClosedLoop, CutJoint
 
 TOLERANCE = 1e-9  # the issue's; observed 3e-15

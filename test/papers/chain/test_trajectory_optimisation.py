@@ -3,8 +3,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.pinocchio_chain import random_chain
 
-from hexapod_dynamics.dynamics.chain.sensitivities import ExternalLoad, point_sensitivity
-from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
+from hexapod_dynamics.errors import DynamicsError
+from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
+from hexapod_dynamics.papers.chain.sensitivities import ExternalLoad, point_sensitivity
+from hexapod_dynamics.papers.chain.trajectory_optimisation import (
     MotionProblem,
     NotConvergedError,
     PathConstraint,
@@ -12,8 +14,6 @@ from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
     predict_motion,
     straight_start,
 )
-from hexapod_dynamics.errors import DynamicsError
-from hexapod_dynamics.papers.arms import closed_form, tip_load, two_link_arm
 
 STARTS = [(1.0, 0.0), (0.5, 0.3)]  # T [s], wobble [rad]
 

@@ -19,18 +19,18 @@ import numpy as np
 from scipy.interpolate import BSpline, CubicHermiteSpline
 
 from hexapod_dynamics.background import BackgroundCall
-from hexapod_dynamics.dynamics.chain.chain import Chain
-from hexapod_dynamics.dynamics.chain.sensitivities import point_sensitivity
-from hexapod_dynamics.dynamics.chain.trajectory_optimisation import (
+from hexapod_dynamics.errors import HexapodError
+from hexapod_dynamics.gait.tripod import TripodGait, arguments
+from hexapod_dynamics.gait_kinds import GaitValue
+from hexapod_dynamics.kinematics import LegKinematics
+from hexapod_dynamics.papers.chain.chain import Chain
+from hexapod_dynamics.papers.chain.sensitivities import point_sensitivity
+from hexapod_dynamics.papers.chain.trajectory_optimisation import (
     DEGREE,
     MotionProblem,
     PathConstraint,
     predict_motion,
 )
-from hexapod_dynamics.errors import HexapodError
-from hexapod_dynamics.gait.tripod import TripodGait, arguments
-from hexapod_dynamics.gait_kinds import GaitValue
-from hexapod_dynamics.kinematics import LegKinematics
 from hexapod_dynamics.robot import Morphology, Robot
 
 CONTROL_POINTS = 12
@@ -329,7 +329,7 @@ class BackgroundSwingPlanner(BackgroundCall[Plans]):
     """Makes plans in a separate process at low priority, so that the control loop is never blocked."""
 
     def __init__(self) -> None:
-        super().__init__("hexapod_dynamics.gait.optimal:plan_all", checked_swings)
+        super().__init__("hexapod_dynamics.papers.optimal_gait:plan_all", checked_swings)
 
     def ask(self, robot: Robot, morphology: Morphology, swings: Callable[[], list[Swing]]) -> None:
         """Start to make the plans of the swings that a function returns, which is called in a thread."""
